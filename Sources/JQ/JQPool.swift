@@ -87,7 +87,7 @@ package final class JQPool: Sendable {
         let expected: JQAnswer
 
         /// Drops a result that is as expected.
-        func verdict(on answer: JQAnswer) -> JQAnswer {
+        func difference(of answer: JQAnswer) -> JQAnswer {
             switch answer {
             case expected: .outputs(JQOutputs())
             case .outputs, .failed(.programError), .failed(.tooMuchOutput): .failed(parts.error)
@@ -97,11 +97,11 @@ package final class JQPool: Sendable {
     }
 
     private func errors(of comparisons: [Comparison], _ calls: [JQCall]) async -> [(call: Int, JQError)] {
-        let verdicts = await put(
+        let results = await put(
             comparisons.map { .call(calls[$0.call], variant: ($0.parts, $0.variant)) },
-            reduce: { comparisons[$0].verdict(on: $1) })
-        return zip(comparisons, verdicts).compactMap { comparison, verdict in
-            guard case .failed(let error) = verdict else { return nil }
+            reduce: { comparisons[$0].difference(of: $1) })
+        return zip(comparisons, results).compactMap { comparison, result in
+            guard case .failed(let error) = result else { return nil }
             return (comparison.call, error)
         }
     }

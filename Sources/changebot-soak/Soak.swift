@@ -70,9 +70,9 @@ struct Soak: AsyncParsableCommand {
         }
         Report.say("\(kills) kills, \(edits.total) edits meanwhile; now the rest")
         let letters = try await workshop.finish(bot: server.url)
-        let verdict = try await Verdict(url, population, edits: edits, deadLetters: letters)
-        Report.say(verdict.text)
-        if !verdict.isGood { throw ExitCode(1) }
+        let check = try await DocumentCheck(url, population, edits: edits, deadLetters: letters)
+        Report.say(check.text)
+        if !check.hasPassed { throw ExitCode(1) }
     }
 }
 

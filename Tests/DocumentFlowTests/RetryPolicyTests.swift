@@ -16,23 +16,23 @@ import Testing
         return RetryPolicy(settings, hasSucceeded: hasSucceeded)
     }
 
-    private func code(_ verdict: RetryPolicy.Verdict) -> RunError.Code? {
-        if case .end(let failure) = verdict { failure.code } else { nil }
+    private func code(_ step: RetryPolicy.NextStep) -> RunError.Code? {
+        if case .end(let failure) = step { failure.code } else { nil }
     }
 
     @Test func aOneShotJobDoesNotWaitForAFirstContactThatIsRefused() {
         var policy = makePolicy(daemon: false)
-        #expect(code(policy.verdict(on: Self.refused)) == .unreachable)
+        #expect(code(policy.nextStep(after: Self.refused)) == .unreachable)
     }
 
     @Test func aOneShotJobWaitsForItsFirstContactIfSoConfigured() {
         var policy = makePolicy(daemon: false, waitsForFirstContact: true)
-        #expect(code(policy.verdict(on: Self.refused)) == nil)
+        #expect(code(policy.nextStep(after: Self.refused)) == nil)
     }
 
     @Test func aDaemonWaitsForItsFirstContact() {
         var policy = makePolicy(daemon: true)
-        for _ in 0..<1000 { #expect(code(policy.verdict(on: Self.refused)) == nil) }
+        for _ in 0..<1000 { #expect(code(policy.nextStep(after: Self.refused)) == nil) }
     }
 
     /// Sync Gateway says 401 of a database that it has not: deleted, and perhaps about to be made again.
@@ -40,28 +40,28 @@ import Testing
         var gone = GatewayError(.unauthorized, "Login required", status: 401)
         gone.cause = .unknownDatabaseOrLogin
         var daemon = makePolicy(daemon: true, hasSucceeded: true)
-        for _ in 0..<100 { #expect(code(daemon.verdict(on: gone)) == nil) }
+        for _ in 0..<100 { #expect(code(daemon.nextStep(after: gone)) == nil) }
         var first = makePolicy(daemon: true)
-        #expect(code(first.verdict(on: gone)) == .notAllowed)
+        #expect(code(first.nextStep(after: gone)) == .notAllowed)
         var job = makePolicy(daemon: false, hasSucceeded: true)
-        _ = job.verdict(on: gone)
-        #expect(code(job.verdict(on: gone)) == .notAllowed)
+        _ = job.nextStep(after: gone)
+        #expect(code(job.nextStep(after: gone)) == .notAllowed)
     }
 
     @Test func aOneShotJobGivesUpAfterItsTimeOfTroubleInARow() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
-        #expect(code(policy.verdict(on: Self.refused, now: start)) == nil)
-        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(9))) == nil)
-        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(11))) == .gaveUp)
+        #expect(code(policy.nextStep(after: Self.refused, now: start)) == nil)
+        #expect(code(policy.nextStep(after: Self.refused, now: start + .seconds(9))) == nil)
+        #expect(code(policy.nextStep(after: Self.refused, now: start + .seconds(11))) == .gaveUp)
     }
 
     @Test func theLastWaitOfAOneShotJobEndsWithItsTime() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(3), hasSucceeded: true)
         let start = ContinuousClock.now
         for attempt in 0..<20 {
-            let verdict = policy.verdict(on: Self.refused, now: start + .milliseconds(attempt * 100))
-            guard case .retry(let wait) = verdict else {
+            let step = policy.nextStep(after: Self.refused, now: start + .milliseconds(attempt * 100))
+            guard case .retry(let wait) = step else {
                 Issue.record("gave up")
                 return
             }
@@ -72,38 +72,38 @@ import Testing
     @Test func aSuccessEndsTheTrouble() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
-        _ = policy.verdict(on: Self.refused, now: start)
+        _ = policy.nextStep(after: Self.refused, now: start)
         policy.succeed()
-        #expect(code(policy.verdict(on: Self.refused, now: start + .seconds(60))) == nil)
+        #expect(code(policy.nextStep(after: Self.refused, now: start + .seconds(60))) == nil)
     }
 
     @Test(arguments: [true, false])
     func whatAnswersWithHTMLThreeTimesInARowIsNoGateway(daemon: Bool) {
         var policy = makePolicy(daemon: daemon)
-        #expect(code(policy.verdict(on: Self.html)) == nil)
-        #expect(code(policy.verdict(on: Self.html)) == nil)
-        #expect(code(policy.verdict(on: Self.html)) == .notAGateway)
+        #expect(code(policy.nextStep(after: Self.html)) == nil)
+        #expect(code(policy.nextStep(after: Self.html)) == nil)
+        #expect(code(policy.nextStep(after: Self.html)) == .notAGateway)
     }
 
     @Test func htmlAfterAProperAnswerIsTroubleThatPasses() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
-        for _ in 0..<10 { #expect(code(policy.verdict(on: Self.html)) == nil) }
+        for _ in 0..<10 { #expect(code(policy.nextStep(after: Self.html)) == nil) }
     }
 
     @Test func aPasswordThatIsRefusedAtFirstIsRefused() {
         var policy = makePolicy(daemon: true)
-        #expect(code(policy.verdict(on: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
+        #expect(code(policy.nextStep(after: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
     }
 
     @Test func aPasswordThatWasAcceptedIsTriedOnceMore() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let no = GatewayError(.unauthorized, "no", status: 401)
-        guard case .retry(let wait) = policy.verdict(on: no) else {
+        guard case .retry(let wait) = policy.nextStep(after: no) else {
             Issue.record("gave up")
             return
         }
         #expect(wait >= .seconds(2))
-        #expect(code(policy.verdict(on: no)) == .notAllowed)
+        #expect(code(policy.nextStep(after: no)) == .notAllowed)
     }
 
     /// CouchDB refuses everybody for about a second when an administrator's password is set.
@@ -111,20 +111,20 @@ import Testing
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let (no, start) = (GatewayError(.unauthorized, "no", status: 401), ContinuousClock.now)
         // What went wrong before does not count.
-        #expect(code(policy.verdict(on: Self.refused, now: start - .seconds(60))) == nil)
-        for second in [0, 2, 9] { #expect(code(policy.verdict(on: no, now: start + .seconds(second))) == nil) }
-        #expect(code(policy.verdict(on: no, now: start + .seconds(11))) == .notAllowed)
+        #expect(code(policy.nextStep(after: Self.refused, now: start - .seconds(60))) == nil)
+        for second in [0, 2, 9] { #expect(code(policy.nextStep(after: no, now: start + .seconds(second))) == nil) }
+        #expect(code(policy.nextStep(after: no, now: start + .seconds(11))) == .notAllowed)
     }
 
     @Test func aMissingDatabaseEndsTheRun() {
         var policy = makePolicy(daemon: true)
-        #expect(code(policy.verdict(on: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
+        #expect(code(policy.nextStep(after: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
     }
 
     @Test func theGatewaysOwnWordOnWaitingIsKept() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(17))
-        guard case .retry(let delay) = policy.verdict(on: error) else {
+        guard case .retry(let delay) = policy.nextStep(after: error) else {
             Issue.record("gave up")
             return
         }
@@ -135,7 +135,7 @@ import Testing
     @Test func aRetryAfterBeyondTheLimitIsReported() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))
-        guard case .end(let failure) = policy.verdict(on: error) else {
+        guard case .end(let failure) = policy.nextStep(after: error) else {
             Issue.record("waits")
             return
         }

@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Several that are refused for now three times in a row are halved, if writes pass at all.
-    @Test func severalThatAreRefusedForNowAreDoubtful() {
+    @Test func severalThatAreRefusedForNowMayBeTheCause() {
         let error = error(.unavailable, status: 502)
         #expect(!suspicion(documents: 8, error, times: 2).needsProbe)
         #expect(suspicion(documents: 8, error, times: 3).needsProbe)

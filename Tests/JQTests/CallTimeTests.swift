@@ -6,7 +6,7 @@ import Testing
     private let start = ContinuousClock.now
 
     /// Answers to looks a second apart, at a process that uses so much of each second.
-    private func verdicts(_ looks: Int, using share: Duration?) -> [Bool] {
+    private func endings(_ looks: Int, using share: Duration?) -> [Bool] {
         var time = CallTime(start: start)
         return (1...looks).map { second in
             // What the process did for calls before does not count.
@@ -16,18 +16,18 @@ import Testing
     }
 
     @Test func onAQuietMachineTheDeadlineIsWhatPasses() {
-        #expect(verdicts(4, using: .seconds(1)) == [false, false, true, true])
+        #expect(endings(4, using: .seconds(1)) == [false, false, true, true])
     }
 
     @Test func onABusyMachineProcessorTimeCounts() {
-        #expect(verdicts(10, using: .milliseconds(250)).firstIndex(of: true) == 8)
+        #expect(endings(10, using: .milliseconds(250)).firstIndex(of: true) == 8)
     }
 
     @Test func withoutAnyProcessorTimeThereIsAnEndToo() {
-        #expect(verdicts(21, using: .zero).firstIndex(of: true) == 19)
+        #expect(endings(21, using: .zero).firstIndex(of: true) == 19)
     }
 
     @Test func whereTheSystemDoesNotTellTheTimeThatPassesCounts() {
-        #expect(verdicts(3, using: nil) == [false, true, true])
+        #expect(endings(3, using: nil) == [false, true, true])
     }
 }

@@ -12,7 +12,7 @@ import Testing
             for (slot, document) in documents.enumerated() {
                 interruptions.makeNote(slot).begin(document.0, RevisionID(document.1))
             }
-            return documents.map { interruptions.isPoisonous($0.0, RevisionID($0.1)) }
+            return documents.map { interruptions.isExcluded($0.0, RevisionID($0.1)) }
         }
     }
 
@@ -21,11 +21,11 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             let id: DocumentID = "é\u{0}x"
             for _ in 0..<3 {
-                let isPoisonous = try await die(bed, over: [("a", "1-a"), (id, "7-b")])
-                #expect(isPoisonous == [false, false])
+                let isExcluded = try await die(bed, over: [("a", "1-a"), (id, "7-b")])
+                #expect(isExcluded == [false, false])
             }
-            let isPoisonous = try await die(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
-            #expect(isPoisonous == [true, false, true])
+            let isExcluded = try await die(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
+            #expect(isExcluded == [true, false, true])
         }
     }
 
@@ -41,8 +41,8 @@ import Testing
                 interruptions.makeNote(0).begin("a", RevisionID("1-a"))
                 interruptions.makeNote(1).begin("b", RevisionID("1-b"))
             }
-            let isPoisonous = try await die(bed, over: [("a", "1-a"), ("b", "1-b")])
-            #expect(isPoisonous == [false, true])
+            let isExcluded = try await die(bed, over: [("a", "1-a"), ("b", "1-b")])
+            #expect(isExcluded == [false, true])
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
                     let note = interruptions.makeNote(0)
                     note.begin("a", RevisionID("1-a"))
                     note.end()
-                    #expect(!interruptions.isPoisonous("a", RevisionID("1-a")))
+                    #expect(!interruptions.isExcluded("a", RevisionID("1-a")))
                 }
             }
             try await bed.using { ledger in try await ledger.interruptedDecisions().close() }
@@ -68,8 +68,8 @@ import Testing
             let bed = LedgerTestBed(directory: directory)
             let long = DocumentID(String(repeating: "x", count: 5000))
             for _ in 0..<4 {
-                let isPoisonous = try await die(bed, over: [(long, "1-a")])
-                #expect(isPoisonous == [false])
+                let isExcluded = try await die(bed, over: [(long, "1-a")])
+                #expect(isExcluded == [false])
             }
         }
     }

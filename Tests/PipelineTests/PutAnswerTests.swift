@@ -29,40 +29,40 @@ import Testing
         var attempts = 0
         var conflicts = 0
         var refusals = 0
-        let verdict: PutTarget.Verdict
+        let result: PutTarget.WriteResult
     }
 
     @Test(arguments: [
-        Case(outcome: .written(RevisionID("2-b")), conflicts: 50, verdict: .written(RevisionID("2-b"))),
+        Case(outcome: .written(RevisionID("2-b")), conflicts: 50, result: .written(RevisionID("2-b"))),
         Case(
             outcome: .rejected(status: 403, reason: "no"),
-            verdict: .failed(reason: "the gateway refused it (403): no")),
+            result: .failed(reason: "the gateway refused it (403): no")),
         // A write that fails may succeed later, but not for ever.
-        Case(outcome: .unmentioned, verdict: .again), Case(outcome: .unmentioned, attempts: 8, verdict: .again),
+        Case(outcome: .unmentioned, result: .again), Case(outcome: .unmentioned, attempts: 8, result: .again),
         Case(
             outcome: .unmentioned, attempts: 9,
-            verdict: .failed(reason: "not accepted 10 times: the gateway's answer does not mention it")),
+            result: .failed(reason: "not accepted 10 times: the gateway's answer does not mention it")),
         Case(
             outcome: .failed(reason: "x"), attempts: 9,
-            verdict: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
-        Case(outcome: .conflict, attempts: 9, verdict: .again),
+            result: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
+        Case(outcome: .conflict, attempts: 9, result: .again),
         // A gateway that can't decide now is no reason to give the document up.
-        Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, verdict: .again),
+        Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, result: .again),
         // Others write it all the time.
-        Case(outcome: .conflict, conflicts: 8, verdict: .again),
-        Case(outcome: .conflict, conflicts: 9, verdict: .postponed),
-        Case(outcome: .conflict, conflicts: 1000, verdict: .postponed),
+        Case(outcome: .conflict, conflicts: 8, result: .again),
+        Case(outcome: .conflict, conflicts: 9, result: .postponed),
+        Case(outcome: .conflict, conflicts: 1000, result: .postponed),
         // Nobody does, and the gateway still answers with a conflict.
-        Case(outcome: .conflict, conflicts: 9, refusals: 9, verdict: .again),
+        Case(outcome: .conflict, conflicts: 9, refusals: 9, result: .again),
         Case(
             outcome: .conflict, conflicts: 10, refusals: 10,
-            verdict: .failed(reason: "not accepted 10 times: other writers keep changing it")),
+            result: .failed(reason: "not accepted 10 times: other writers keep changing it")),
     ])
     private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
         var target = try Self.target(attempts: test.attempts, conflicts: test.conflicts, refusals: test.refusals)
         #expect(target.refusals == test.refusals)
         let need = target.need(.missing)
-        #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.verdict)
+        #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.result)
     }
 
     /// What the outcomes of several writes count as, while nobody else changes the document.
@@ -85,8 +85,8 @@ import Testing
     private func whatIsNotWrittenIsCounted(test: Count) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
         for outcome in test.outcomes {
-            let verdict = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
-            #expect(verdict == .again)
+            let result = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+            #expect(result == .again)
             target.note(.missing)
         }
         #expect(target.attempts == test.attempts && target.conflicts == test.conflicts)
@@ -100,16 +100,16 @@ import Testing
             ([(.conflict, 9), (.undecided(reason: ""), 1)], .again),
             ([(.conflict, 9), (.undecided(reason: ""), 1), (.conflict, 1)], .again),
             ([(.conflict, 10), (.unmentioned, 1)], .again),
-        ] as [([(BulkOutcome, Int)], PutTarget.Verdict)])
-    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: PutTarget.Verdict) throws {
+        ] as [([(BulkOutcome, Int)], PutTarget.WriteResult)])
+    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: PutTarget.WriteResult) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
-        var verdict: PutTarget.Verdict?
+        var result: PutTarget.WriteResult?
         let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
         for (number, outcome) in each.enumerated() {
             target.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
-            verdict = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+            result = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
         }
-        #expect(verdict == last)
+        #expect(result == last)
     }
 
     /// One order may be what the gateway refuses: each is tried alone.

@@ -50,8 +50,8 @@ import Testing
         var candidate = candidate()
         (candidate.attempts, candidate.failures, candidate.refusals) = (test.attempts, test.failures, test.refusals)
         var settled = Settlement()
-        let verdict = settled.record(test.outcome, of: candidate, attemptLimit: Self.limit)
-        if case .decideAgain(let again) = verdict {
+        let next = settled.record(test.outcome, of: candidate, attemptLimit: Self.limit)
+        if case .decideAgain(let again) = next {
             #expect(test.end == .again)
             #expect(again.attempts == test.attempts + 1)
             #expect(settled.isEmpty)

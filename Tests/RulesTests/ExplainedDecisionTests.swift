@@ -7,31 +7,31 @@ import Testing
 @Suite struct ExplainedDecisionTests {
     private func explained(
         _ set: RuleSet, _ document: String, only names: [String]? = nil
-    ) async throws -> (lines: [String], verdict: String) {
+    ) async throws -> (lines: [String], summary: String) {
         let input = DecisionInput(try JSONText(document))
-        let (rules, verdict) = await set.explain(input, now: 5, only: names)
-        return (rules.flatMap { $0.rendered() }, verdict)
+        let (rules, summary) = await set.explain(input, now: 5, only: names)
+        return (rules.flatMap { $0.rendered() }, summary)
     }
 
     @Test func aRuleLoopIsShown() async throws {
         let set = try ruleSet(
             lines: "name: up, when: {x: 1}, then: [merge: {x: 2}]", "name: down, when: {x: 2}, then: [merge: {x: 1}]")
-        let (lines, verdict) = try await explained(set, #"{"x":1}"#)
+        let (lines, summary) = try await explained(set, #"{"x":1}"#)
         #expect(lines.first == "up   fires; but the document becomes a dead letter, see below")
-        #expect(verdict == "all rules together: the document becomes a dead letter: rule loop: up ↔ down")
+        #expect(summary == "all rules together: the document becomes a dead letter: rule loop: up ↔ down")
     }
 
     @Test func aRuleThatCannotBeDecidedTakesTheOthersWithIt() async throws {
         let rules = ["name: good, when: {}, then: [merge: {y: 1}]", "name: bad, %when: {x: {$mod: [0, 0]}}, then: []"]
         let strict = try ruleSet(lines: rules[0], rules[1].replacing("%", with: ""))
-        let (lines, verdict) = try await explained(strict, #"{"x":1}"#)
+        let (lines, summary) = try await explained(strict, #"{"x":1}"#)
         #expect(lines.contains("good   fires; but the document becomes a dead letter, see below"))
-        #expect(verdict == "all rules together: the document becomes a dead letter: rule 'bad': $mod can't divide by 0")
+        #expect(summary == "all rules together: the document becomes a dead letter: rule 'bad': $mod can't divide by 0")
         let lenient = try ruleSet(lines: rules[0], rules[1].replacing("%", with: "on_error: skip, "))
         let skipped = try await explained(lenient, #"{"x":1}"#)
         #expect(skipped.lines.contains("good   fires"))
         #expect(
-            skipped.verdict
+            skipped.summary
                 == "all rules together: good fires; the document is written; skipped: rule 'bad': $mod can't divide by 0"
         )
     }
@@ -40,32 +40,32 @@ import Testing
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]",
             "name: c, when: {x: 2}, then: [merge: {z: 1}]", "name: d, when: {q: 1}, then: []")
-        let (lines, verdict) = try await explained(set, #"{"x":1}"#)
+        let (lines, summary) = try await explained(set, #"{"x":1}"#)
         #expect(lines.contains("b   fires; but not after what other rules do to the document"))
         #expect(
             lines.contains(
                 "c   does not fire: `when` does not hold; but fires after what other rules do to the document"))
         #expect(lines.contains("d   does not fire: `when` does not hold"))
-        #expect(verdict == "all rules together: a, c fire; the document is written")
+        #expect(summary == "all rules together: a, c fire; the document is written")
     }
 
     @Test func anExplanationOfOneRuleNamesTheOthers() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]")
-        let (lines, verdict) = try await explained(set, #"{"x":1}"#, only: ["b"])
+        let (lines, summary) = try await explained(set, #"{"x":1}"#, only: ["b"])
         #expect(lines.first == "b   fires; but not after what other rules do to the document")
         #expect(!lines.contains { $0.hasPrefix("a ") })
-        #expect(verdict == "all rules together: a fires; the document is written")
+        #expect(summary == "all rules together: a fires; the document is written")
     }
 
     @Test(arguments: ["if: '1 + \"a\"', then: []", "then: [merge: {jq: 'error(\"no\")'}]"])
     func aRuleThatFailsOnTheOriginalAndIsNeverAskedSaysSo(rest: String) async throws {
         let first = "name: a, when: {done: {$exists: false}}, then: [merge: {done: true}]"
         let set = try ruleSet(lines: first, "name: r, when: {done: {$exists: false}}, \(rest)")
-        let (lines, verdict) = try await explained(set, "{}")
+        let (lines, summary) = try await explained(set, "{}")
         let line = try #require(lines.first { $0.hasPrefix("r ") })
         #expect(line.hasSuffix("; but other rules change the document first, and then it does not fire"), "\(line)")
-        #expect(verdict == "all rules together: a fires; the document is written")
+        #expect(summary == "all rules together: a fires; the document is written")
     }
 
     @Test func aRuleThatFailsOnlyAfterTheOthersSaysSo() async throws {
@@ -88,8 +88,8 @@ import Testing
 
     @Test func aFailingRuleThatIsSkippedSaysSo() async throws {
         let set = try ruleSet(lines: #"name: a, on_error: skip, when: {}, then: [merge: {jq: "error(\"no\")"}]"#)
-        let (lines, verdict) = try await explained(set, "{}")
+        let (lines, summary) = try await explained(set, "{}")
         #expect(lines.first == "a   fails and is skipped: merge: the program fails: no")
-        #expect(verdict.hasPrefix("all rules together: none fires; the document stays as it is; skipped: rule 'a': "))
+        #expect(summary.hasPrefix("all rules together: none fires; the document stays as it is; skipped: rule 'a': "))
     }
 }

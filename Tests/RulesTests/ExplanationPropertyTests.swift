@@ -5,14 +5,14 @@ import Testing
 @testable import Rules
 
 @Suite struct ExplanationPropertyTests {
-    private typealias Verdict = SelectorExplanation.Verdict
+    private typealias ClauseResult = SelectorExplanation.ClauseResult
 
-    private func verdict(_ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch) -> Verdict {
+    private func result(_ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch) -> ClauseResult {
         var explainer = SelectorExplainer(scratch)
-        return explainer.explain(selector, named: "when", of: document).verdict
+        return explainer.explain(selector, named: "when", of: document).result
     }
 
-    private func expected(_ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch) -> Verdict {
+    private func expected(_ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch) -> ClauseResult {
         do throws(MatchError) { return try selector.matches(document, scratch) ? .holds : .fails } catch {
             return .noAnswer(reason: error.description)
         }
@@ -43,10 +43,10 @@ import Testing
         }
     }
 
-    @Test func theVerdictIsThatOfMatching() throws {
+    @Test func theResultIsThatOfMatching() throws {
         var random = SplitMix64(seed: 7)
         let scratch = MatchScratch()
-        var counts: [Verdict: Int] = [:]
+        var counts: [ClauseResult: Int] = [:]
         for _ in 0..<3_000 {
             let text = randomSelector(3, &random)
             let read = try selector(text)
@@ -55,7 +55,7 @@ import Testing
             let document = try JSONText(Bool.random(using: &random) ? #"{"a":\#(a),"b":\#(b)}"# : #"{"b":\#(b)}"#).root
             let expected = expected(read, document, scratch)
             counts[expected, default: 0] += 1
-            #expect(verdict(read, document, scratch) == expected, "\(text) \(a) \(b)")
+            #expect(result(read, document, scratch) == expected, "\(text) \(a) \(b)")
         }
         #expect(counts.count == 3)
         #expect(counts.values.allSatisfy { $0 > 40 }, "\(counts)")
@@ -107,7 +107,7 @@ import Testing
         let document =
             String(repeating: #"{"a":["#, count: 1_000) + "0" + String(repeating: "]}", count: 1_000)
         let text = try JSONText(document)
-        let verdict = await Task.detached { self.verdict(deep, text.root, MatchScratch()) }.value
-        #expect(verdict == .fails)
+        let result = await Task.detached { self.result(deep, text.root, MatchScratch()) }.value
+        #expect(result == .fails)
     }
 }

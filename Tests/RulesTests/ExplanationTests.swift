@@ -30,7 +30,7 @@ import Testing
                 #"  ├─ task: { $regex: "(?i)^(a|b)$" }         ✗  "bread""#,
                 #"  └─ _attachments.image: { $exists: false }  ✓  missing"#,
             ])
-        #expect(explanation.lines.map(\.verdict) == [nil, .fails, .holds, .fails, .holds])
+        #expect(explanation.lines.map(\.result) == [nil, .fails, .holds, .fails, .holds])
     }
 
     @Test func combinationsAreBranchesOfTheirOwn() throws {
@@ -84,7 +84,7 @@ import Testing
         #expect(lines[12] == "     └─ … 19 more")
     }
 
-    /// A tree of a thousand elements is enough for anybody; the verdict is that of all of them.
+    /// A tree of a thousand elements is enough for anybody; the result is that of all of them.
     @Test func elementsWithinElementsAreShownUpToALimit() throws {
         let row = "[" + (0..<10).map { _ in "[0,0,0,0,0,0,0,0,0,0]" }.joined(separator: ",") + "]"
         let table = "[" + [String](repeating: row, count: 20).joined(separator: ",") + ",[[1]]]"
@@ -134,12 +134,12 @@ import Testing
         #expect(explanation.outcome == .undecided)
         explanation.condition = .holds
         #expect(explanation.outcome == .fires)
-        #expect(explanation.lines.last == ExplanationLine(text: "  if                ✓", verdict: .holds))
+        #expect(explanation.lines.last == ExplanationLine(text: "  if                ✓", result: .holds))
         explanation.condition = .fails
         #expect(explanation.reason == "does not fire: `if` is not true")
         explanation.condition = .failed("out of time")
         #expect(explanation.reason == "can't be decided: out of time")
-        #expect(explanation.lines.last?.verdict == .noAnswer(reason: "out of time"))
+        #expect(explanation.lines.last?.result == .noAnswer(reason: "out of time"))
 
         var other = try self.explanation("when: {a: 2}, if: .b", #"{"a":1}"#)
         #expect(!other.selectorsHold)

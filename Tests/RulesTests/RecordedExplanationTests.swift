@@ -29,7 +29,7 @@ struct RecordedExplanationTests {
                 var explainer = SelectorExplainer(scratch)
                 let expected = try recordedSelector.matches(document.root, scratch)
                 let explanation = explainer.explain(recordedSelector, named: "when", of: document.root)
-                #expect(explanation.verdict == (expected ? .holds : .fails), "\(printed)")
+                #expect(explanation.result == (expected ? .holds : .fails), "\(printed)")
                 #expect(try readBack.matches(document.root, scratch) == expected, "\(printed)")
             }
         }

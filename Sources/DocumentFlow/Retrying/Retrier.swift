@@ -37,7 +37,7 @@ package struct Retrier: Sendable {
         level: Logger.Level = .warning, stopsAll: Bool = false
     ) async throws {
         if error.code == .cancelled { throw CancellationError() }
-        switch policy.verdict(on: error) {
+        switch policy.nextStep(after: error) {
         case .end(let failure): throw failure
         case .retry(let delay):
             try await pause(delay, after: error, message, metadata, level: level, stopsAll: stopsAll)

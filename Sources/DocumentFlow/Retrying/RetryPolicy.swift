@@ -23,7 +23,7 @@ package struct RetryPolicy: Sendable {
     }
 
     /// What to do after a failure.
-    package enum Verdict: Sendable {
+    package enum NextStep: Sendable {
         case retry(after: Duration)
         case end(RunError)
     }
@@ -70,7 +70,7 @@ package struct RetryPolicy: Sendable {
 
     /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and never shorter than
     /// `Retry-After`.
-    package mutating func verdict(on error: GatewayError, now: ContinuousClock.Instant = .now) -> Verdict {
+    package mutating func nextStep(after error: GatewayError, now: ContinuousClock.Instant = .now) -> NextStep {
         (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
         lastCode = error.code
         let since = troubleSince ?? now

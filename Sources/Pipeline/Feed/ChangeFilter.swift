@@ -56,7 +56,7 @@ struct ChangeFilter {
                 preceding = nil
                 continue
             }
-            if interruptions.isPoisonous(change.id, change.revision), change.sequence != nil {
+            if interruptions.isExcluded(change.id, change.revision), change.sequence != nil {
                 result.deadLetters.append(Self.deadLetter(change, InterruptedDecisions.reason))
                 preceding = change
                 continue
@@ -97,7 +97,7 @@ struct ChangeFilter {
             switch document.kind {
             case .document:
                 guard let body = document.document else { continue }
-                guard !interruptions.isPoisonous(document.id, document.revision) else {
+                guard !interruptions.isExcluded(document.id, document.revision) else {
                     result.deadLetters.append(Self.deadLetter(document, InterruptedDecisions.reason))
                     continue
                 }

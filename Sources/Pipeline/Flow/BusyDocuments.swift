@@ -63,8 +63,6 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
         return true
     }
 
-    var count: Int { buckets.count }
-
     private func seconds(_ instant: Instant) -> Double {
         let (seconds, attoseconds) = (firstWrite ?? instant).duration(to: instant).components
         return Double(seconds) + Double(attoseconds) / 1e18

@@ -97,15 +97,16 @@ extension RunStart {
     }
 
     private func log(_ notice: Notice, to logger: Logger, _ options: String, _ fixOptions: String?) {
-        func command(_ action: String) -> String { "changebot checkpoint \(action) \(options)" }
+        let setCommand = "changebot checkpoint set SEQUENCE \(options)"
+        let resetCommand = "changebot checkpoint reset \(options)"
         switch notice {
         case .sinceIgnored:
             logger.notice(
-                "ignoring --since: there is a checkpoint; to move it: \(command("set SEQUENCE"))",
+                "ignoring --since: there is a checkpoint; to move it: \(setCommand)",
                 metadata: ["checkpoint": "\(sequence)"])
         case .channelsChanged:
             logger.warning(
-                "the channels have changed since the checkpoint: older changes are not read; to start over: \(command("reset"))"
+                "the channels have changed since the checkpoint: older changes are not read; to start over: \(resetCommand)"
             )
         case .rulesChanged(let names):
             let advice = fixOptions.map { options in
@@ -125,7 +126,7 @@ extension RunStart {
                 metadata: ["checkpoint": "\(sequence)", "saved_at": "\(savedAt)"])
         case .notReached(let newest):
             logger.warning(
-                "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(command("reset"))",
+                "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(resetCommand)",
                 metadata: ["since": "\(sequence)", "newest": "\(newest)"])
         }
     }

@@ -22,13 +22,13 @@ final class InterruptedDecisions: Sendable {
         let revision: String
     }
 
-    private let poisonous: Set<Key>
+    private let excluded: Set<Key>
     private let suspects: Set<DocumentID>
     private let file: DecisionNoteFile?
 
     /// For a run that records nothing.
     init() {
-        poisonous = []
+        excluded = []
         suspects = []
         file = nil
     }
@@ -40,15 +40,15 @@ final class InterruptedDecisions: Sendable {
         let left = DecisionNoteFile.read(path)
         let noted = try await ledger.noteInterruptions(left)
         suspects = Set(noted.map(\.id))
-        poisonous = Set(
+        excluded = Set(
             noted.filter { $0.deaths >= Self.limit }.map { Key(id: $0.id, revision: $0.revision.text) })
         file = DecisionNoteFile(path)
     }
 
     /// Whether a revision must not be decided. The arguments are evaluated only if there is any such revision.
-    func isPoisonous(_ id: @autoclosure () -> DocumentID, _ revision: @autoclosure () -> RevisionID?) -> Bool {
-        guard !poisonous.isEmpty else { return false }
-        return poisonous.contains(Key(id: id(), revision: revision()?.text ?? ""))
+    func isExcluded(_ id: @autoclosure () -> DocumentID, _ revision: @autoclosure () -> RevisionID?) -> Bool {
+        guard !excluded.isEmpty else { return false }
+        return excluded.contains(Key(id: id(), revision: revision()?.text ?? ""))
     }
 
     /// Whether the process has died over a revision of this document.

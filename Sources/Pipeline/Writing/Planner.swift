@@ -92,7 +92,7 @@ struct Planner {
     }
 
     private func input(_ candidate: Candidate) throws(Undecidable) -> DecisionInput {
-        guard !interruptions.isPoisonous(candidate.id, candidate.revision) || candidate.isRetried else {
+        guard !interruptions.isExcluded(candidate.id, candidate.revision) || candidate.isRetried else {
             throw Undecidable(reason: InterruptedDecisions.reason)
         }
         note.begin(candidate.id, candidate.revision)

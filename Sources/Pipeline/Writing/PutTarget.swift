@@ -187,7 +187,7 @@ struct PutTarget: Sendable {
 
 extension PutTarget {
     /// What the answer to a write means for the document.
-    enum Verdict: Equatable {
+    enum WriteResult: Equatable {
         case written(RevisionID)
         /// Read it, and write it if that is still needed.
         case again
@@ -198,7 +198,7 @@ extension PutTarget {
     }
 
     /// - Parameter need: What was written.
-    mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> Verdict {
+    mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> WriteResult {
         conflicts = outcome == .conflict ? conflicts + 1 : 0
         switch outcome {
         case .written(let revision):
@@ -216,7 +216,7 @@ extension PutTarget {
         }
     }
 
-    private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Verdict {
+    private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> WriteResult {
         if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
         return conflicts >= AttemptLimits.conflicts && refusals == 0 ? .postponed : .again
     }

@@ -58,7 +58,7 @@ struct Settlement {
     mutating func keepDeadLetters(_ count: Int) { deadLettered.removeLast(max(0, deadLettered.count - count)) }
 
     /// What to do with a candidate after the answer to its write.
-    enum Verdict {
+    enum AfterWrite {
         case settled
         /// There is or may be another revision, or the gateway could not say: read the document and decide again.
         case decideAgain(Candidate)
@@ -69,7 +69,7 @@ struct Settlement {
     /// A conflict is no reason to give up: a document that others write often is decided with its current content. But
     /// after `attemptLimit` conflicts without another revision it is dead-lettered. The same goes for as many writes on
     /// which the gateway failed, however many conflicts came between them.
-    mutating func record(_ outcome: BulkOutcome, of candidate: Candidate, attemptLimit: Int) -> Verdict {
+    mutating func record(_ outcome: BulkOutcome, of candidate: Candidate, attemptLimit: Int) -> AfterWrite {
         var candidate = candidate
         candidate.note(outcome)
         switch outcome {

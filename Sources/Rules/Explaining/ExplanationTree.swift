@@ -2,8 +2,8 @@
 package struct ExplanationLine: Hashable, Sendable {
     /// The whole line, mark included, safe to print.
     package let text: String
-    /// The verdict of the line's mark, for colouring; nil if the line has none.
-    package let verdict: SelectorExplanation.Verdict?
+    /// The result that the line's mark shows, for colouring; nil if the line has no mark.
+    package let result: SelectorExplanation.ClauseResult?
 }
 
 /// Draws explanations as trees, with their marks in one column.
@@ -13,7 +13,7 @@ struct ExplanationTree {
 
     private struct Branch {
         let text: String
-        let verdict: SelectorExplanation.Verdict?
+        let result: SelectorExplanation.ClauseResult?
         var remark = ""
     }
 
@@ -30,11 +30,11 @@ struct ExplanationTree {
         let values = seen?.values.joined(separator: ", ") ?? ""
         switch condition {
         case .none: break
-        case .holds: branches.append(Branch(text: text, verdict: .holds, remark: values))
-        case .fails: branches.append(Branch(text: text, verdict: .fails, remark: values))
-        case .notAsked: branches.append(Branch(text: "  if  (not asked)", verdict: nil))
+        case .holds: branches.append(Branch(text: text, result: .holds, remark: values))
+        case .fails: branches.append(Branch(text: text, result: .fails, remark: values))
+        case .notAsked: branches.append(Branch(text: "  if  (not asked)", result: nil))
         case .failed(let reason):
-            branches.append(Branch(text: text, verdict: .noAnswer(reason: reason), remark: values))
+            branches.append(Branch(text: text, result: .noAnswer(reason: reason), remark: values))
         }
     }
 
@@ -42,14 +42,14 @@ struct ExplanationTree {
     ///   - lead: The prefix of the node's line.
     ///   - below: The prefix of its children's lines.
     private mutating func add(_ node: SelectorExplanation, lead: String, below: String) {
-        branches.append(Branch(text: lead + node.text, verdict: node.verdict, remark: Self.remark(node)))
+        branches.append(Branch(text: lead + node.text, result: node.result, remark: Self.remark(node)))
         let lastIndex = node.children.count - (node.omittedCount > 0 ? 0 : 1)
         for (index, child) in node.children.enumerated() {
             let isLast = index == lastIndex
             add(child, lead: below + (isLast ? "└─ " : "├─ "), below: below + (isLast ? "   " : "│  "))
         }
         guard node.omittedCount > 0 else { return }
-        branches.append(Branch(text: below + "└─ … \(node.omittedCount) more", verdict: nil))
+        branches.append(Branch(text: below + "└─ … \(node.omittedCount) more", result: nil))
     }
 
     private static func remark(_ node: SelectorExplanation) -> String {
@@ -61,7 +61,7 @@ struct ExplanationTree {
         case nil: break
         }
         if let hint = node.hint { parts.append("(\(hint))") }
-        if node.children.isEmpty, case .noAnswer(let reason) = node.verdict {
+        if node.children.isEmpty, case .noAnswer(let reason) = node.result {
             parts.append("(\(DisplayText.plain(reason, limit: 400)))")
         }
         return parts.joined(separator: "  ")
@@ -70,15 +70,15 @@ struct ExplanationTree {
     var lines: [ExplanationLine] {
         let markColumn = branches.map(\.text.count).filter { $0 <= Self.markColumnLimit }.max() ?? 0
         return branches.map { branch in
-            guard let mark = branch.verdict?.mark else { return ExplanationLine(text: branch.text, verdict: nil) }
+            guard let mark = branch.result?.mark else { return ExplanationLine(text: branch.text, result: nil) }
             let room = String(repeating: " ", count: max(0, markColumn - branch.text.count) + 2)
             let remark = branch.remark.isEmpty ? "" : "  " + branch.remark
-            return ExplanationLine(text: branch.text + room + mark + remark, verdict: branch.verdict)
+            return ExplanationLine(text: branch.text + room + mark + remark, result: branch.result)
         }
     }
 }
 
-extension SelectorExplanation.Verdict {
+extension SelectorExplanation.ClauseResult {
     fileprivate var mark: String {
         switch self {
         case .holds: "✓"
@@ -91,7 +91,7 @@ extension SelectorExplanation.Verdict {
 extension RuleExplanation {
     /// The rule's name and outcome, then the trees of its selectors, without colours.
     package var lines: [ExplanationLine] {
-        [ExplanationLine(text: "\(DisplayText.plain(name))   \(reason)", verdict: nil)] + ExplanationTree(self).lines
+        [ExplanationLine(text: "\(DisplayText.plain(name))   \(reason)", result: nil)] + ExplanationTree(self).lines
     }
 
     /// The texts of ``lines``.

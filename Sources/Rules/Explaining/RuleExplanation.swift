@@ -76,12 +76,12 @@ package struct RuleExplanation: Sendable {
     /// The outcome if it does not depend on the `if:`; else nil.
     private var earlyOutcome: (outcome: Outcome, reason: String)? {
         if let exclusion { return (.doesNotFire, "does not fire: \(exclusion)") }
-        switch when.verdict {
+        switch when.result {
         case .holds: break
         case .fails: return (.doesNotFire, "does not fire: `when` does not hold")
         case .noAnswer(let reason): return (.undecided, "can't be decided: \(reason)")
         }
-        switch unless?.verdict {
+        switch unless?.result {
         case .fails, nil: return nil
         case .holds: return (.doesNotFire, "does not fire: `unless` holds")
         case .noAnswer(let reason): return (.undecided, "can't be decided: \(reason)")

@@ -14,17 +14,17 @@ extension RuleSet {
     /// - Returns: An explanation for each rule, and on one line what `run` and `fix` would do with the document.
     package func explain(
         _ input: DecisionInput, now: Int, only names: [String]? = nil
-    ) async -> (rules: [RuleExplanation], verdict: String) {
+    ) async -> (rules: [RuleExplanation], summary: String) {
         var explanations = await explainAlone(input, now: now)
         guard let decision = await makeDecider().decide(on: [input], now: now).first else { return (explanations, "") }
         for index in rules.indices {
             explanations[index].company = company(of: index, explanations[index].outcome, decision)
         }
         let wanted = explanations.filter { names?.contains($0.name) ?? true }
-        return (wanted, "all rules together: " + verdict(decision))
+        return (wanted, "all rules together: " + summary(decision))
     }
 
-    private func verdict(_ decision: Decision) -> String {
+    private func summary(_ decision: Decision) -> String {
         let skipped = decision.skipped.map { DisplayText.plain($0.description, limit: 400) }
         let remark = skipped.isEmpty ? "" : "; skipped: " + skipped.joined(separator: "; ")
         if let error = decision.error {

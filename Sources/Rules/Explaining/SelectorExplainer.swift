@@ -74,15 +74,15 @@ struct SelectorExplainer {
         let finding = SelectorExplanation.Finding.found(DisplayText.json(value))
         if let elements = elements(condition, value, order) {
             return SelectorExplanation(
-                text, elements.verdict, finding, hint: elements.hint, elements: elements.shown,
+                text, elements.result, finding, hint: elements.hint, elements: elements.shown,
                 omittedCount: elements.omittedCount)
         }
-        let verdict = verdict { () throws(MatchError) in try condition.matches(value, scratch, order: order) }
-        let hint = verdict == .fails ? MismatchHint.of(condition, value, scratch) : nil
-        return SelectorExplanation(text, verdict, finding, hint: hint)
+        let result = result { () throws(MatchError) in try condition.matches(value, scratch, order: order) }
+        let hint = result == .fails ? MismatchHint.of(condition, value, scratch) : nil
+        return SelectorExplanation(text, result, finding, hint: hint)
     }
 
-    private func verdict(_ matches: () throws(MatchError) -> Bool) -> SelectorExplanation.Verdict {
+    private func result(_ matches: () throws(MatchError) -> Bool) -> SelectorExplanation.ClauseResult {
         do throws(MatchError) { return try matches() ? .holds : .fails } catch {
             return .noAnswer(reason: error.description)
         }
@@ -93,7 +93,7 @@ struct SelectorExplainer {
 
 extension SelectorExplainer {
     private struct Elements {
-        var verdict: SelectorExplanation.Verdict
+        var result: SelectorExplanation.ClauseResult
         var shown: [SelectorExplanation] = []
         var omittedCount = 0
         var hint: String?
@@ -104,7 +104,7 @@ extension SelectorExplainer {
         switch condition {
         case .not(let condition):
             guard var elements = elements(condition, value, order) else { return nil }
-            elements.verdict = elements.verdict.opposite
+            elements.result = elements.result.opposite
             elements.hint = nil
             return elements
         case .anyElement(let selector):
@@ -112,7 +112,7 @@ extension SelectorExplainer {
         case .allElements(let selector):
             var elements = elements(
                 value.elements, selector, order, decisive: .fails, hint: MismatchHint.of(condition, value))
-            if elements.verdict == .holds, value.element(0) == nil { elements.verdict = .fails }
+            if elements.result == .holds, value.element(0) == nil { elements.result = .fails }
             return elements
         case .anyKey(let selector):
             let names = value.members.lazy.map(\.name)
@@ -125,31 +125,31 @@ extension SelectorExplainer {
     /// Evaluates elements until one is decisive; the first ones are always explained.
     private mutating func elements(
         _ values: some Sequence<JSONValue>, _ selector: Selector, _ order: ValueOrder, label: String? = nil,
-        decisive: SelectorExplanation.Verdict, hint: String?
+        decisive: SelectorExplanation.ClauseResult, hint: String?
     ) -> Elements {
-        var elements = Elements(verdict: decisive.opposite)
+        var elements = Elements(result: decisive.opposite)
         var isDecided = false
         for (position, value) in values.enumerated() {
             let isEarly = elements.shown.count < Self.elementLimit && remaining > 0
-            var verdict = decisive.opposite
+            var result = decisive.opposite
             if !isEarly, !isDecided {
-                verdict = self.verdict { () throws(MatchError) in
+                result = self.result { () throws(MatchError) in
                     try selector.matches(value, scratch, order: order)
                 }
             }
-            if isEarly || verdict != decisive.opposite, remaining > 0 {
+            if isEarly || result != decisive.opposite, remaining > 0 {
                 remaining -= 1
                 let explanation = explain(selector, of: value, order).labelled(label ?? "[\(position)]")
                 elements.shown.append(explanation)
-                verdict = explanation.verdict
+                result = explanation.result
             } else {
                 elements.omittedCount += 1
             }
-            guard !isDecided, verdict != decisive.opposite else { continue }
+            guard !isDecided, result != decisive.opposite else { continue }
             isDecided = true
-            elements.verdict = verdict
+            elements.result = result
         }
-        elements.hint = elements.verdict == .fails ? hint : nil
+        elements.hint = elements.result == .fails ? hint : nil
         return elements
     }
 }

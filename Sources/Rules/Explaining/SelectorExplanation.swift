@@ -1,13 +1,13 @@
 /// Why a selector holds or does not hold for a document: a tree of its clauses, each with what it found.
 package struct SelectorExplanation: Sendable {
     /// The result of a clause.
-    package enum Verdict: Hashable, Sendable {
+    package enum ClauseResult: Hashable, Sendable {
         case holds
         case fails
         /// Matching failed, so the whole rule is undecided.
         case noAnswer(reason: String)
 
-        var opposite: Verdict {
+        var opposite: ClauseResult {
             switch self {
             case .holds: .fails
             case .fails: .holds
@@ -30,7 +30,7 @@ package struct SelectorExplanation: Sendable {
     /// The clause as Mango, the operator that combines the ``children``, or the element that they are about.
     package internal(set) var text: String
     /// The same as in matching.
-    package let verdict: Verdict
+    package let result: ClauseResult
     /// Nil if the ``children`` show it.
     package private(set) var finding: Finding?
     /// A likely mistake of the rule's author; nil if none is apparent.
@@ -44,11 +44,11 @@ package struct SelectorExplanation: Sendable {
 extension SelectorExplanation {
     /// A clause about a value, possibly with elements as children.
     init(
-        _ text: String, _ verdict: Verdict, _ finding: Finding, hint: String? = nil,
+        _ text: String, _ result: ClauseResult, _ finding: Finding, hint: String? = nil,
         elements: [SelectorExplanation] = [], omittedCount: Int = 0
     ) {
         self.text = text
-        self.verdict = verdict
+        self.result = result
         self.finding = finding
         self.hint = hint
         children = elements
@@ -58,20 +58,20 @@ extension SelectorExplanation {
     /// A combination of clauses.
     ///
     /// - Parameters:
-    ///   - decisive: A child with this verdict decides for all. The first child that has it, or has no answer, decides,
+    ///   - decisive: A child with this result decides for all. The first child that has it, or has no answer, decides,
     ///     as in matching.
-    ///   - verdict: The result in that case; otherwise its opposite.
-    init(_ text: String, _ children: [SelectorExplanation], decisive: Verdict, gives verdict: Verdict) {
+    ///   - result: The result in that case; otherwise its opposite.
+    init(_ text: String, _ children: [SelectorExplanation], decisive: ClauseResult, gives result: ClauseResult) {
         self.text = text
         self.children = children
-        self.verdict = Self.verdict(of: children.map(\.verdict), decisive: decisive, gives: verdict)
+        self.result = Self.result(of: children.map(\.result), decisive: decisive, gives: result)
     }
 
-    static func verdict(of verdicts: [Verdict], decisive: Verdict, gives verdict: Verdict) -> Verdict {
-        for child in verdicts {
-            if child == decisive { return verdict }
+    static func result(of results: [ClauseResult], decisive: ClauseResult, gives result: ClauseResult) -> ClauseResult {
+        for child in results {
+            if child == decisive { return result }
             if case .noAnswer = child { return child }
         }
-        return verdict.opposite
+        return result.opposite
     }
 }

@@ -125,8 +125,8 @@ extension Exporter {
             if let objection = try await databaseCheck.confirm(earlier.facts.objection(against: facts)) {
                 throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
-            if let doubt = earlier.facts.doubt(about: facts) {
-                logger.warning("\(doubt)", metadata: ["manifest": "\(path)"])
+            if let warning = earlier.facts.warning(about: facts) {
+                logger.warning("\(warning)", metadata: ["manifest": "\(path)"])
             }
             return (to, DatabaseSample(after: earlier.facts.sample))
         }

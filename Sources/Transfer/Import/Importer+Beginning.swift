@@ -42,9 +42,10 @@ extension Importer {
         guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
             let progress = ImportProgress(bytes), try await objection(to: progress, identity, database) == nil
         else { return }
-        let consequence = settings.mode == .insert ? ", and documents that exist are rejected" : ""
         logger.warning(
-            "an import of this input was interrupted: --resume continues it; now it starts from the beginning\(consequence)",
+            settings.mode == .insert
+                ? "an import of this input was interrupted: --resume continues it; now it starts from the beginning, and documents that exist are rejected"
+                : "an import of this input was interrupted: --resume continues it; now it starts from the beginning",
             metadata: ["documents": "\(progress.input.documents)"])
     }
 

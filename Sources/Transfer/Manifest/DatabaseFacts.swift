@@ -107,7 +107,7 @@ package struct DatabaseFacts: Sendable, Equatable {
     }
 
     /// A warning about a possible reset or about changes that the feed does not report; nil if there is none.
-    package func doubt(about current: DatabaseFacts) -> String? {
+    package func warning(about current: DatabaseFacts) -> String? {
         // What follows the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
         if dialect.reportsPurges, purges[0] != purges[1] {

@@ -3,7 +3,7 @@ internal import Rules
 extension TerminalStyle {
     /// A line of an explanation, coloured by its mark.
     func marked(_ line: ExplanationLine) -> VisibleLine {
-        switch line.verdict {
+        switch line.result {
         case .holds: green(line.text)
         case .fails: red(line.text)
         case .noAnswer: yellow(line.text)

@@ -79,7 +79,7 @@ import Testing
     func purgedDocumentsAreReported(then: String, now: String, isLogged: Bool) throws {
         var facts = try [manifest().facts, manifest().facts]
         (facts[0].purgeSequence, facts[1].purgeSequence) = (then, now)
-        #expect((facts[0].doubt(about: facts[1]) != nil) == isLogged)
+        #expect((facts[0].warning(about: facts[1]) != nil) == isLogged)
     }
 
     @Test func onSyncGatewayAnotherInstanceIsOnlyAWarning() throws {
@@ -90,8 +90,8 @@ import Testing
         now.instance = "9"
         now.newest = SequenceID("120")
         #expect(then.objection(against: now) == nil)
-        #expect(then.doubt(about: now) != nil)
-        #expect(then.doubt(about: then) == nil)
+        #expect(then.warning(about: now) != nil)
+        #expect(then.warning(about: then) == nil)
         now.newest = SequenceID("50")
         #expect(then.objection(against: now) != nil)
     }

@@ -44,7 +44,7 @@ import Testing
 
     @Test func withoutASelectorAllDocumentsBelong() throws {
         let selection = ExportSelection(settings(isIncremental: false), seen: nil, canWithdraw: true)
-        #expect(selection.verdict(on: try JSONText("{}").root) == .belongs)
+        #expect(selection.membership(of: try JSONText("{}").root) == .belongs)
     }
 
     @Test func onlyTheLineThatWithdrawsIsOne() throws {

@@ -37,7 +37,7 @@ import Testing
     ) throws {
         let open = OpenDocument(index: 3, document: try Self.document(), failures: failures)
         let found: End
-        switch open.verdict(on: outcome, wanted: .inserted, ifConflict: isConflictFinal ? .alreadyExists : nil) {
+        switch open.afterAnswer(outcome, wanted: .inserted, ifConflict: isConflictFinal ? .alreadyExists : nil) {
         case .ended(.inserted): found = .inserted
         case .ended(.alreadyExists): found = .conflict
         case .ended: found = .rejected

@@ -83,7 +83,7 @@ final class DocumentExport {
         switch step {
         case .write(let document):
             sample.note(id())
-            switch selection.verdict(on: document) {
+            switch selection.membership(of: document) {
             case .belongs: return write(document, attempt: attempt, id: id, revision: revision)
             case .withdrawn: withdraw(id)
             case .undecidable(let reason): tally.noteUnreadable(id(), revision(), reason)

@@ -67,7 +67,7 @@ extension ExportStep {
 /// A document that changes while the feed is read comes again. A later line of it supersedes the earlier one.
 struct ExportSelection {
     /// What becomes of a live document.
-    enum Verdict: Equatable {
+    enum Membership: Equatable {
         case belongs
         case withdrawn
         case undecidable(reason: String)
@@ -93,7 +93,7 @@ struct ExportSelection {
     /// Call for each document that the feed returns, before deciding about it.
     mutating func noteSeen(_ id: @autoclosure () -> DocumentID) { seen?.note(id()) }
 
-    func verdict(on document: JSONValue) -> Verdict {
+    func membership(of document: JSONValue) -> Membership {
         do { return try matcher?.matches(document) != false ? .belongs : .withdrawn } catch {
             return .undecidable(reason: "the selector can't be decided: \(error)")
         }

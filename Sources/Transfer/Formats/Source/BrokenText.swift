@@ -7,7 +7,7 @@ protocol BrokenTextEnd {
     /// - Returns: Nil if the broken text continues; otherwise how many of the last bytes no longer belong to it.
     mutating func look(at byte: UInt8) -> Int?
     /// How many of the last bytes may turn out not to belong to it.
-    var doubtful: Int { get }
+    var undecided: Int { get }
 }
 
 /// What is wrong, and its offset in a window.
@@ -61,7 +61,7 @@ struct BrokenText {
                 keep(looked - behind, of: &window)
                 return true
             }
-            let sure = max(looked - end.doubtful, 0)
+            let sure = max(looked - end.undecided, 0)
             keep(sure, of: &window)
             looked -= sure
             guard window.fill() else {

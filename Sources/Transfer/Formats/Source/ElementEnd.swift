@@ -20,7 +20,7 @@ struct ElementEnd: BrokenTextEnd {
     /// - Parameter indentation: White space before the element on its line; empty if it does not begin a line.
     init(indentation: [UInt8]) { self.indentation = indentation }
 
-    var doubtful: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
+    var undecided: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
 
     mutating func look(at byte: UInt8) -> Int? { lookAtLine(byte) ?? lookAtBrackets(byte) }
 

@@ -84,7 +84,7 @@ struct LinesReader: DocumentsReader {
 /// Ends broken text before the next line that begins with `{`, without white space before it.
 private struct NextDocumentLine: BrokenTextEnd {
     private var isAfterLineBreak = false
-    var doubtful: Int { isAfterLineBreak ? 1 : 0 }
+    var undecided: Int { isAfterLineBreak ? 1 : 0 }
 
     mutating func look(at byte: UInt8) -> Int? {
         if isAfterLineBreak, byte == UInt8(ascii: "{") { return 2 }
@@ -96,7 +96,7 @@ private struct NextDocumentLine: BrokenTextEnd {
 /// Ends broken text at the first line break after an offset.
 struct LineEnd: BrokenTextEnd {
     private var left: Int
-    let doubtful = 0
+    let undecided = 0
 
     init(after offset: Int) { left = offset }
 

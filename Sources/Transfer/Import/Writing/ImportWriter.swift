@@ -156,7 +156,7 @@ struct ImportWriter: Sendable {
         var again: [OpenDocument] = []
         for (open, outcome, wanted) in answers {
             let isFinal = settings.mode == .insert && !isTolerant(open.document, lost)
-            switch open.verdict(on: outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
+            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next):
                 // It may have been written nevertheless.

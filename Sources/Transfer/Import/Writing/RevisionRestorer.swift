@@ -86,7 +86,7 @@ struct RevisionRestorer: Sendable {
         var again: [OpenDocument] = []
         for (open, outcome) in answers {
             let wanted = Self.restored(differences[open.document.id])
-            switch open.verdict(on: outcome, wanted: wanted, ifConflict: Self.otherLeaf) {
+            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: Self.otherLeaf) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next): again.append(next)
             }

@@ -38,11 +38,11 @@ struct RulesExplainCommand: AsyncParsableCommand {
         try ruleFiles.require(names)
         let text = try Self.read(document)
         let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)
-        let (explanations, verdict) = await ruleSet.explain(input, now: try now.seconds(environment), only: names)
+        let (explanations, summary) = await ruleSet.explain(input, now: try now.seconds(environment), only: names)
         for explanation in explanations {
             for line in explanation.lines { Console.print(style.marked(line)) }
         }
-        Console.print(verdict)
+        Console.print(summary)
     }
 
     private static func read(_ file: String) throws(CommandError) -> JSONText {

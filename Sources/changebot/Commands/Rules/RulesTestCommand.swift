@@ -32,8 +32,8 @@ struct RulesTestCommand: AsyncParsableCommand {
             return try Self.complain(results.filter { !$0.hasPassed }, color.style(environment, of: .standardError))
         }
         for result in results { for line in Self.lines(of: result, style) { Console.print(line) } }
-        let verdict = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"
-        Console.print("\(Counted(results.count, "test"))\(verdict)")
+        let ending = results.isEmpty ? "" : failed == 0 ? ", all passed" : ", \(failed) failed"
+        Console.print("\(Counted(results.count, "test"))\(ending)")
         if failed > 0 { throw CommandError(.incomplete) }
     }
 

@@ -2,16 +2,16 @@ internal import GatewayClient
 internal import LosslessJSON
 
 /// The result of the check of every document.
-struct Verdict {
+struct DocumentCheck {
     private var once = 0
     private var wrong: [String] = []
     private let deadLetters: Int
 
-    var isGood: Bool { wrong.isEmpty }
+    var hasPassed: Bool { wrong.isEmpty }
 
     var text: String {
         let sum = "\(once) documents stamped exactly once, \(deadLetters) dead letters"
-        guard !isGood else { return sum + "; nothing lost, nothing twice, nothing altered" }
+        guard !hasPassed else { return sum + "; nothing lost, nothing twice, nothing altered" }
         return ([sum + ", \(wrong.count) documents are wrong:"] + wrong.prefix(20)).joined(separator: "\n  ")
     }
 
