@@ -55,7 +55,7 @@ import Testing
         }
         #expect(logged == 1)
         #expect(pace.pause == .seconds(5))
-        #expect(pace.isHopeless)
+        #expect(pace.shouldStopWaiting)
     }
 
     /// Rows that come again and again under sequences that are always new.

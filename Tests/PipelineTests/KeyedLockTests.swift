@@ -65,3 +65,7 @@ import Testing
         #expect(await order.reduce(into: []) { $0.append($1) } == [1, 2])
     }
 }
+
+extension KeyedLock {
+    fileprivate var waitingCount: Int { waiting.count }
+}

@@ -6,9 +6,9 @@ package import GatewayClient
 /// often, until it brings something new. Memory is bounded: one hash for each of the last 1,024 sequences and answers.
 package struct FeedPace: Sendable {
     /// Answers in a row without progress before a warning is logged.
-    private static let tolerated = 3
+    private static let warningLimit = 3
     /// Answers in a row without progress after which a one-shot run ends.
-    private static let hopeless = 10
+    private static let stallLimit = 10
     private static let shortestPause: Duration = .milliseconds(500)
     private static let longestPause: Duration = .seconds(5)
 
@@ -48,14 +48,14 @@ package struct FeedPace: Sendable {
     /// How long to wait before the feed is asked again; nil if it makes progress.
     package var pause: Duration? {
         guard stalls > 0 else { return nil }
-        return min(Self.longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.tolerated + 1, 10))))
+        return min(Self.longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.warningLimit + 1, 10))))
     }
 
     /// Whether the feed has just stalled long enough to be logged.
-    package var shouldLog: Bool { stalls == Self.tolerated }
+    package var shouldLog: Bool { stalls == Self.warningLimit }
 
     /// Whether a one-shot run should stop waiting.
-    package var isHopeless: Bool { stalls >= Self.hopeless }
+    package var shouldStopWaiting: Bool { stalls >= Self.stallLimit }
 
     /// A hash of the document and its revision, whatever the sequence; without a revision, of the document and the
     /// sequence.

@@ -105,7 +105,8 @@ package struct FeedReader: Sendable {
                     throw RunError(.databaseMissing, error.description)
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
-                    logger.debug("an idle request was ended on the way; asking again", metadata: ["reason": "\(error)"])
+                    logger.debug(
+                        "an idle request was ended on the way; asking again", metadata: [LogKey.reason: "\(error)"])
                     try await checkAfterIdleEnd(error, &progress)
                 } else {
                     try await wait(after: error, &progress)
@@ -205,7 +206,7 @@ package struct FeedReader: Sendable {
         guard progress.pace.stalls != before, progress.pace.shouldLog else { return }
         logger.warning(
             "the feed makes no progress: it brings the same changes again and again; asking less often",
-            metadata: ["since": "\(progress.position)"])
+            metadata: [LogKey.since: "\(progress.position)"])
     }
 
     /// The feed was read to its end.
@@ -214,7 +215,7 @@ package struct FeedReader: Sendable {
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
         await noteStanding(true)
-        if logsCaughtUp { logger.info("caught up", metadata: ["since": "\(progress.position)"]) }
+        if logsCaughtUp { logger.info("caught up", metadata: [LogKey.since: "\(progress.position)"]) }
     }
 
     private func hasPassedGoal(_ position: SequenceID) -> Bool {
@@ -226,8 +227,8 @@ package struct FeedReader: Sendable {
     /// feed's. The end of an answer that did not move past its `since` is.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
-        return goal == nil || !progress.hasRows || progress.position == progress.asked || progress.pace.isHopeless
-            || hasPassedGoal(progress.position)
+        return goal == nil || !progress.hasRows || progress.position == progress.asked
+            || progress.pace.shouldStopWaiting || hasPassedGoal(progress.position)
     }
 
     /// Proxies end idle requests, some with an answer of their own, some without. A request that this client timed out

@@ -169,7 +169,7 @@ package struct BulkSender {
         let error = GatewayError(.unavailable, "\(gateway.url) answers for a document: \(reason)")
         try await rowRetrier.wait(
             after: error, "the gateway could not write documents now; trying again",
-            ["documents": .stringConvertible(reasons.count), "reason": "\(reason)"])
+            [LogKey.documents: .stringConvertible(reasons.count), LogKey.reason: "\(reason)"])
     }
 
     private mutating func wait(after error: GatewayError) async throws {

@@ -91,7 +91,7 @@ struct DatabaseWatch: Sendable {
                 switch try await look() {
                 case .reset(let reset): throw reset
                 case .unknowable(let reason):
-                    logger.debug("the database's mark can't be read now", metadata: ["reason": "\(reason)"])
+                    logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(reason)"])
                 case .same(let mark):
                     let isCurrent = mark.isCopy(of: try ledger.checkpoint(), channels: channels)
                     if schedule.isDue(at: .now, isCurrent: isCurrent) {
@@ -101,7 +101,7 @@ struct DatabaseWatch: Sendable {
                 }
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
-                logger.debug("the database's mark can't be read now", metadata: ["reason": "\(error)"])
+                logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(error)"])
             }
         }
     }

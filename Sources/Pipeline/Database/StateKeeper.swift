@@ -141,7 +141,7 @@ struct StateKeeper: Sendable {
         if !opened.others.isEmpty {
             logger.notice(
                 "this database is new to the bot: made a state for it",
-                metadata: ["gateway": "\(place.address)", "others": "\(opened.others.joined(separator: ", "))"])
+                metadata: [LogKey.gateway: "\(place.address)", "others": "\(opened.others.joined(separator: ", "))"])
         }
     }
 
@@ -151,7 +151,7 @@ struct StateKeeper: Sendable {
         guard state.formerAddress != nil, !place.isReadOnly else { return }
         try await contact.ask {
             do { try await watch.rewriteMark() } catch let error as GatewayError where MarkDocument.isRefusal(error) {
-                logger.debug("the database's mark can't be written", metadata: ["reason": "\(error)"])
+                logger.debug("the database's mark can't be written", metadata: [LogKey.reason: "\(error)"])
             }
         }
         try await state.ledger.noteAddress()

@@ -3,7 +3,7 @@
 /// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same key get it in order.
 actor KeyedLock<Key: Hashable & Sendable> {
     private var taken: Set<Key> = []
-    private var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
+    private(set) var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
     func lock(_ keys: Set<Key>) async {
@@ -24,8 +24,6 @@ actor KeyedLock<Key: Hashable & Sendable> {
             return true
         }
     }
-
-    var waitingCount: Int { waiting.count }
 
     private func isFree(_ keys: Set<Key>) -> Bool { taken.isDisjoint(with: keys) }
 }

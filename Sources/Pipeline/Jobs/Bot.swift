@@ -79,7 +79,7 @@ package struct Bot: Service {
                 .databaseReset,
                 "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
         }
-        logger.warning("starting over from the beginning", metadata: ["reason": "\(reset.reason)"])
+        logger.warning("starting over from the beginning", metadata: [LogKey.reason: "\(reset.reason)"])
         return try await keeper.renew(reset, state) { identity in
             try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason)
         }
@@ -101,7 +101,7 @@ package struct Bot: Service {
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
-        logger.info("following the feed", metadata: ["since": "\(start)", "rules": "\(ruleSet.count)"])
+        logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         try await delivery.run {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
@@ -165,7 +165,7 @@ package struct Bot: Service {
         case .unknowable(let reason):
             logger.notice(
                 "a reset of the database can't be detected: this user may not write local documents",
-                metadata: ["reason": "\(reason)"])
+                metadata: [LogKey.reason: "\(reason)"])
         case .reset: return (info, .start)
         }
         let ledger = watched.state.ledger
@@ -216,7 +216,7 @@ package struct Bot: Service {
     /// The run is ending: a gateway in trouble must not delay it.
     private func copyCheckpoint(_ watch: DatabaseWatch) async {
         do { try await watch.copyCheckpoint() } catch {
-            logger.debug("the checkpoint can't be copied into the database", metadata: ["reason": "\(error)"])
+            logger.debug("the checkpoint can't be copied into the database", metadata: [LogKey.reason: "\(error)"])
         }
     }
 }

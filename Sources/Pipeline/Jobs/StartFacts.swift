@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import Logging
@@ -103,7 +104,7 @@ extension RunStart {
         case .sinceIgnored:
             logger.notice(
                 "ignoring --since: there is a checkpoint; to move it: \(setCommand)",
-                metadata: ["checkpoint": "\(sequence)"])
+                metadata: [LogKey.checkpoint: "\(sequence)"])
         case .channelsChanged:
             logger.warning(
                 "the channels have changed since the checkpoint: older changes are not read; to start over: \(resetCommand)"
@@ -123,11 +124,11 @@ extension RunStart {
         case .atCopy(let savedAt):
             logger.notice(
                 "there is no checkpoint here: continuing at the copy in the database",
-                metadata: ["checkpoint": "\(sequence)", "saved_at": "\(savedAt)"])
+                metadata: [LogKey.checkpoint: "\(sequence)", "saved_at": "\(savedAt)"])
         case .notReached(let newest):
             logger.warning(
                 "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(resetCommand)",
-                metadata: ["since": "\(sequence)", "newest": "\(newest)"])
+                metadata: [LogKey.since: "\(sequence)", LogKey.newest: "\(newest)"])
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
 internal import Logging
@@ -70,9 +71,9 @@ final class DeadLetterLog: Sendable {
         logger.error(
             message,
             metadata: [
-                "id": "\(deadLetter.id)", "revision": "\(deadLetter.revision?.text ?? "")",
-                "rule": "\(deadLetter.rule ?? "")",
-                "reason": "\(deadLetter.reason)",
+                LogKey.id: "\(deadLetter.id)", LogKey.revision: "\(deadLetter.revision?.text ?? "")",
+                LogKey.rule: "\(deadLetter.rule ?? "")",
+                LogKey.reason: "\(deadLetter.reason)",
             ])
     }
 
@@ -91,7 +92,7 @@ final class DeadLetterLog: Sendable {
                 isDryRun
                     ? "would dead-letter more documents"
                     : "dead-lettered more documents\(advice)",
-                metadata: ["rule": "\(rule)", "documents": .stringConvertible(count.more)])
+                metadata: [LogKey.rule: "\(rule)", LogKey.documents: .stringConvertible(count.more)])
         }
     }
 }

@@ -62,7 +62,7 @@ extension BulkWriter {
         for (id, count) in dropped {
             logger.info(
                 "dropped the dead letters of a document: it is resolved",
-                metadata: ["id": "\(id)", "dead_letters": .stringConvertible(count)])
+                metadata: [LogKey.id: "\(id)", LogKey.deadLetters: .stringConvertible(count)])
         }
     }
 }

@@ -102,7 +102,7 @@ extension BulkWriter {
         for place in await shared.busy.notYetLogged(places) {
             logger.notice(
                 "a document is written very often; it is now decided less often, each time with its latest content",
-                metadata: ["id": "\(place.id)", "keyspace": "\(place.keyspace ?? "")"])
+                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
         }
     }
 
@@ -190,8 +190,8 @@ extension BulkWriter {
                     id: other.place.id, keyspace: other.place.keyspace, revision: other.revision, rules: other.rules,
                     isDeletion: false)))
         var metadata: Logger.Metadata = [
-            "id": "\(other.place.id)", "revision": "\(other.revision)",
-            "rules": .array(other.rules.map { "\($0)" }),
+            LogKey.id: "\(other.place.id)", LogKey.revision: "\(other.revision)",
+            LogKey.rules: .array(other.rules.map { "\($0)" }),
         ]
         metadata["keyspace"] = other.place.keyspace.map { "\($0)" }
         logger.debug("wrote another document", metadata: metadata)

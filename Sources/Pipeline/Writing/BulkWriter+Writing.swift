@@ -43,8 +43,8 @@ extension BulkWriter {
         logger.debug(
             candidate.isDeletion ? "deleted a document" : "wrote a document",
             metadata: [
-                "id": "\(candidate.id)", "revision": "\(revision)",
-                "rules": .array(candidate.rules.map { "\($0)" }),
+                LogKey.id: "\(candidate.id)", LogKey.revision: "\(revision)",
+                LogKey.rules: .array(candidate.rules.map { "\($0)" }),
             ])
     }
 

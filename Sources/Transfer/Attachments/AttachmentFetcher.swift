@@ -28,7 +28,7 @@ struct AttachmentFetcher: Sendable {
     ) async throws -> Outcome {
         let answer = try await contact.askOrGiveUp(
             gateway, history: history, "fetching an attachment failed; retrying",
-            ["id": "\(id)", "attachment": "\(stub.name)"],
+            [LogKey.id: "\(id)", LogKey.attachment: "\(stub.name)"],
             // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.
             unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
             { try await fetchOnce(stub, of: id, revision: revision, into: file) })

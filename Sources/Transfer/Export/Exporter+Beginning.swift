@@ -90,7 +90,7 @@ extension Exporter {
         journal.manifest.resumed += 1
         report(journal)
         logger.info(
-            "continuing an interrupted export", metadata: ["documents": "\(journal.manifest.counts.lines)"])
+            "continuing an interrupted export", metadata: [LogKey.documents: "\(journal.manifest.counts.lines)"])
         return Beginning(journal: journal, seen: seen)
     }
 

@@ -23,7 +23,7 @@ extension ImportReport {
     private var counts: Logger.Metadata {
         let state = state
         return [
-            "documents": "\(state.counters.changes)", "inserted": "\(state.counts.inserted)",
+            LogKey.documents: "\(state.counters.changes)", "inserted": "\(state.counts.inserted)",
             "changed": "\(state.counts.changed)", "deleted": "\(state.counts.deleted)",
             "unchanged": "\(state.counts.unchanged)", "rejected": "\(state.counts.rejected)",
         ]

@@ -16,7 +16,7 @@ extension Importer {
         if !settings.isResuming, settings.preview == nil {
             do { try await warnAboutUnfinished(identity, database) } catch let error as RunError {
                 // This run does not depend on it.
-                logger.debug("the interrupted import was not looked at", metadata: ["reason": "\(error)"])
+                logger.debug("the interrupted import was not looked at", metadata: [LogKey.reason: "\(error)"])
             }
         }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
@@ -30,7 +30,7 @@ extension Importer {
             throw TransferError(
                 .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
         }
-        logger.notice("continuing an interrupted import", metadata: ["documents": "\(progress.input.documents)"])
+        logger.notice("continuing an interrupted import", metadata: [LogKey.documents: "\(progress.input.documents)"])
         // A check is cheap and starts over.
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
     }
@@ -46,7 +46,7 @@ extension Importer {
             settings.mode == .insert
                 ? "an import of this input was interrupted: --resume continues it; now it starts from the beginning, and documents that exist are rejected"
                 : "an import of this input was interrupted: --resume continues it; now it starts from the beginning",
-            metadata: ["documents": "\(progress.input.documents)"])
+            metadata: [LogKey.documents: "\(progress.input.documents)"])
     }
 
     /// Why an interrupted import is not this one; nil if it is.

@@ -61,7 +61,7 @@ package struct GatewayComparison: Sendable {
         if bodies.undecided > 0 {
             logger.notice(
                 "only length and type of these attachments could be compared: their digests are of different kinds",
-                metadata: ["attachments": "\(bodies.undecided)"])
+                metadata: [LogKey.attachments: "\(bodies.undecided)"])
         }
         try await findExtra(seen, report)
     }

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 package import Logging
 
 /// What `verify` could check, and what it could not because the export does not hold it.
@@ -21,12 +22,12 @@ package struct VerifiedParts: Sendable, Equatable {
         if unreadableDocuments > 0 {
             logger.warning(
                 "the export lacks documents that could not be read when it was made",
-                metadata: ["documents": "\(unreadableDocuments)"])
+                metadata: [LogKey.documents: "\(unreadableDocuments)"])
         }
         if missingAttachments > 0 {
             logger.warning(
                 "the export lacks attachments that could not be read when it was made",
-                metadata: ["attachments": "\(missingAttachments)"])
+                metadata: [LogKey.attachments: "\(missingAttachments)"])
         }
         let others = unverifiedAttachments - missingAttachments
         guard others > 0 else { return }
@@ -34,6 +35,6 @@ package struct VerifiedParts: Sendable, Equatable {
             file.manifest.options.format.isTable
                 ? "the attachments of a table can't be verified"
                 : "the bytes of these attachments are not in the export and can't be verified",
-            metadata: ["attachments": "\(others)"])
+            metadata: [LogKey.attachments: "\(others)"])
     }
 }

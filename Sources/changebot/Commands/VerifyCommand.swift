@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
@@ -98,7 +99,7 @@ struct VerifyCommand: AsyncParsableCommand {
         logger.info(
             "verified",
             metadata: [
-                "documents": "\(export.manifest.counts.lines)", "attachments": "\(parts.verifiedAttachments)",
+                LogKey.documents: "\(export.manifest.counts.lines)", LogKey.attachments: "\(parts.verifiedAttachments)",
             ])
     }
 

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import Logging
 
 /// How far a job is, as text and as JSON.
@@ -31,7 +32,7 @@ struct ProgressState: Equatable, Sendable {
     /// All parts as a log line.
     var logLine: LogLine {
         var fields: Logger.Metadata = [
-            "documents": .stringConvertible(count), "seconds": .stringConvertible(elapsed.components.seconds),
+            LogKey.documents: .stringConvertible(count), "seconds": .stringConvertible(elapsed.components.seconds),
         ]
         if let total { fields["total"] = .stringConvertible(total) }
         if bytes > 0 { fields["bytes"] = .stringConvertible(bytes) }

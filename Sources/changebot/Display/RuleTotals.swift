@@ -35,7 +35,7 @@ struct RuleTotals {
         }
         for rule in rules {
             let line = LogLine(
-                .info, "rule fired", ["rule": "\(rule)", "times": .stringConvertible(counters.rules[rule] ?? 0)])
+                .info, "rule fired", [LogKey.rule: "\(rule)", "times": .stringConvertible(counters.rules[rule] ?? 0)])
             Console.complain(rule, line)
         }
     }

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import Logging
 internal import Pipeline
 internal import Rules
@@ -45,7 +46,8 @@ extension JobOptions {
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
         for slip in ruleFiles.slips() {
             var metadata: Logger.Metadata = [
-                "file": "\(slip.path):\(slip.position.line):\(slip.position.column)", "reason": "\(slip.message)",
+                LogKey.file: "\(slip.path):\(slip.position.line):\(slip.position.column)",
+                LogKey.reason: "\(slip.message)",
             ]
             if let rule = slip.rule { metadata["rule"] = "\(rule)" }
             logger.warning(

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import EmbeddedGateway
 internal import FoundationEssentials
 internal import Logging
@@ -33,7 +34,8 @@ struct EmbeddedFileUse {
     func fileToOpen(_ file: String, _ logger: Logger) throws(CommandError) -> String? {
         try require(file)
         guard isDryRun, !FileManager.default.fileExists(atPath: file) else { return file }
-        logger.warning("there is no such database file; without --dry-run it is made", metadata: ["file": "\(file)"])
+        logger.warning(
+            "there is no such database file; without --dry-run it is made", metadata: [LogKey.file: "\(file)"])
         return nil
     }
 
@@ -50,6 +52,6 @@ struct EmbeddedFileUse {
         }
         logger.warning(
             "the documents of this file are in other collections; these go to the default collection",
-            metadata: ["file": "\(file)", "collections": "\(others.joined(separator: ","))"])
+            metadata: [LogKey.file: "\(file)", "collections": "\(others.joined(separator: ","))"])
     }
 }

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
@@ -7,16 +8,16 @@ internal import LosslessJSON
 struct LogField {
     /// Keys whose values are always text, even if they look like numbers.
     private static let texts: Set<String> = [
-        "id", "revision", "rule", "name", "reason", "error", "file", "path", "manifest", "attachment", "key",
-        "keyspace",
-        "gateway", "url", "database", "user", "fault", "what", "holder",
+        LogKey.id, LogKey.revision, LogKey.rule, LogKey.reason, LogKey.file, LogKey.attachment, LogKey.keyspace,
+        LogKey.gateway, "name", "error", "path", "manifest", "key", "url", "database", "user", "fault", "what",
+        "holder",
     ]
     private static let sequences: Set<String> = [
-        "since", "sequence", "seq", "last_seq", "checkpoint", "from", "to", "newest",
+        LogKey.since, LogKey.checkpoint, LogKey.newest, "sequence", "seq", "last_seq", "from", "to",
     ]
 
     /// Keys of names that anybody may choose, at any length.
-    private static let names: Set<String> = ["id", "attachment", "rule", "name", "key", "user"]
+    private static let names: Set<String> = [LogKey.id, LogKey.attachment, LogKey.rule, "name", "key", "user"]
     /// The longest name that people see, in characters. CouchDB's ids may have kilobytes.
     private static let longestName = 200
 

@@ -185,7 +185,7 @@ private struct DocumentReader: Sendable {
     /// - Throws: `RunError`, `CancellationError`.
     func read(_ id: DocumentID) async throws -> DocumentLookup {
         let answer = try await contact.askOrGiveUp(
-            gateway, history: history, "reading a document failed; retrying", ["id": "\(id)"]
+            gateway, history: history, "reading a document failed; retrying", [LogKey.id: "\(id)"]
         ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
         switch answer {
         case .success(let lookup):

@@ -42,7 +42,7 @@ final class ExportTally {
         counts.missingBodies += 1
         log(
             "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
-            ["attachment": "\(stub.name)"])
+            [LogKey.attachment: "\(stub.name)"])
     }
 
     func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
@@ -55,7 +55,9 @@ final class ExportTally {
         _ more: Logger.Metadata = [:]
     ) {
         report.count { $0.deadLetters += 1 }
-        let facts: Logger.Metadata = ["id": "\(id)", "revision": "\(revision?.text ?? "")", "reason": "\(reason)"]
+        let facts: Logger.Metadata = [
+            LogKey.id: "\(id)", LogKey.revision: "\(revision?.text ?? "")", LogKey.reason: "\(reason)",
+        ]
         messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
     }
 

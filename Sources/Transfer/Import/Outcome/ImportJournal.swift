@@ -94,8 +94,8 @@ actor ImportJournal {
         messages.log(
             "rejected", .warning, to: logger,
             [
-                "file": "\(settings.path)", "line": "\(entry.origin.line)", "id": "\(entry.id?.text ?? "")",
-                "reason": "\(reason)",
+                LogKey.file: "\(settings.path)", "line": "\(entry.origin.line)", LogKey.id: "\(entry.id?.text ?? "")",
+                LogKey.reason: "\(reason)",
             ])
     }
 

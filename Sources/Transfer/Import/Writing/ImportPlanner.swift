@@ -27,9 +27,9 @@ struct ImportPlanner: Sendable {
     }
 
     /// - Throws: `RunError`, `CancellationError`.
-    func need(_ open: OpenDocument, isTolerant: Bool) async throws -> ImportNeed {
+    func need(_ open: OpenDocument, acceptsExisting: Bool) async throws -> ImportNeed {
         do {
-            return try await need(open.document, open.lookup, isTolerant)
+            return try await need(open.document, open.lookup, acceptsExisting)
         } catch let error as AttachmentError {
             return .nothing(.rejected(reason: error.reason))
         } catch let error as JSONEditError {
@@ -39,13 +39,13 @@ struct ImportPlanner: Sendable {
         }
     }
 
-    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ isTolerant: Bool) async throws
+    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ acceptsExisting: Bool) async throws
         -> ImportNeed
     {
         switch lookup {
         case .refused(let reason)?: return .nothing(.rejected(reason: "the existing document can't be read: \(reason)"))
         case .found(let revision, let current)?:
-            return try await need(document, over: current, revision, isTolerant)
+            return try await need(document, over: current, revision, acceptsExisting)
         case .deleted?, .missing?, nil:
             if lookup != nil, settings.mode == .delete || document.isDeletion { return .nothing(.unchanged) }
             return try await newDocument(document)
@@ -65,12 +65,12 @@ struct ImportPlanner: Sendable {
     }
 
     private func need(
-        _ document: ImportDocument, over current: JSONText, _ revision: RevisionID, _ isTolerant: Bool
+        _ document: ImportDocument, over current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
     ) async throws -> ImportNeed {
         if settings.mode == .delete || document.isDeletion && settings.mode != .insert {
             return .write(Self.tombstone(document, revision, isPlain: settings.mode == .delete), .deleted)
         }
-        if settings.mode == .insert, !isTolerant { return .nothing(.alreadyExists) }
+        if settings.mode == .insert, !acceptsExisting { return .nothing(.alreadyExists) }
         let isMerge = settings.mode == .merge
         let numbersAsWritten = !gateway.dialect.rewritesNumbers
         let text =
@@ -120,7 +120,7 @@ struct ImportPlanner: Sendable {
     private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
         let answer = try await contact.askOrGiveUp(
             gateway, history: comparisons, "reading an attachment failed; retrying",
-            ["id": "\(id)", "attachment": "\(name)"],
+            [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
             { try await readDigest(of: name, id, revision) })
         switch answer {
@@ -130,7 +130,7 @@ struct ImportPlanner: Sendable {
         case .failure(let error):
             logger.notice(
                 "an attachment can't be compared, and is written again",
-                metadata: ["id": "\(id)", "attachment": "\(name)", "reason": "\(error)"])
+                metadata: [LogKey.id: "\(id)", LogKey.attachment: "\(name)", LogKey.reason: "\(error)"])
             return nil
         }
     }

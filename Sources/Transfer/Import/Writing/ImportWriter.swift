@@ -109,7 +109,7 @@ struct ImportWriter: Sendable {
         var planned: [BodySender.Planned] = []
         var ambiguous: [OpenDocument] = []
         for document in open {
-            switch try await planner.need(document, isTolerant: isTolerant(document.document, lost)) {
+            switch try await planner.need(document, acceptsExisting: acceptsExisting(document.document, lost)) {
             case .nothing(.unchanged) where lost.contains(document.document.id):
                 if let outcome = lost.outcome(of: document.document.id) {
                     results.record(outcome, at: document.index)
@@ -155,7 +155,7 @@ struct ImportWriter: Sendable {
     ) -> [OpenDocument] {
         var again: [OpenDocument] = []
         for (open, outcome, wanted) in answers {
-            let isFinal = settings.mode == .insert && !isTolerant(open.document, lost)
+            let isFinal = settings.mode == .insert && !acceptsExisting(open.document, lost)
             switch open.afterAnswer(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next):
@@ -168,7 +168,7 @@ struct ImportWriter: Sendable {
     }
 
     /// Whether an existing equivalent document is not a conflict.
-    private func isTolerant(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
+    private func acceptsExisting(_ document: ImportDocument, _ lost: LostAnswers) -> Bool {
         isResumed || document.isShared || lost.contains(document.id)
     }
 
