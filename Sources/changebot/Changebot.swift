@@ -37,6 +37,7 @@ struct Changebot: AsyncParsableCommand {
         // The same holds for a file that has reached the limit of its size.
         signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
+        EarlySignal.keep(for: arguments.first)
         ProcessTitle.hideCredentials()
         let command: any ParsableCommand
         do {

@@ -59,6 +59,21 @@ import Testing
         }
     }
 
+    /// It ended by the signal, without a word, if that came before the service ran.
+    @Test(arguments: [SIGTERM, SIGINT]) func aStopRightAfterTheStartEndsInGoodOrder(signal: Int32) async throws {
+        try await withTestBed { bed in
+            let file = try write((0..<20_000).map { #"{"_id":"d\#($0)"}"# }, bed)
+            let errors = bed.folder + "/errors"
+            let process = try ChildProcess(
+                [Program.path, "import", file, "--gateway", bed.url], errors: errors)
+            while !process.catches(signal) { usleep(100) }
+            process.signal(signal)
+            #expect(await process.wait() == 0)
+            let log = try String(contentsOfFile: errors, encoding: .utf8)
+            #expect(log.contains("notice stopped before the end; continue with --resume changed=0 "), "\(log)")
+        }
+    }
+
     /// The check of a manifest reads the whole input, which may take long.
     @Test(arguments: [SIGTERM, SIGINT]) func aStopWhileTheManifestIsCheckedEndsInGoodOrder(signal: Int32) async throws {
         try await withTestBed { bed in

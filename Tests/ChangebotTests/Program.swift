@@ -84,6 +84,16 @@ extension ChildProcess {
         return line.flatMap { Int($0.dropFirst("rchar: ".count)) } ?? 0
     }
 
+    /// Whether the process has a handler for a signal.
+    ///
+    /// - Note: Source: proc(5), `SigCgt` of `/proc/PID/status`.
+    func catches(_ signal: Int32) -> Bool {
+        let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:\t") }
+        let caught = line.flatMap { UInt64($0.dropFirst("SigCgt:\t".count), radix: 16) } ?? 0
+        return caught >> UInt64(signal - 1) & 1 == 1
+    }
+
     /// Whether the process has a file open whose path ends so.
     func hasOpen(_ end: String) -> Bool {
         let files = "/proc/\(id)/fd/"

@@ -28,7 +28,7 @@ enum StoppableService {
         ServiceGroupConfiguration(
             services: [
                 .init(
-                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    service: Stoppable(service: service), successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .cancelGroup)
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
@@ -39,5 +39,15 @@ enum StoppableService {
         var logger = logger
         logger.logLevel = max(logger.logLevel, .warning)
         return logger
+    }
+}
+
+/// The service of the group. When it begins, the group's handlers of signals are set.
+private struct Stoppable<Inner: Service>: Service {
+    let service: Inner
+
+    func run() async throws {
+        EarlySignal.deliver()
+        try await service.run()
     }
 }
