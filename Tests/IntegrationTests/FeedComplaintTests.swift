@@ -54,12 +54,12 @@ import Testing
     @Test("Pieces of one byte make no difference")
     func piecesOfOneByteMakeNoDifference() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
-            try await bed.load(BotTestBed.tasks(0..<20))
+            try await bed.load(BotTestBed.tasks(0..<5))
             try gateway.misbehave(#"{"slice":1}"#)
-            #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 20)
+            #expect(try await bed.runOnce(try bed.rules(BotTestBed.doneRules)).written == 5)
             #expect(gateway.faultCounts["slice"] ?? 0 > 2)
             gateway.behave()
-            try await bed.expectDoneOnce(0..<20)
+            try await bed.expectDoneOnce(0..<5)
         }
     }
 

@@ -61,11 +61,12 @@ struct FixCommand: AsyncParsableCommand {
         }
         let ruleSet = try files.ruleSet(only: environment.values(rule, "rule"), filter: filter)
         let job = Job(
-            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            options: common, access: access, environment: environment, logger: logger, ruleSetHash: ruleSet.hash,
+            place: place,
             choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
         try await job.run { parts in
             Fixer(
-                gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
+                gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
                 settings: parts.settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }

@@ -65,11 +65,16 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func start() async throws {
-        let plan = try RunPlan(self)
-        try await StatusServer.whileServing(plan.process, plan.http, plan.logger) {
-            let bots = BotGroup(plan) { try RunPlan(self, continuing: plan) }
-            try await StoppableService.run(bots, grace: plan.grace, logger: plan.logger)
+        let (process, bots) = try plan()
+        if !process.isOneShot { ReloadRequests.ignoreSignals() }
+        try await StatusServer.whileServing(process.monitored, process.http, process.logger) {
+            try await StoppableService.run(bots, grace: process.grace, logger: process.logger)
         }
+    }
+
+    private func plan() throws -> (ProcessPlan, BotGroup) {
+        let plan = try RunPlan(self)
+        return (plan.process, BotGroup(plan) { [process = plan.process] in try RunPlan(self, continuing: process) })
     }
 }
 

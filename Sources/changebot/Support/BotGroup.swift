@@ -1,3 +1,4 @@
+internal import Locking
 internal import Logging
 internal import Monitoring
 internal import Pipeline
@@ -8,11 +9,14 @@ internal import ServiceLifecycle
 ///
 /// Returns when all bots have ended.
 struct BotGroup: Service {
-    private let plan: RunPlan
+    private let process: ProcessPlan
+    /// Until they are started: what is kept here would keep old rules, and their jq programs, alive.
+    private let first: Locked<RunPlan?>
     private let readAnew: @Sendable () throws -> RunPlan
 
     init(_ plan: RunPlan, readAnew: @escaping @Sendable () throws -> RunPlan) {
-        self.plan = plan
+        process = plan.process
+        first = Locked(plan)
         self.readAnew = readAnew
     }
 
@@ -25,31 +29,54 @@ struct BotGroup: Service {
 
     /// A bot that runs.
     private struct Running {
-        let plan: BotPlan
+        let signature: [String: [String]]
         let rules: RuleSource
         let group: ServiceGroup
+        var isStopping = false
         /// Its next plan, once it has ended; nil: it is not started again.
         var next: BotPlan?
+
+        mutating func stop(next: BotPlan?) async {
+            (isStopping, self.next) = (true, next)
+            await group.triggerGracefulShutdown()
+        }
     }
 
     /// - Throws: ``CommandError`` of the first bot that failed.
     func run() async throws {
+        guard
+            let plan = first.withLock({ plan in
+                defer { plan = nil }
+                return plan
+            })
+        else { return }
+        let failures = try await run(plan.bots, files: plan.files)
+        guard let (name, failure) = failures.first else { return }
+        guard process.hasSeveralBots else { throw failure }
+        let names = failures.map(\.name).joined(separator: ", ")
+        throw CommandError(failure.code, "failed: \(names); the first, \(name): \(failure)")
+    }
+
+    private func run(
+        _ first: [BotPlan], files: [String]
+    ) async throws -> [(name: String, error: CommandError)] {
         var bots: [String: Running] = [:]
         var failures: [(name: String, error: CommandError)] = []
-        var plan = plan
         try await withThrowingTaskGroup(of: Event.self) { tasks in
             func start(_ bot: BotPlan) {
+                failures.removeAll { $0.name == bot.name }
                 let rules = RuleSource(bot.rules)
-                let group = StoppableService.part(BotService(plan: bot, rules: rules), logger: plan.logger)
-                bots[bot.name] = Running(plan: bot, rules: rules, group: group)
-                tasks.addTask {
-                    do { try await group.run() } catch { return .ended(bot.name, CommandError(error)) }
-                    return .ended(bot.name, nil)
+                let service = BotService(job: bot.job, rules: rules, settings: bot.settings, fixState: bot.fixState)
+                let group = StoppableService.part(service, logger: process.logger)
+                bots[bot.name] = Running(signature: bot.signature, rules: rules, group: group)
+                tasks.addTask { [name = bot.name] in
+                    do { try await group.run() } catch { return .ended(name, CommandError(error)) }
+                    return .ended(name, nil)
                 }
             }
-            for bot in plan.bots { start(bot) }
-            let reloads = ReloadRequests(files: plan.files)
-            if !plan.isOneShot { listen(for: reloads, &tasks) }
+            for bot in first { start(bot) }
+            let reloads = ReloadRequests(files: files)
+            if !process.isOneShot { listen(for: reloads, &tasks) }
             defer { tasks.cancelAll() }
             while !bots.isEmpty, let event = try await tasks.next() {
                 switch event {
@@ -58,36 +85,30 @@ struct BotGroup: Service {
                     if let failure { failures.append((name, failure)) }
                     if let next = ended?.next, !Task.isShuttingDownGracefully {
                         start(next)
-                    } else if let failure, plan.bots.count > 1 {
-                        report(failure, of: name, plan.logger)
-                        if plan.onBotFailure == .stop {
-                            for bot in bots.values { await bot.group.triggerGracefulShutdown() }
-                        }
+                    } else if let failure, process.hasSeveralBots {
+                        report(failure, of: name)
+                        if process.onBotFailure == .stop { for name in bots.keys { await bots[name]?.stop(next: nil) } }
                     }
                 case .reload:
-                    if let next = read(plan) {
-                        var changes = await replace(&bots, by: next)
-                        plan = next
-                        for bot in next.bots where bots[bot.name] == nil {
+                    if let plan = read() {
+                        var changes = await replace(&bots, by: plan.bots)
+                        for bot in plan.bots where bots[bot.name] == nil {
                             start(bot)
                             changes.append("\(bot.name) starts")
                         }
-                        plan.logger.notice(
+                        reloads.watch(plan.files)
+                        process.logger.notice(
                             "rules and configuration were read anew",
                             metadata: [
                                 "changed": "\(changes.isEmpty ? "nothing" : changes.sorted().joined(separator: ", "))"
                             ])
                     }
-                    reloads.watch(plan.files)
                     tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
                 case .listenerEnded: break
                 }
             }
         }
-        guard let (name, failure) = failures.first else { return }
-        guard plan.bots.count > 1 else { throw failure }
-        let names = failures.map(\.name).joined(separator: ", ")
-        throw CommandError(failure.code, "failed: \(names); the first, \(name): \(failure)")
+        return failures
     }
 
     private func listen(for reloads: ReloadRequests, _ tasks: inout ThrowingTaskGroup<Event, any Error>) {
@@ -95,7 +116,7 @@ struct BotGroup: Service {
             await reloads.listenForSignals()
             return .listenerEnded
         }
-        if plan.watchesFiles {
+        if process.watchesFiles {
             tasks.addTask {
                 await reloads.watchFiles()
                 return .listenerEnded
@@ -104,27 +125,27 @@ struct BotGroup: Service {
         tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
     }
 
-    private func report(_ failure: CommandError, of name: String, _ logger: Logger) {
-        logger.error(
+    private func report(_ failure: CommandError, of name: String) {
+        process.logger.error(
             "a bot has ended",
             metadata: ["bot": "\(name)", "reason": "\(failure)", "exit": "\(failure.code.rawValue)"])
     }
 
     /// Reads rules and configuration anew; nil if something is wrong with them, and the old ones stay.
-    private func read(_ plan: RunPlan) -> RunPlan? {
+    private func read() -> RunPlan? {
         do {
-            let next = try readAnew()
-            plan.process.noteReload(failure: nil)
-            if next.processSettings != plan.processSettings {
-                plan.logger.warning(
+            let plan = try readAnew()
+            process.monitored.noteReload(failure: nil)
+            if plan.process.settings != process.settings {
+                process.logger.warning(
                     "settings of the whole process have changed; they need a new start of the process")
             }
-            return next
+            return plan
         } catch {
             let failure = CommandError(error)
-            plan.process.noteReload(failure: failure.description)
+            process.monitored.noteReload(failure: failure.description)
             for message in failure.messages {
-                plan.logger.error(
+                process.logger.error(
                     "rules and configuration were read anew, and are not valid: the old ones stay in force",
                     metadata: ["reason": "\(message)"])
             }
@@ -135,37 +156,38 @@ struct BotGroup: Service {
     /// Gives running bots their new rules, and stops those that must start anew or are gone.
     ///
     /// - Returns: What happens to which, for the log.
-    private func replace(_ bots: inout [String: Running], by plan: RunPlan) async -> [String] {
-        var changed: [String] = []
+    private func replace(_ bots: inout [String: Running], by plans: [BotPlan]) async -> [String] {
+        var changes: [String] = []
         for (name, bot) in bots {
-            guard let next = plan.bots.first(where: { $0.name == name }) else {
-                changed.append("\(name) stops")
-                self.plan.process.hide(name)
-                bots[name]?.next = nil
-                await bot.group.triggerGracefulShutdown()
-                continue
-            }
-            if next.signature != bot.plan.signature {
-                changed.append("\(name) starts anew")
-                bots[name]?.next = next
-                await bot.group.triggerGracefulShutdown()
-            } else if next.rules.ruleSet.hash != bot.rules.current.ruleSet.hash {
-                changed.append("\(name) has new rules")
+            let next = plans.first { $0.name == name }
+            switch next {
+            case nil:
+                changes.append("\(name) stops")
+                process.monitored.hide(name)
+                await bots[name]?.stop(next: nil)
+            case let next? where bot.isStopping || next.signature != bot.signature:
+                changes.append("\(name) starts anew")
+                await bots[name]?.stop(next: next)
+            case let next? where next.rules.ruleSet.hash != bot.rules.current.ruleSet.hash:
+                changes.append("\(name) has new rules")
                 bot.rules.replace(by: next.rules)
+            case _?: break
             }
         }
-        return changed
+        return changes
     }
 }
 
 /// One bot of the process, from its first contact to its summary.
 private struct BotService: Service {
-    let plan: BotPlan
+    let job: Job
     let rules: RuleSource
+    let settings: BotSettings
+    let fixState: StateLocation?
 
     func run() async throws {
-        try await plan.job.run { parts in
-            ReloadingBot(parts: parts, rules: rules, settings: plan.settings, fixState: plan.fixState)
+        try await job.run { parts in
+            ReloadingBot(parts: parts, rules: rules, settings: settings, fixState: fixState)
         }
     }
 }

@@ -4,7 +4,6 @@ internal import GatewayClient
 internal import Logging
 internal import Monitoring
 internal import Pipeline
-internal import Rules
 internal import ServiceLifecycle
 internal import Transfer
 
@@ -13,7 +12,6 @@ struct Job: Sendable {
     /// What a command needs to make its service.
     struct Parts: Sendable {
         let gateway: Gateway
-        let ruleSet: RuleSet
         let state: StatePlace
         let settings: Delivery.Settings
         let report: RunReport
@@ -26,7 +24,8 @@ struct Job: Sendable {
     let access: AccessOptions
     let environment: Environment
     let logger: Logger
-    let ruleSet: RuleSet
+    /// Of the rules at the start.
+    let ruleSetHash: String
     let place: StateLocation
     let choice: GatewayChoice
     let settings: Delivery.Settings
@@ -107,7 +106,7 @@ struct Job: Sendable {
 
     private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
         defer { place.discardIfTemporary() }
-        let state = try place.statePlace(ruleSetHash: ruleSet.hash, for: purpose)
+        let state = try place.statePlace(ruleSetHash: ruleSetHash, for: purpose)
         guard let monitoring else { return try await work(report, make, state, nil) }
         try await monitoring.whileWatching(report, outage: settings.retries.outage) { bot in
             try await work(report, make, state, bot)
@@ -125,7 +124,7 @@ struct Job: Sendable {
             settings.retries.observer = bot
             settings.stateOptions = place.lastingOptions
             let parts = Parts(
-                gateway: gateway, ruleSet: ruleSet, state: state, settings: settings, report: report, logger: logger,
+                gateway: gateway, state: state, settings: settings, report: report, logger: logger,
                 monitored: bot)
             let service = try make(parts)
             try await ProgressLine.show(progress) {

@@ -28,6 +28,9 @@ final class ReloadRequests: Sendable {
     /// From now on these files are watched.
     func watch(_ files: [String]) { self.files.withLock { $0 = files } }
 
+    /// Until somebody listens, a SIGHUP asks for what is being done anyway, and must not end the process.
+    static func ignoreSignals() { signal(SIGHUP, SIG_IGN) }
+
     /// Makes each SIGHUP a request, until the task is cancelled. If the terminal of the process is gone, the signal asks
     /// the process to stop, as SIGTERM does.
     func listenForSignals() async {

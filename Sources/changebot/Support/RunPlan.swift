@@ -6,34 +6,28 @@ internal import Monitoring
 internal import Pipeline
 internal import Rules
 
-/// What `run` was told to do: the process, and its bots.
-struct RunPlan: Sendable {
-    let process: MonitoredProcess
+/// What holds for all bots of a process, and can't change while it runs.
+struct ProcessPlan: Sendable {
+    let monitored: MonitoredProcess
     let http: HTTPOptions.Choice?
+    let memory: MemoryPool
     let grace: Duration
     let onBotFailure: BotFailurePolicy
     let isOneShot: Bool
-    /// Whether changes of ``files`` make the process read them anew.
+    /// Whether changes of the files make the process read them anew.
     let watchesFiles: Bool
+    /// Whether the configuration file has several bots: log lines then name the bot.
+    let hasSeveralBots: Bool
     let logger: Logger
-    /// At least one.
-    let bots: [BotPlan]
-    /// Settings of the process, which can't change while it runs.
-    let processSettings: [String: [String]]
-    /// The configuration file, rule files and folders of them, and what rules attach.
-    let files: [String]
-    private let memory: MemoryPool
+    /// As they stand in the configuration file.
+    let settings: [String: [String]]
 
-    /// Reads the configuration and all rules. Blocks.
-    ///
-    /// - Parameter former: The plan of this process so far, if it reads them anew.
-    /// - Throws: ``CommandError``, ``RuleFilesError``.
-    init(_ command: RunCommand, continuing former: RunPlan? = nil) throws {
-        let variables = Environment()
-        let file = try command.config.file(variables)
-        let bots = try file.map { try command.config.bots(of: $0, variables) }
-        let environment = file.map { variables.with($0, bot: nil) } ?? variables
-        if let file, let bots, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
+    /// - Parameter former: The plan of this process so far, if it is read anew.
+    /// - Throws: ``CommandError``.
+    fileprivate init(
+        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, hasSeveralBots: Bool,
+        continuing former: ProcessPlan?
+    ) throws(CommandError) {
         isOneShot = try environment.isOn(command.once, "once")
         logger = try command.log.logger(environment, isDaemon: !isOneShot)
         http = try command.http.choice(environment)
@@ -44,19 +38,41 @@ struct RunPlan: Sendable {
             ?? .continue
         let size = try environment.value(command.job.memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
         memory = former?.memory ?? size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().memory
-        process = former?.process ?? MonitoredProcess(version: Changebot.version)
-        let shared = BotPlan.Shared(
-            process: process, http: http, memory: memory, isOneShot: isOneShot, logger: logger,
-            namesBots: (bots?.count ?? 1) > 1)
-        if let file, let bots {
+        monitored = former?.monitored ?? MonitoredProcess(version: Changebot.version)
+        self.hasSeveralBots = hasSeveralBots
+        settings = file?.common.filter { SettingKey.named($0.key)?.scope == .process }.mapValues(\.texts) ?? [:]
+    }
+}
+
+/// What `run` was told to do: the process, and its bots.
+struct RunPlan: Sendable {
+    let process: ProcessPlan
+    /// At least one.
+    let bots: [BotPlan]
+    /// The configuration file, rule files and folders of them, and what rules attach.
+    let files: [String]
+
+    /// Reads the configuration and all rules. Blocks.
+    ///
+    /// - Parameter former: The plan of this process so far, if it reads them anew.
+    /// - Throws: ``CommandError``, ``RuleFilesError``.
+    init(_ command: RunCommand, continuing former: ProcessPlan? = nil) throws {
+        let variables = Environment()
+        let file = try command.config.file(variables)
+        let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
+        if let file, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
+        let process = try ProcessPlan(
+            command, file.map { variables.with($0, bot: nil) } ?? variables, file, hasSeveralBots: bots.count > 1,
+            continuing: former)
+        self.process = process
+        if let file {
             self.bots = try bots.map { bot in
                 try BotPlan(
-                    command, variables.with(file, bot: bot), shared, Self.settings(bot), file.place(bot.position))
+                    command, variables.with(file, bot: bot), process, Self.settings(bot), file.place(bot.position))
             }
         } else {
-            self.bots = [try BotPlan(command, variables, shared, [:], nil)]
+            self.bots = [try BotPlan(command, variables, process, [:], nil)]
         }
-        processSettings = file?.common.filter { SettingKey.named($0.key)?.scope == .process }.mapValues(\.texts) ?? [:]
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
     }
 
@@ -73,17 +89,6 @@ enum BotFailurePolicy: String, CaseIterable {
 
 /// One bot, as `run` was told to run it.
 struct BotPlan: Sendable {
-    /// What the bots of a process have in common.
-    struct Shared {
-        let process: MonitoredProcess
-        let http: HTTPOptions.Choice?
-        let memory: MemoryPool
-        let isOneShot: Bool
-        let logger: Logger
-        /// Whether log lines name the bot.
-        let namesBots: Bool
-    }
-
     let name: String
     /// What it must be started anew for.
     let signature: [String: [String]]
@@ -96,17 +101,17 @@ struct BotPlan: Sendable {
     /// - Parameter place: Where the bot stands in the configuration file; nil without one.
     /// - Throws: ``CommandError``, ``RuleFilesError``.
     init(
-        _ command: RunCommand, _ environment: Environment, _ shared: Shared, _ signature: [String: [String]],
+        _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan, _ signature: [String: [String]],
         _ place: String?
     ) throws {
         name = try command.state.botName(environment)
         self.signature = signature
         if let place { try command.requireGatewayAndRules(environment, place) }
-        var logger = shared.logger
-        if shared.namesBots { logger[metadataKey: "bot"] = "\(name)" }
+        var logger = process.logger
+        if process.hasSeveralBots { logger[metadataKey: "bot"] = "\(name)" }
         let paths = try command.job.rulePaths(environment)
         var settings = try command.botSettings(environment, name)
-        settings.delivery.memory = shared.memory
+        settings.delivery.memory = process.memory
         let choice = try command.gateway.choice(environment)
         let directory = command.state.directory(environment)
         let files = try command.job.loadRules(
@@ -119,12 +124,12 @@ struct BotPlan: Sendable {
         settings.fixOptions = fixOptions
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
-            ruleSet: rules.ruleSet, place: location, choice: choice, settings: settings.delivery,
+            ruleSetHash: rules.ruleSet.hash, place: location, choice: choice, settings: settings.delivery,
             isOneShot: settings.isOneShot, fileUse: .following(isDryRun: settings.delivery.preview != nil))
         job.isPartOfService = true
         job.monitoring = RunMonitoring(
-            process: shared.process, isServed: shared.http != nil,
-            showsDocuments: shared.http?.showsDocuments == true,
+            process: process.monitored, isServed: process.http != nil,
+            showsDocuments: process.http?.showsDocuments == true,
             bot: BotDescription(
                 name: name, gateway: choice.stateAddress, stateOptions: location.lastingOptions,
                 retryOptions: fixOptions, rules: rules.description),

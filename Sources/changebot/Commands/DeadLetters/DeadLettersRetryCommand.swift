@@ -47,13 +47,14 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let ruleSet = try files.ruleSet()
         do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandError(error) }
         let job = Job(
-            options: common, access: access, environment: environment, logger: logger, ruleSet: ruleSet, place: place,
+            options: common, access: access, environment: environment, logger: logger, ruleSetHash: ruleSet.hash,
+            place: place,
             choice: choice, settings: settings, isOneShot: true, isBesideRun: true)
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection] parts in
                 DeadLetterRetry(
-                    gateway: parts.gateway, ruleSet: parts.ruleSet, state: parts.state, name: name,
+                    gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
                     choose: { ledger in
                         guard selection.isEmpty else {
                             return .numbers(
