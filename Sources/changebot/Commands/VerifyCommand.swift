@@ -87,7 +87,6 @@ struct VerifyCommand: AsyncParsableCommand {
         _ result: Verification.Result, _ count: Int, of export: ExportFile, _ logger: Logger
     ) throws(CommandError) {
         result.parts?.logGaps(in: export, to: logger)
-        if result.isStopped { logger.notice("stopped before the end: not everything was verified") }
         let damages = result.parts == nil ? count : result.damages
         if damages > 0 {
             throw CommandError(.invalidData, "\(file) differs from its manifest: \(Self.findings(damages))")
@@ -95,7 +94,10 @@ struct VerifyCommand: AsyncParsableCommand {
         guard count == 0 else {
             throw CommandError(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
-        guard !result.isStopped, let parts = result.parts else { return }
+        guard !result.isStopped, let parts = result.parts else {
+            // Nobody may take it for verified.
+            throw CommandError(.tryLater, "stopped before the end: not everything was verified; run it again")
+        }
         logger.info(
             "verified",
             metadata: [
