@@ -21,6 +21,9 @@ package struct ConnectionTimeouts: Sendable {
             self.body = body
             self.writing = writing
         }
+
+        /// The same, except for clients that have no reason to pause.
+        package init(readWithin span: Duration) { self.init(writing: TimeAmount(span)) }
     }
 
     private let channel: any Channel

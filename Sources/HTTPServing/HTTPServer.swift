@@ -17,6 +17,8 @@ package final class HTTPServer: Sendable {
         package var product: String
         /// How long connections may make no progress.
         package var timeouts = ConnectionTimeouts.Limits()
+        /// Bytes of an answer that the kernel may keep for a client that does not read. Nil: as many as it likes.
+        package var sendBuffer: Int?
         /// Bounds the answers in memory.
         package var waiting = WaitingOutput()
         /// Bounds the requests in memory.
@@ -80,6 +82,9 @@ package final class HTTPServer: Sendable {
     private static func accept(
         _ channel: any Channel, _ connections: Connections, _ settings: Settings, _ respond: @escaping Respond
     ) throws {
+        if let bytes = settings.sendBuffer {
+            try channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: .init(bytes))
+        }
         // HTTPExchange sets the framing, because the automatic one is wrong for HEAD.
         var framing = HTTPResponseEncoder.Configuration()
         framing.automaticallySetFramingHeaders = false

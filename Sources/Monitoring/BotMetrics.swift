@@ -11,7 +11,7 @@ final class BotMetrics: Sendable {
     private let counters: [Counter]
     private let decideSeconds: Timer
     private let writeSeconds: Timer
-    private let settleSeconds: Timer
+    private let settleSeconds: SecondsHistogram
     private let bytesSent: Counter
     private let bytesReceived: Counter
     /// Counters with further labels, made when they are first needed.
@@ -100,7 +100,7 @@ final class BotMetrics: Sendable {
         counters = Self.counted.map { Counter(label: $0.family.name, dimensions: dimensions, factory: factory) }
         decideSeconds = Timer(label: Self.decide.name, dimensions: dimensions, factory: factory)
         writeSeconds = Timer(label: Self.write.name, dimensions: dimensions, factory: factory)
-        settleSeconds = Timer(label: Self.settle.name, dimensions: dimensions, factory: factory)
+        settleSeconds = factory.histogram(Self.settle.name, dimensions)
         bytesSent = Counter(label: Self.sent.name, dimensions: dimensions, factory: factory)
         bytesReceived = Counter(label: Self.received.name, dimensions: dimensions, factory: factory)
     }
@@ -116,9 +116,9 @@ final class BotMetrics: Sendable {
         case .wrote: break
         case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
         case .retried(let cause): counter(Self.retries, ["cause": cause.description]).increment()
-        case .decided(_, let span): decideSeconds.recordNanoseconds(span.nanoseconds)
+        case .decided(let span): decideSeconds.recordNanoseconds(span.nanoseconds)
         case .sent(let span): writeSeconds.recordNanoseconds(span.nanoseconds)
-        case .settled(let span): settleSeconds.recordNanoseconds(span.nanoseconds)
+        case .settled(let spans): settleSeconds.record(spans)
         }
     }
 

@@ -83,37 +83,41 @@ package final class MonitoredBot: RunObserver {
     package typealias Diff = @Sendable (_ before: JSONText?, _ after: JSONText?) -> [String]
 
     package var wantsDocuments: Bool { diff != nil }
+    package var wantedWrites: Int { RecentEffects.limit }
     /// `--name`.
     package let name: String
     private let diff: Diff?
     private let source: Source
-    private let metrics: BotMetrics
+    /// Nil: nobody can ask for them.
+    private let metrics: BotMetrics?
     private let state: Locked<State>
     private let startedAt = Timestamp.now
 
-    /// - Parameter diff: Shows what changed in documents. Nil: contents of documents are not shown.
+    /// - Parameters:
+    ///   - registry: Keeps the bot's metrics. Nil: there are none.
+    ///   - diff: Shows what changed in documents. Nil: contents of documents are not shown.
     package init(
-        _ description: BotDescription, source: Source, registry: PrometheusRegistry, diff: Diff? = nil,
+        _ description: BotDescription, source: Source, registry: PrometheusRegistry?, diff: Diff? = nil,
         now: ContinuousClock.Instant = .now
     ) {
         self.source = source
         self.diff = diff
         name = description.name
-        metrics = BotMetrics(registry, bot: description.name)
+        metrics = registry.map { BotMetrics($0, bot: description.name) }
         state = Locked(
             State(description: description, readiness: Readiness(now: now), history: History(now: now)))
     }
 
     package func note(_ event: RunEvent) {
-        metrics.note(event)
-        guard case .wrote(var document) = event else { return }
-        if !wantsDocuments { (document.before, document.after) = (nil, nil) }
-        state.withLock { [document] in $0.effects.add(document, at: Timestamp.now) }
+        metrics?.note(event)
+        guard case .wrote(let documents) = event else { return }
+        let now = Timestamp.now
+        state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
     }
 
     /// A request to the gateway has ended. For ``GatewaySettings/requestObserver``.
     package func note(_ request: RequestRecord) {
-        metrics.noteRequest(
+        metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)
         if request.status != nil { state.withLock { $0.lastContact = Timestamp.secondsNow } }
     }
@@ -136,10 +140,10 @@ package final class MonitoredBot: RunObserver {
             state.readiness.note(facts, now: now)
             state.history.note(facts, now: now)
         }
-        setGauges(now)
+        if let metrics { set(metrics, now) }
     }
 
-    private func setGauges(_ now: ContinuousClock.Instant) {
+    private func set(_ metrics: BotMetrics, _ now: ContinuousClock.Instant) {
         let state = state.withLock { $0 }
         let facts = state.facts
         metrics.set("changebot_ready", objection(state, now) == nil ? 1 : 0)

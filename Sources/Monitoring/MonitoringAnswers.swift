@@ -7,12 +7,14 @@ struct MonitoringAnswers: Sendable {
     let settings: MonitoringServer.Settings
     let process: MonitoredProcess
     let events: EventStream
+    private let status: CurrentStatus
     private let statusPage: StatusPage
 
-    init(settings: MonitoringServer.Settings, process: MonitoredProcess, events: EventStream) {
+    init(settings: MonitoringServer.Settings, process: MonitoredProcess, events: EventStream, status: CurrentStatus) {
         self.settings = settings
         self.process = process
         self.events = events
+        self.status = status
         statusPage = StatusPage(html: settings.page)
     }
 
@@ -29,7 +31,7 @@ struct MonitoringAnswers: Sendable {
         case "/": return page
         case "/livez": return text("alive\n")
         case "/readyz": return readiness
-        case "/status": return secured(.json(process.status + [UInt8(ascii: "\n")]))
+        case "/status": return secured(.json(status.forms.text))
         case "/metrics": return secured(typed(PrometheusText.contentType, process.registry.text()))
         case "/events": return eventAnswer
         default: return text("there are /, /livez, /readyz, /status, /events and /metrics\n", 404)
@@ -57,7 +59,7 @@ struct MonitoringAnswers: Sendable {
 
     private var eventAnswer: Answer {
         guard let events = events.listen() else { return text("too many pages are open\n", 503) }
-        let first = EventStream.event("status", process.status)
+        let first = status.forms.event
         return secured(
             Answer(
                 status: 200, fields: [HTTPField("Content-Type", "text/event-stream")],

@@ -27,6 +27,7 @@ package final class MonitoringServer: Sendable {
 
     private let process: MonitoredProcess
     private let events = EventStream()
+    private let status: CurrentStatus
     private let server: HTTPServer
 
     /// The port that was bound.
@@ -38,6 +39,7 @@ package final class MonitoringServer: Sendable {
     /// - Throws: ``ListenError``.
     package init(_ settings: Settings, showing process: MonitoredProcess) async throws(ListenError) {
         self.process = process
+        status = CurrentStatus(of: process)
         var serving = HTTPServer.Settings(product: "changebot/\(process.version)")
         serving.host = settings.host
         serving.port = settings.port
@@ -45,7 +47,10 @@ package final class MonitoringServer: Sendable {
         serving.bodyLimit = 64 << 10
         serving.waiting = WaitingOutput(limit: 8 << 20)
         serving.bodies = IncomingBodies(limit: 1 << 20)
-        let answers = MonitoringAnswers(settings: settings, process: process, events: events)
+        // A page that is not read is opened again by the browser. Until then it keeps little memory of the kernel, too.
+        serving.timeouts = ConnectionTimeouts.Limits(readWithin: .seconds(30))
+        serving.sendBuffer = 128 << 10
+        let answers = MonitoringAnswers(settings: settings, process: process, events: events, status: status)
         server = try await HTTPServer.start(serving) { await answers.answer($0) }
     }
 
@@ -55,18 +60,19 @@ package final class MonitoringServer: Sendable {
         var last: [UInt8] = []
         while true {
             for bot in process.bots { await bot.refresh() }
+            status.renew()
             Meter(label: "changebot_resident_memory_bytes", factory: process.registry).set(ResidentMemory.bytes)
             silence += 1
             if events.hasListeners {
-                let status = process.status
+                let event = status.forms.event
                 // The status has a time of its own only where something is counted in seconds.
-                if status != last {
-                    events.send(EventStream.event("status", status))
+                if event != last {
+                    events.send(event)
                     silence = 0
                 } else if silence.isMultiple(of: 15) {
                     events.send(EventStream.comment)
                 }
-                last = status
+                last = event
             }
             try await Task.sleep(for: .seconds(1))
         }

@@ -17,14 +17,14 @@ struct RecentEffects: Sendable {
     /// The newest last.
     private var effects: [Effect] = []
 
-    mutating func add(_ document: WrittenDocument, at time: String) {
-        var document = document
-        if max(document.before?.bytes.count ?? 0, document.after?.bytes.count ?? 0) > Self.longestDocument {
-            document.before = nil
-            document.after = nil
+    /// - Parameter withContent: Whether the documents' content is kept.
+    mutating func add(_ documents: [WrittenDocument], withContent: Bool, at time: String) {
+        for var document in documents.suffix(Self.limit) {
+            let size = max(document.before?.bytes.count ?? 0, document.after?.bytes.count ?? 0)
+            if !withContent || size > Self.longestDocument { (document.before, document.after) = (nil, nil) }
+            effects.append(Effect(document: document, time: time))
         }
-        if effects.count == Self.limit { effects.removeFirst() }
-        effects.append(Effect(document: document, time: time))
+        effects.removeFirst(max(0, effects.count - Self.limit))
     }
 
     /// An array, the newest first.

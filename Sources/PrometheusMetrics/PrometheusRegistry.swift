@@ -37,6 +37,11 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
+    /// A histogram of which many values are recorded at once.
+    package func histogram(_ name: String, _ dimensions: [(String, String)]) -> SecondsHistogram {
+        SecondsHistogram(series(name, dimensions, MetricFamily.seconds))
+    }
+
     /// All series in the text format 0.0.4 of Prometheus, sorted by labels within a family.
     package func text() -> [UInt8] {
         let (families, all) = state.withLock { ($0.families, $0.series) }

@@ -44,16 +44,18 @@ final class Series: Sendable {
             if case .single(let value) = self { self = .single(value + amount) }
         }
 
-        /// Sets a gauge, or counts a value of a histogram. What is no number is left out.
-        mutating func record(_ value: Double) {
+        /// Sets a gauge to the last value, or counts values of a histogram. What is no number is left out.
+        mutating func record(_ values: some Sequence<Double>) {
             switch self {
-            case .single: self = .single(value)
-            case .histogram(let bounds, var counts, let sum):
-                guard value.isFinite else { return }
+            case .single(let former): self = .single(values.reduce(former) { $1 })
+            case .histogram(let bounds, var counts, var sum):
                 // The array is unique while it is changed.
                 self = .single(0)
-                counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
-                self = .histogram(bounds: bounds, counts: counts, sum: sum + value)
+                for value in values where value.isFinite {
+                    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
+                    sum += value
+                }
+                self = .histogram(bounds: bounds, counts: counts, sum: sum)
             }
         }
     }
@@ -63,6 +65,8 @@ final class Series: Sendable {
     init(_ kind: MetricFamily.Kind) { box = Locked(Value(kind)) }
 
     var value: Value { box.withLock { $0 } }
+
+    func record(_ values: some Sequence<Double>) { box.withLock { $0.record(values) } }
 }
 
 extension Series: CounterHandler, FloatingPointCounterHandler {
@@ -80,7 +84,7 @@ extension Series: CounterHandler, FloatingPointCounterHandler {
 extension Series: MeterHandler, RecorderHandler {
     func set(_ value: Int64) { set(Double(value)) }
 
-    func set(_ value: Double) { box.withLock { $0.record(value) } }
+    func set(_ value: Double) { record(CollectionOfOne(value)) }
 
     func decrement(by amount: Double) { box.withLock { $0.add(-amount) } }
 

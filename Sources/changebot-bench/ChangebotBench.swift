@@ -10,6 +10,7 @@ struct ChangebotBench {
         ("scanner", "change rows through the JSON scanner, against json-c and memcpy", { ScannerBenchmark.run() }),
         ("rules", "the program over 100,000 documents: full passes, many rules", { await RulesBenchmark.run() }),
         ("bot", "the program beside an embedded gateway: catching up, latency", { await BotBenchmark.run() }),
+        ("page", "what --http and hundreds of readers of the page cost a bot", { await PageBenchmark.run() }),
     ]
 
     static func main() async {

@@ -58,11 +58,26 @@ enum Program {
 }
 
 /// The time that a program takes from start to end.
-enum Usage {
+struct Usage {
+    /// In seconds.
+    let wall: Double
+    /// In seconds, of all its threads.
+    let processor: Double
+    /// As wait(2) has it; 0 if all went well.
+    let status: Int32
+
     /// Wall time and processor time as text.
     ///
     /// The output of the program is discarded.
     static func of(_ arguments: [String]) throws -> String {
+        let usage = try Usage(of: arguments)
+        return usage.wall.formatted(decimals: 2, width: 6) + " s wall, "
+            + usage.processor.formatted(decimals: 2, width: 5) + " s processor"
+            + (usage.status == 0 ? "" : ", ended \(usage.status)")
+    }
+
+    /// Runs a program to its end. Its output is discarded.
+    init(of arguments: [String]) throws {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var id = pid_t()
@@ -77,13 +92,11 @@ enum Usage {
         var status: Int32 = 0
         var usage = rusage()
         wait4(id, &status, 0, &usage)
-        let wall = (ContinuousClock.now - began).inSeconds
-        let processor = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
+        wall = (ContinuousClock.now - began).inSeconds
+        processor = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
             $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
         }
-        return wall.formatted(decimals: 2, width: 6) + " s wall, "
-            + processor.formatted(decimals: 2, width: 5) + " s processor"
-            + (status == 0 ? "" : ", ended \(status)")
+        self.status = status
     }
 }
 

@@ -35,7 +35,8 @@ import Testing
     private func answers(_ bots: [MonitoredBot], host: String = "127.0.0.1") -> MonitoringAnswers {
         let settings = MonitoringServer.Settings(host: host, port: 0, page: Self.page)
         for bot in bots { process.show(bot) }
-        return MonitoringAnswers(settings: settings, process: process, events: events)
+        return MonitoringAnswers(
+            settings: settings, process: process, events: events, status: CurrentStatus(of: process))
     }
 
     private func body(_ answer: Answer) -> String {
@@ -108,11 +109,11 @@ import Testing
             id: DocumentID("t1"), revision: RevisionID("2-b"), rules: ["a"], isDeletion: false)
         written.before = try JSONText(#"{"secret":1}"#)
         let closed = await bot(following)
-        closed.note(.wrote(written))
+        closed.note(.wrote([written]))
         #expect(await get("/status", [closed]).body.contains("diff") == false)
         let open = await bot(
             following, diff: { before, _ in ["- " + String(decoding: before?.bytes ?? [], as: UTF8.self)] })
-        open.note(.wrote(written))
+        open.note(.wrote([written]))
         #expect(await get("/status", [open]).body.contains(#""diff":["- {\"secret\":1}"]"#))
     }
 
@@ -132,6 +133,44 @@ import Testing
             #"changebot_ready{bot="pictures"} 1"#, #"changebot_connected{bot="pictures"} 1"#,
             #"changebot_write_rate_limit{bot="pictures"} +Inf"#,
         ] { #expect(text.contains(line + "\n"), "\(line)") }
+    }
+
+    @Test func batchesAreMeasured() async {
+        let bot = await bot(following)
+        bot.note(.decided(.milliseconds(3)))
+        bot.note(.settled([.milliseconds(20), .seconds(2)]))
+        let text = await get("/metrics", [bot]).body
+        for line in [
+            #"changebot_decide_seconds_count{bot="pictures"} 1"#, #"changebot_settle_seconds_count{bot="pictures"} 2"#,
+            #"changebot_settle_seconds_sum{bot="pictures"} 2.02"#,
+        ] { #expect(text.contains(line + "\n"), "\(line)") }
+    }
+
+    /// Hundreds of pages may ask at once.
+    @Test func theStatusIsMadeOnceBetweenTwoRefreshes() async throws {
+        let bot = await bot(following)
+        process.show(bot)
+        let status = CurrentStatus(of: process)
+        let before = status.forms.text
+        bot.note(
+            .wrote([
+                WrittenDocument(id: DocumentID("t1"), revision: RevisionID("2-b"), rules: ["a"], isDeletion: false)
+            ]))
+        #expect(status.forms.text == before)
+        status.renew()
+        #expect(String(decoding: status.forms.event, as: UTF8.self).contains("t1"))
+    }
+
+    @Test func onlyTheLastEffectsAreKept() async {
+        let bot = await bot(following)
+        bot.note(
+            .wrote(
+                (1...RecentEffects.limit + 5).map {
+                    WrittenDocument(id: DocumentID("t\($0)"), revision: RevisionID("2-b"), rules: [], isDeletion: false)
+                }))
+        let text = await get("/status", [bot]).body
+        #expect(!text.contains(#""t5""#))
+        #expect(text.contains(#""t6""#) && text.contains(#""t25""#))
     }
 
     @Test func thePageMayRunOnlyItsOwnScript() async throws {

@@ -8,6 +8,8 @@ package protocol RunObserver: Sendable {
     /// Whether ``WrittenDocument/before`` and ``WrittenDocument/after`` are wanted. They stay in memory as long as the
     /// observer keeps them.
     var wantsDocuments: Bool { get }
+    /// How many documents of one ``RunEvent/wrote(_:)`` are wanted; the observer is told of the last ones.
+    var wantedWrites: Int { get }
 
     /// Called after it happened.
     func note(_ event: RunEvent)
@@ -17,18 +19,18 @@ package protocol RunObserver: Sendable {
 package enum RunEvent: Sendable {
     /// The counters have grown by this much.
     case counted(RunCounters)
-    /// The gateway accepted a document.
-    case wrote(WrittenDocument)
+    /// The gateway accepted documents: the last ones of an answer, at most ``RunObserver/wantedWrites``.
+    case wrote([WrittenDocument])
     /// A change became a dead letter; nil if no rule failed.
     case deadLettered(rule: String?)
     /// A request failed with this error and is sent again.
     case retried(GatewayError.Code)
-    /// The rules decided documents: how many, and how long it took together, jq programs included.
-    case decided(documents: Int, Duration)
+    /// The rules decided a batch of documents: how long it took, jq programs included.
+    case decided(Duration)
     /// A bulk write was answered.
     case sent(Duration)
-    /// All effects of a change are settled: the time since its row arrived.
-    case settled(Duration)
+    /// All effects of these changes are settled: the time since the row of each arrived.
+    case settled([Duration])
 }
 
 /// A document that a run has written.

@@ -29,8 +29,9 @@ extension BulkWriter {
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
         CrashPoint.finished.pass()
-        if let observer = settings.observer {
-            for candidate in finished { observer.note(.settled(candidate.arrivedAt.duration(to: .now))) }
+        if let observer = settings.observer, !finished.isEmpty {
+            let now = ContinuousClock.now
+            observer.note(.settled(finished.map { $0.arrivedAt.duration(to: now) }))
         }
         await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
         await queue.release(finished)

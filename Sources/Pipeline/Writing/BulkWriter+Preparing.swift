@@ -162,7 +162,7 @@ extension BulkWriter {
         await queue.hold(held)
         do {
             let result = try await context.others.write(orders, triggers: plans.map(trigger))
-            for write in result.written { logWritten(write) }
+            noteWritten(result.written)
             await decideWritten(result.written.filter { $0.place.keyspace == nil }, context.planner)
             await queue.release(held)
             return result
@@ -183,17 +183,25 @@ extension BulkWriter {
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 
-    private func logWritten(_ other: OtherDocuments.Written) {
-        settings.observer?.note(
-            .wrote(
-                WrittenDocument(
-                    id: other.place.id, keyspace: other.place.keyspace, revision: other.revision, rules: other.rules,
-                    isDeletion: false)))
-        var metadata: Logger.Metadata = [
-            LogKey.id: "\(other.place.id)", LogKey.revision: "\(other.revision)",
-            LogKey.rules: .array(other.rules.map { "\($0)" }),
-        ]
-        metadata["keyspace"] = other.place.keyspace.map { "\($0)" }
-        logger.debug("wrote another document", metadata: metadata)
+    /// Tells the observer and the log.
+    private func noteWritten(_ written: [OtherDocuments.Written]) {
+        if let observer = settings.observer, !written.isEmpty {
+            observer.note(
+                .wrote(
+                    written.suffix(observer.wantedWrites).map { other in
+                        WrittenDocument(
+                            id: other.place.id, keyspace: other.place.keyspace, revision: other.revision,
+                            rules: other.rules, isDeletion: false)
+                    }))
+        }
+        guard logger.logLevel <= .debug else { return }
+        for other in written {
+            var metadata: Logger.Metadata = [
+                LogKey.id: "\(other.place.id)", LogKey.revision: "\(other.revision)",
+                LogKey.rules: .array(other.rules.map { "\($0)" }),
+            ]
+            metadata["keyspace"] = other.place.keyspace.map { "\($0)" }
+            logger.debug("wrote another document", metadata: metadata)
+        }
     }
 }

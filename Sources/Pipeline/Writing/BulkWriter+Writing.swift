@@ -12,15 +12,18 @@ extension BulkWriter {
             try await context.sender.send(request) { answered, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()
+                var written: [(Planner.Write, RevisionID)] = []
                 for (index, outcome) in zip(answered, outcomes) {
                     switch settled.record(outcome, of: writes[index].candidate, attemptLimit: limits.attempts) {
-                    case .settled: logWritten(writes[index], outcome)
+                    case .settled:
+                        if case .written(let revision) = outcome { written.append((writes[index], revision)) }
                     case .decideAgain(var candidate):
                         // A tombstone that the gateway left undecided is written again unchanged.
                         if outcome == .conflict || !candidate.isDeleted { candidate.dropContent() }
                         again.append(candidate)
                     }
                 }
+                noteWritten(written)
                 await shared.busy.noteWrites(settled.ownRevisions.map { DocumentPlace(keyspace: nil, id: $0.id) })
                 try await finish(settled)
             }
@@ -28,24 +31,36 @@ extension BulkWriter {
         return try await postponingContested(again)
     }
 
-    private func logWritten(_ write: Planner.Write, _ outcome: BulkOutcome) {
-        guard case .written(let revision) = outcome else { return }
-        let candidate = write.candidate
-        if let observer = settings.observer {
-            var written = WrittenDocument(
-                id: candidate.id, revision: revision, rules: candidate.rules, isDeletion: candidate.isDeletion)
-            if observer.wantsDocuments {
-                written.before = write.before
-                written.after = candidate.isDeletion ? nil : try? JSONText(Array(write.document.segments.joined()))
-            }
-            observer.note(.wrote(written))
+    /// Tells the observer and the log.
+    private func noteWritten(_ written: [(write: Planner.Write, revision: RevisionID)]) {
+        if let observer = settings.observer, !written.isEmpty {
+            observer.note(
+                .wrote(
+                    written.suffix(observer.wantedWrites).map { write, revision in
+                        shown(write, revision, withContent: observer.wantsDocuments)
+                    }))
         }
-        logger.debug(
-            candidate.isDeletion ? "deleted a document" : "wrote a document",
-            metadata: [
-                LogKey.id: "\(candidate.id)", LogKey.revision: "\(revision)",
-                LogKey.rules: .array(candidate.rules.map { "\($0)" }),
-            ])
+        guard logger.logLevel <= .debug else { return }
+        for (write, revision) in written {
+            let candidate = write.candidate
+            logger.debug(
+                candidate.isDeletion ? "deleted a document" : "wrote a document",
+                metadata: [
+                    LogKey.id: "\(candidate.id)", LogKey.revision: "\(revision)",
+                    LogKey.rules: .array(candidate.rules.map { "\($0)" }),
+                ])
+        }
+    }
+
+    private func shown(_ write: Planner.Write, _ revision: RevisionID, withContent: Bool) -> WrittenDocument {
+        let candidate = write.candidate
+        var written = WrittenDocument(
+            id: candidate.id, revision: revision, rules: candidate.rules, isDeletion: candidate.isDeletion)
+        if withContent {
+            written.before = write.before
+            written.after = candidate.isDeletion ? nil : try? JSONText(Array(write.document.segments.joined()))
+        }
+        return written
     }
 
     // MARK: - Postponing

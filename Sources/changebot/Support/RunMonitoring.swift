@@ -58,7 +58,8 @@ struct RunMonitoring: Sendable {
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
         let monitored = MonitoredBot(
-            bot, source: source(report, outage), registry: process.registry, diff: showsDocuments ? Self.diff : nil)
+            bot, source: source(report, outage), registry: isServed ? process.registry : nil,
+            diff: showsDocuments ? Self.diff : nil)
         process.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
