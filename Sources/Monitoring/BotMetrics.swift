@@ -69,6 +69,8 @@ final class BotMetrics: Sendable {
     private static let received = MetricFamily("changebot_received_bytes_total", .counter, "Bytes of answers' bodies.")
     private static let decide = MetricFamily(
         "changebot_decide_seconds", MetricFamily.seconds, "Time to decide a batch of documents.")
+    private static let jq = MetricFamily(
+        "changebot_jq_seconds", MetricFamily.seconds, "Time that a batch of documents waited for jq programs.")
     private static let write = MetricFamily(
         "changebot_write_seconds", MetricFamily.seconds, "Time of a bulk write, from the request to its answer.")
     private static let settle = MetricFamily(
@@ -90,7 +92,7 @@ final class BotMetrics: Sendable {
                 "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit."),
             MetricFamily("changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule."),
         ] + counted.map(\.family) + [
-            rulesFired, deadLetters, retries, requests, sent, received, decide, write, settle,
+            rulesFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
 
     init(_ factory: PrometheusRegistry, bot: String) {
@@ -116,7 +118,9 @@ final class BotMetrics: Sendable {
         case .wrote: break
         case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
         case .retried(let cause): counter(Self.retries, ["cause": cause.description]).increment()
-        case .decided(let span): decideSeconds.recordNanoseconds(span.nanoseconds)
+        case .decided(let span, let jqSpan):
+            decideSeconds.recordNanoseconds(span.nanoseconds)
+            if let jqSpan { jqSeconds.recordNanoseconds(jqSpan.nanoseconds) }
         case .sent(let span): writeSeconds.recordNanoseconds(span.nanoseconds)
         case .settled(let spans): settleSeconds.record(spans)
         }
@@ -128,6 +132,11 @@ final class BotMetrics: Sendable {
         counter(Self.requests, ["method": method, "status": statusClass]).increment()
         bytesSent.increment(by: sent)
         bytesReceived.increment(by: received)
+    }
+
+    /// Made when the first program has run: bots without jq have no such metric.
+    private var jqSeconds: Timer {
+        Timer(label: Self.jq.name, dimensions: [("bot", bot)], factory: factory)
     }
 
     private func counter(_ family: MetricFamily, _ labels: KeyValuePairs<String, String>) -> Counter {

@@ -135,15 +135,20 @@ import Testing
         ] { #expect(text.contains(line + "\n"), "\(line)") }
     }
 
-    @Test func batchesAreMeasured() async {
+    @Test func batchesAreMeasuredAndJQOnlyIfItRan() async {
         let bot = await bot(following)
-        bot.note(.decided(.milliseconds(3)))
+        bot.note(.decided(.milliseconds(3), jq: nil))
         bot.note(.settled([.milliseconds(20), .seconds(2)]))
         let text = await get("/metrics", [bot]).body
         for line in [
             #"changebot_decide_seconds_count{bot="pictures"} 1"#, #"changebot_settle_seconds_count{bot="pictures"} 2"#,
             #"changebot_settle_seconds_sum{bot="pictures"} 2.02"#,
         ] { #expect(text.contains(line + "\n"), "\(line)") }
+        #expect(!text.contains("changebot_jq_seconds"))
+        bot.note(.decided(.milliseconds(3), jq: .milliseconds(2)))
+        let later = await get("/metrics", [bot]).body
+        #expect(later.contains(#"changebot_jq_seconds_bucket{bot="pictures",le="0.0025"} 1"#))
+        #expect(later.contains(#"changebot_jq_seconds_sum{bot="pictures"} 0.002"#))
     }
 
     /// Hundreds of pages may ask at once.

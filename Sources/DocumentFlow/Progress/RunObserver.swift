@@ -25,8 +25,9 @@ package enum RunEvent: Sendable {
     case deadLettered(rule: String?)
     /// A request failed with this error and is sent again.
     case retried(GatewayError.Code)
-    /// The rules decided a batch of documents: how long it took, jq programs included.
-    case decided(Duration)
+    /// The rules decided a batch of documents: how long it took, and how much of that jq programs were waited for. Nil:
+    /// no program ran.
+    case decided(Duration, jq: Duration?)
     /// A bulk write was answered.
     case sent(Duration)
     /// All effects of these changes are settled: the time since the row of each arrived.

@@ -49,7 +49,7 @@ extension BulkWriter {
         let undecidedYet = try await withoutOwnRevisions(candidates)
         let beganAt = ContinuousClock.now
         let decided = await planner.plan(undecidedYet, &settled)
-        settings.observer?.note(.decided(beganAt.duration(to: .now)))
+        settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
         // A program that the shutdown stopped is not an error of the document.
         try Task.checkCancellation()
         var idle: [Planner.Plan] = []

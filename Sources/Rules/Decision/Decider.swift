@@ -6,6 +6,8 @@ package final class Decider {
     private let ruleSet: RuleSet
     private let scratch = MatchScratch()
     private var candidates: RuleBits
+    /// How long the last ``decide(on:now:willDecide:)`` waited for jq programs; nil if none ran.
+    package private(set) var jqTime: Duration?
 
     init(_ ruleSet: RuleSet) {
         self.ruleSet = ruleSet
@@ -49,6 +51,7 @@ package final class Decider {
     package func decide(
         on inputs: [DecisionInput], now: Int, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
+        jqTime = nil
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
         var decisions = inputs.map { Decision($0.document) }
         var waiting: [(run: Int, calls: [JQCall])] = []
@@ -67,7 +70,9 @@ package final class Decider {
         }
         while !waiting.isEmpty, let jq = ruleSet.jq {
             willDecide(nil)
+            let askedAt = ContinuousClock.now
             var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
+            jqTime = (jqTime ?? .zero) + askedAt.duration(to: .now)
             let answered = waiting
             waiting = []
             for (index, calls) in answered {
