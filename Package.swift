@@ -152,7 +152,7 @@ let package = Package(
             name: "ChangebotTests",
             dependencies: [
                 "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "Pipeline", "TestKit", .argumentParser, .logging,
+                "LosslessJSON", "Monitoring", "Pipeline", "TestKit", .argumentParser, .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
