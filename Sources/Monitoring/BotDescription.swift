@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// What a bot is. Only its rules may change while it runs.
 package struct BotDescription: Sendable {
     /// `--name`.
@@ -6,20 +8,24 @@ package struct BotDescription: Sendable {
     package let gateway: String
     /// The options with which `changebot dead-letters` finds the bot's state; nil if the state ends with the run.
     package let stateOptions: String?
-    /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
-    package let retryOptions: String?
     /// The rules in force.
     package internal(set) var rules: RuleSetDescription
 
     /// - Parameter gateway: Must not hold credentials.
     package init(
-        name: String, gateway: String, stateOptions: String?, retryOptions: String?, rules: RuleSetDescription
+        name: String, gateway: String, stateOptions: String?, rules: RuleSetDescription
     ) {
         self.name = name
         self.gateway = gateway
         self.stateOptions = stateOptions
-        self.retryOptions = retryOptions
         self.rules = rules
+    }
+}
+
+extension BotDescription {
+    /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
+    var retryOptions: String? {
+        stateOptions.map { "\($0) --rules \(rules.paths.map(\.shellWord).joined(separator: " "))" }
     }
 }
 

@@ -49,7 +49,7 @@ struct BotStatus {
 
     private func writeGateway(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
         writer.member("url", string: description.gateway)
-        writer.member("connected", bool: !hasEnded && facts.outage == nil && facts.phase != .connecting)
+        writer.member("connected", bool: !hasEnded && facts.isConnected)
         writer.member("last_contact", optional: lastContact.map { Timestamp.text($0) })
         writer.name("outage")
         guard let outage = facts.outage else { return writer.null() }

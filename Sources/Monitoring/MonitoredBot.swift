@@ -64,6 +64,8 @@ package final class MonitoredBot: RunObserver {
 
     private struct State {
         var description: BotDescription
+        /// Nil once the bot has ended: it would keep rules and memory of the run.
+        var source: Source?
         /// Why the bot has ended; nil as long as it runs.
         var end: String?
         var facts = RunFacts()
@@ -71,7 +73,8 @@ package final class MonitoredBot: RunObserver {
         var readiness: Readiness
         var history: History
         var effects = RecentEffects()
-        var deadLettersByRule: [String: Int] = [:]
+        /// The rules for which `changebot_dead_letters_open` has been set.
+        var rulesWithGauge: Set<String> = []
         /// The hash of the rules that the metrics have named last.
         var rulesShown: String?
         var deadLettersAt: ContinuousClock.Instant?
@@ -87,7 +90,6 @@ package final class MonitoredBot: RunObserver {
     /// `--name`.
     package let name: String
     private let diff: Diff?
-    private let source: Source
     /// Nil: nobody can ask for them.
     private let metrics: BotMetrics?
     private let state: Locked<State>
@@ -100,12 +102,12 @@ package final class MonitoredBot: RunObserver {
         _ description: BotDescription, source: Source, registry: PrometheusRegistry?, diff: Diff? = nil,
         now: ContinuousClock.Instant = .now
     ) {
-        self.source = source
         self.diff = diff
         name = description.name
         metrics = registry.map { BotMetrics($0, bot: description.name) }
         state = Locked(
-            State(description: description, readiness: Readiness(now: now), history: History(now: now)))
+            State(
+                description: description, source: source, readiness: Readiness(now: now), history: History(now: now)))
     }
 
     package func note(_ event: RunEvent) {
@@ -127,6 +129,7 @@ package final class MonitoredBot: RunObserver {
 
     /// Asks the bot where it stands. Call about once a second.
     package func refresh(now: ContinuousClock.Instant = .now) async {
+        guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
         let readAt = state.withLock(\.deadLettersAt)
         let isDue = readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
@@ -147,14 +150,12 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         let facts = state.facts
         metrics.set("changebot_ready", objection(state, now) == nil ? 1 : 0)
-        let isConnected = state.end == nil && facts.outage == nil && facts.phase != .connecting
-        metrics.set("changebot_connected", isConnected ? 1 : 0)
+        metrics.set("changebot_connected", state.end == nil && facts.isConnected ? 1 : 0)
         if let contact = state.lastContact { metrics.set("changebot_last_contact_timestamp_seconds", Double(contact)) }
-        if let lag = facts.lag { metrics.set("changebot_lag_sequences", Double(lag)) }
+        // What is not known is no number.
+        metrics.set("changebot_lag_sequences", facts.lag.map(Double.init) ?? .nan)
         metrics.set("changebot_lag_seconds", facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
-        if let saved = facts.savedAt {
-            metrics.set("changebot_checkpoint_age_seconds", saved.duration(to: now).inSeconds)
-        }
+        metrics.set("changebot_checkpoint_age_seconds", facts.savedAt.map { $0.duration(to: now).inSeconds } ?? .nan)
         metrics.set("changebot_in_flight_documents", Double(facts.documentsInFlight))
         metrics.set("changebot_in_flight_bytes", Double(facts.bytesInFlight))
         metrics.set("changebot_write_rate_limit", facts.writeRate ?? .infinity)
@@ -164,13 +165,13 @@ package final class MonitoredBot: RunObserver {
         }
         metrics.set("changebot_rules_info", 1, ["hash": hash])
         // A rule whose dead letters are gone goes back to 0.
-        let rules = Set(state.deadLettersByRule.keys).union(state.deadLetters.byRule.keys)
+        let rules = state.rulesWithGauge.union(state.deadLetters.byRule.keys)
         for rule in rules {
             metrics.set("changebot_dead_letters_open", Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
         }
         self.state.withLock {
             $0.rulesShown = hash
-            $0.deadLettersByRule = state.deadLetters.byRule.merging($0.deadLettersByRule) { new, _ in new }
+            $0.rulesWithGauge.formUnion(rules)
         }
     }
 
@@ -178,7 +179,11 @@ package final class MonitoredBot: RunObserver {
     package func update(_ rules: RuleSetDescription) { state.withLock { $0.description.rules = rules } }
 
     /// The bot has ended, for this reason.
-    package func end(_ reason: String) { state.withLock { $0.end = reason } }
+    package func end(_ reason: String) async {
+        state.withLock { $0.end = reason }
+        await refresh()
+        state.withLock { $0.source = nil }
+    }
 
     /// Where the bot stands, as of the last refresh.
     package var facts: RunFacts { state.withLock(\.facts) }

@@ -60,8 +60,11 @@ package final class MonitoredProcess: Sendable {
         }
     }
 
-    /// Removes a bot that the configuration no longer has.
-    package func hide(_ name: String) { state.withLock { $0.bots.removeAll { $0.name == name } } }
+    /// Removes a bot that the configuration no longer has, and its metrics.
+    package func hide(_ name: String) {
+        state.withLock { $0.bots.removeAll { $0.name == name } }
+        registry.removeSeries("bot", name)
+    }
 
     /// Rules and configuration were read anew.
     ///

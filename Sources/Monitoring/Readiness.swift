@@ -27,7 +27,8 @@ package struct Readiness: Sendable {
         let mark = Mark(
             changes: counters.changes, settled: counters.written + counters.unchanged + counters.deadLetters,
             position: facts.position?.description, safe: facts.safeSequence?.description)
-        if mark != self.mark || facts.behindSince == nil { progressedAt = now }
+        // While the gateway is away, nothing can move.
+        if mark != self.mark || facts.behindSince == nil || facts.outage != nil { progressedAt = now }
         self.mark = mark
     }
 

@@ -42,6 +42,18 @@ package final class PrometheusRegistry: MetricsFactory {
         SecondsHistogram(series(name, dimensions, MetricFamily.seconds))
     }
 
+    /// Removes all series with this label. Who still counts in one of them counts for nobody.
+    package func removeSeries(_ label: String, _ value: String) {
+        state.withLock { state in
+            for (name, series) in state.series {
+                let left = series.filter { labels, _ in
+                    !labels.all.contains { $0.name == label && $0.value == value }
+                }
+                state.series[name] = left.isEmpty ? nil : left
+            }
+        }
+    }
+
     /// All series in the text format 0.0.4 of Prometheus, sorted by labels within a family.
     package func text() -> [UInt8] {
         let (families, all) = state.withLock { ($0.families, $0.series) }

@@ -138,6 +138,41 @@ import Testing
     }
 }
 
+/// When watched files count as changed.
+@Suite struct WatchedFilesTests {
+    @Test func aChangeCountsOnceItHasSettled() async throws {
+        try await Program.withDirectory { folder in
+            let paths = [folder + "/a", folder + "/rules"]
+            func write(_ name: String, _ text: String) throws {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+            }
+            try FileManager.default.createDirectory(atPath: folder + "/rules", withIntermediateDirectories: true)
+            try write("a", "1")
+            var files = WatchedFiles(paths)
+            func look() -> Bool { files.hasChanged(FileFingerprint(of: files.paths), of: files.paths) }
+            #expect(!look())
+            try write("a", "12")
+            #expect(!look())
+            #expect(look())
+            #expect(!look())
+            // A file more in a folder.
+            try write("rules/r.yaml", "x")
+            #expect(!look())
+            #expect(look())
+            // A file that is watched from now on is no change.
+            try write("b", "1")
+            files.watch(paths + [folder + "/b"])
+            #expect(!look())
+            #expect(!look())
+            // What changed in between counts, although the list is new.
+            try write("a", "123")
+            files.watch(paths)
+            _ = look()
+            #expect(look())
+        }
+    }
+}
+
 @Suite struct CredentialsTests {
     /// A file with these settings, one a line from the second line on, in the order of their names.
     private func file(_ settings: [String: String]) throws(CommandError) -> ConfigurationFile {
@@ -158,7 +193,10 @@ import Testing
 
     @Test(
         arguments: [
-            (["user": "amy"], [:], 78, ":2:7: 'user' is set, but no password"),
+            (
+                ["user": "amy"], [:], 78,
+                ":2:7: 'user' is set, but no password: set CHANGEBOT_PASSWORD or 'password_file' too"
+            ),
             (["password_file": "p"], [:], 78, "a password is set, but no user: set 'user' too"),
             (
                 ["user": "amy", "password_file": "p", "password_credential": "c"], [:], 78,

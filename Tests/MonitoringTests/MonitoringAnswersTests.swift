@@ -19,7 +19,6 @@ import Testing
         let bot = MonitoredBot(
             BotDescription(
                 name: name, gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
-                retryOptions: "--name pictures --rules 'my rules'",
                 rules: RuleSetDescription(hash: "abc", names: ["a", "b"], paths: ["my rules"])),
             source: .init(facts: { facts }, deadLetters: { deadLetters }), registry: process.registry, diff: diff)
         await bot.refresh()
@@ -190,5 +189,23 @@ import Testing
         let answer = await get("/metric", [])
         #expect(answer.status == 404)
         #expect(answer.body.contains("/metrics"))
+    }
+
+    @Test func aBotThatHasEndedIsNotReadyAndIsNotAskedAgain() async {
+        let bot = await bot(following)
+        await bot.end("not allowed")
+        await bot.refresh()
+        #expect(await get("/readyz", [bot]) == (503, "pictures: ended: not allowed\n"))
+        let status = await get("/status", [bot]).body
+        #expect(status.contains(#""phase":"ended""#) && status.contains(#""connected":false"#), "\(status)")
+    }
+
+    @Test func aBotThatIsGoneLeavesNoMetrics() async {
+        let (first, second) = (await bot(following, named: "a"), await bot(following, named: "b"))
+        let before = await get("/metrics", [first, second]).body
+        #expect(before.contains(#"changebot_ready{bot="a"} 1"#))
+        process.hide("a")
+        let after = await get("/metrics", []).body
+        #expect(!after.contains(#"bot="a""#) && after.contains(#"changebot_ready{bot="b"} 1"#), "\(after)")
     }
 }

@@ -72,4 +72,12 @@ import Testing
                 (0, facts(.following)), (90, facts(.following, outageSince: 10)), (91, facts(.following)),
             ]) == nil)
     }
+
+    @Test func theTimeOfAnOutageDoesNotCountAsTimeWithoutProgress() {
+        let steps = [
+            (0, facts(.following, behindSince: 0)), (600, facts(.following, behindSince: 0, outageSince: 1)),
+            (605, facts(.following, behindSince: 0)),
+        ]
+        #expect(objection(steps) == nil)
+    }
 }

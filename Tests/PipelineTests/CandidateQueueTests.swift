@@ -196,6 +196,18 @@ import Testing
         try await room
     }
 
+    /// It went round and round, because there was room for bytes.
+    @Test(.timeLimit(.minutes(5)))
+    func aReaderThatWaitsForDocumentsSleeps() async throws {
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
+        await budget.take(bytes: 10, documents: 10)
+        async let room: Void = budget.room()
+        for _ in 1...1000 { await Task.yield() }
+        await budget.giveBack(bytes: 1, documents: 1)
+        try await room
+        #expect(await budget.wakes <= 1)
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func cancellingEndsTheWait() async {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)

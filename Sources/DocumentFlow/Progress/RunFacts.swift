@@ -36,6 +36,9 @@ package struct RunFacts: Sendable {
     /// A run that has not begun.
     package init() {}
 
+    /// Whether the gateway answers.
+    package var isConnected: Bool { outage == nil && phase != .connecting }
+
     /// How many sequences are not finished yet; nil if the gateway's sequences don't say.
     package var lag: Int? {
         guard phase != .following || behindSince != nil else { return 0 }

@@ -8,6 +8,8 @@ actor MemoryBudget {
     private let documentLimit: Int
     private var documents = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// How often readers have been woken.
+    private(set) var wakes = 0
 
     /// Both limits apply.
     ///
@@ -47,8 +49,8 @@ actor MemoryBudget {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     waiting.append(continuation)
-                    // The room may be with other bots of the process.
-                    share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
+                    // Other bots of the process may make room for bytes; for documents only this one can.
+                    if !share.hasRoom { share.whenRoomReturns { [weak self] in Task { await self?.wake() } } }
                 }
             } onCancel: {
                 Task { await wake() }
@@ -59,6 +61,7 @@ actor MemoryBudget {
     private func wake() {
         let woken = waiting
         waiting = []
+        wakes += woken.count
         for continuation in woken { continuation.resume() }
     }
 }

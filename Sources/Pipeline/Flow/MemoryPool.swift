@@ -12,7 +12,7 @@ package final class MemoryPool: Sendable {
     /// - Parameter bytes: For all bots together.
     package init(bytes: Int) { limit = bytes }
 
-    /// The part of one bot. It leaves the pool when it is released.
+    /// The part of one bot, until ``MemoryPool/leave(_:)``.
     final class Member: Sendable {
         private let pool: MemoryPool
         private let state = Locked(State())

@@ -181,7 +181,9 @@ package struct Bot: Service {
                     .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
             }
         }
-        let start = facts.start(newest: info.updateSequence)
+        var start = facts.start(newest: info.updateSequence)
+        // A run that continues has said so at its beginning.
+        if await report.hasDelivered { start.notices.removeAll { $0 == .sinceIgnored } }
         start.log(
             to: logger, stateOptions: settings.delivery.stateOptions,
             fixOptions: settings.catchUp == nil ? settings.fixOptions : nil)

@@ -84,7 +84,8 @@ struct FixCommand: AsyncParsableCommand {
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(common, environment, isDaemon: false)
+        var settings = try job.deliverySettings(
+            common, environment, memory: job.memoryPool(environment), isDaemon: false)
         settings.savesCheckpoint = false
         settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
         guard settings.preview != nil || now == nil else {

@@ -65,16 +65,23 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func start() async throws {
+        EarlyHangUp.keep()
         let (process, bots) = try plan()
-        if !process.isOneShot { ReloadRequests.ignoreSignals() }
+        if process.isOneShot { EarlyHangUp.letGo() }
         try await StatusServer.whileServing(process.monitored, process.http, process.logger) {
             try await StoppableService.run(bots, grace: process.grace, logger: process.logger)
         }
     }
 
     private func plan() throws -> (ProcessPlan, BotGroup) {
+        let reloads = ReloadRequests(files: RunPlan.namedFiles(self))
         let plan = try RunPlan(self)
-        return (plan.process, BotGroup(plan) { [process = plan.process] in try RunPlan(self, continuing: process) })
+        let reader = BotGroup.Reader { [process = plan.process] in
+            try RunPlan(self, continuing: process)
+        } namedFiles: {
+            RunPlan.namedFiles(self)
+        }
+        return (plan.process, BotGroup(plan, reader: reader, reloads: reloads))
     }
 }
 

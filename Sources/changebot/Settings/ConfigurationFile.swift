@@ -62,7 +62,7 @@ private struct ConfigurationReading {
     let path: String
     var errors: [RuleFileError] = []
 
-    private static let processKeys = SettingKey.all.map(\.name)
+    private static let keysOutsideBots = SettingKey.all.map(\.name)
     private static let botKeys = SettingKey.all.filter { $0.scope == .bot }.map(\.name)
 
     init(path: String) { self.path = path }
@@ -80,11 +80,13 @@ private struct ConfigurationReading {
         }
         readVersion(members, root)
         let list = members.first { $0.name == "bots" }
-        let common = settings(members.filter { !["version", "bots", "$schema"].contains($0.name) }, Self.processKeys)
+        let common = settings(
+            members.filter { !["version", "bots", "$schema"].contains($0.name) }, Self.keysOutsideBots)
         guard let list else {
             let name = common["name"]
             let bot = ConfigurationFile.Bot(
-                name: name?.texts.first ?? "changebot", position: name?.position ?? root.position, settings: common)
+                name: name?.texts.first ?? StateOptions.defaultName, position: name?.position ?? root.position,
+                settings: common)
             return ConfigurationFile(path: path, common: common, bots: [bot])
         }
         for name in ["name", "summary"] {
@@ -161,7 +163,7 @@ private struct ConfigurationReading {
         if SettingKey.named(name) != nil {
             return "'\(name)' holds for the whole process, not for one bot; write it outside 'bots'"
         }
-        let name = name.split(separator: "-").joined(separator: "_")
+        let name = SettingKey.name(of: name)
         let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
         return "'\(name.visible)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
     }

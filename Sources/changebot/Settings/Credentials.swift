@@ -104,7 +104,7 @@ struct SecretFile: Sendable {
     /// The setting that names it, for messages.
     let setting: String
 
-    /// The content of the file without the final line feed.
+    /// The content of the file without a line end at its end.
     ///
     /// - Throws: ``CommandError`` with 66 if it can't be read, is empty, or is not UTF-8.
     func read() throws(CommandError) -> String {

@@ -24,10 +24,10 @@ struct Environment: Sendable {
     }
 
     private let values: [String: String]
-    private var file: File?
+    private var file: FileSettings?
 
-    private struct File {
-        let file: ConfigurationFile
+    private struct FileSettings {
+        let source: ConfigurationFile
         /// By the names of keys.
         let settings: [String: ConfigurationFile.Setting]
     }
@@ -42,7 +42,7 @@ struct Environment: Sendable {
         let settings = (bot?.settings ?? file.common).filter { name, _ in
             isForRun || SettingKey.named(name)?.isOfRunOnly == false
         }
-        environment.file = File(file: file, settings: settings)
+        environment.file = FileSettings(source: file, settings: settings)
         return environment
     }
 
@@ -61,9 +61,9 @@ struct Environment: Sendable {
     }
 
     private func findInFile(_ option: String) -> (texts: [String], source: Source)? {
-        let key = option.split(separator: "-").joined(separator: "_")
+        let key = SettingKey.name(of: option)
         guard let file, let setting = file.settings[key] else { return nil }
-        return (setting.texts, .file(place: file.file.place(setting.position), key: key))
+        return (setting.texts, .file(place: file.source.place(setting.position), key: key))
     }
 
     /// The name of the variable for an option.
@@ -95,7 +95,7 @@ struct Environment: Sendable {
         guard let value = parse(text) else {
             switch source {
             case .variable(let name):
-                throw CommandError(.usage, "\(name)='\(text)' is not valid: \(Self.advice(Value.self))")
+                throw CommandError(.usage, "\(name)='\(text.visible)' is not valid: \(Self.advice(Value.self))")
             case .file(let place, let key):
                 throw CommandError(
                     .badConfiguration,
@@ -115,7 +115,7 @@ struct Environment: Sendable {
     ) throws(CommandError) -> Value? {
         guard let flag else { return try value(nil, option, parse: parse) }
         guard let value = parse(flag) else {
-            throw CommandError(.usage, "--\(option) '\(flag)' is not valid: \(Self.advice(Value.self))")
+            throw CommandError(.usage, "--\(option) '\(flag.visible)' is not valid: \(Self.advice(Value.self))")
         }
         return value
     }
@@ -144,8 +144,9 @@ struct Environment: Sendable {
     /// variable.
     func naming(_ option: String) -> String {
         let name = Self.variable(of: option)
-        guard file != nil, variable(name) == nil else { return name }
-        return "'\(option.split(separator: "-").joined(separator: "_"))'"
+        let key = SettingKey.name(of: option)
+        guard file != nil, variable(name) == nil, SettingKey.named(key) != nil else { return name }
+        return "'\(key)'"
     }
 
     /// What a message says about the expected value of this type.

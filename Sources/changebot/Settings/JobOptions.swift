@@ -34,15 +34,20 @@ struct JobOptions: ParsableArguments {
         return .onConsole(try common.style(environment, of: .standardOutput))
     }
 
+    /// - Throws: ``CommandError`` with 64 for a size that is not valid.
+    func memoryPool(_ environment: Environment) throws(CommandError) -> MemoryPool {
+        let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
+        return size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().memory
+    }
+
+    /// - Parameter memory: What the documents in progress may take.
     /// - Throws: ``CommandError`` with 64 for a value that is not valid.
     func deliverySettings(
-        _ common: CommonJobOptions, _ environment: Environment, isDaemon: Bool
+        _ common: CommonJobOptions, _ environment: Environment, memory: MemoryPool, isDaemon: Bool
     ) throws(CommandError) -> Delivery.Settings {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
-        if let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:)) {
-            settings.memory = MemoryPool(bytes: size.bytes)
-        }
+        settings.memory = memory
         settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)
         return settings

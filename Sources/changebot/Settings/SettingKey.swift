@@ -1,3 +1,6 @@
+internal import DocumentFlow
+internal import Pipeline
+
 /// A key of the configuration file. Each is an option of `run`, with `_` for `-`; a few have no option, because a secret
 /// must not be in argv.
 ///
@@ -25,7 +28,7 @@ struct SettingKey: Sendable {
     /// What holds if it is given nowhere, for `config show`; nil: nothing.
     let fallback: String?
 
-    /// Whether only `run` has such an option. Other commands that read a configuration file don't see the key.
+    /// Whether the key is for `run` alone: the other commands don't see it, even if they have such an option.
     var isOfRunOnly: Bool {
         [
             "since", "feed", "channels", "on_reset", "max_errors", "catch_up_changed_rules", "summary", "once",
@@ -37,6 +40,9 @@ struct SettingKey: Sendable {
     /// The name of the option, which is also that of its variable: `retry-for`.
     var option: String { name.split(separator: "_").joined(separator: "-") }
 
+    /// The name of the key for an option: `retry_for` for `retry-for`.
+    static func name(of option: String) -> String { option.split(separator: "-").joined(separator: "_") }
+
     private init(_ name: String, _ scope: Scope, _ kind: Kind = .text, fallback: String? = nil) {
         self.name = name
         self.scope = scope
@@ -45,7 +51,7 @@ struct SettingKey: Sendable {
     }
 
     static let all: [SettingKey] = [
-        SettingKey("name", .bot, fallback: "changebot"),
+        SettingKey("name", .bot, fallback: StateOptions.defaultName),
         SettingKey("gateway", .bot, .gateway),
         SettingKey("rules", .bot, .paths),
         SettingKey("user", .bot),
@@ -58,9 +64,9 @@ struct SettingKey: Sendable {
         SettingKey("insecure", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),
         SettingKey("since", .bot, fallback: "0"),
-        SettingKey("feed", .bot, fallback: "longpoll"),
+        SettingKey("feed", .bot, fallback: BotSettings().following.rawValue),
         SettingKey("channels", .bot, .list),
-        SettingKey("on_reset", .bot, fallback: "restart"),
+        SettingKey("on_reset", .bot, fallback: BotSettings().onReset.rawValue),
         SettingKey("retry_for", .bot),
         SettingKey("max_errors", .bot),
         SettingKey("catch_up_changed_rules", .bot, .flag, fallback: "false"),
@@ -69,7 +75,7 @@ struct SettingKey: Sendable {
         SettingKey("once", .process, .flag, fallback: "false"),
         SettingKey("dry_run", .process, .flag, fallback: "false"),
         SettingKey("watch", .process, .flag, fallback: "false"),
-        SettingKey("on_bot_failure", .process, fallback: "continue"),
+        SettingKey("on_bot_failure", .process, fallback: BotFailurePolicy.default.rawValue),
         SettingKey("memory_budget", .process, fallback: "24MiB"),
         SettingKey("shutdown_grace", .process, fallback: "30s"),
         SettingKey("http", .process),

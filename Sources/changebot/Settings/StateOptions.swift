@@ -12,6 +12,8 @@ struct StateOptions: ParsableArguments {
     @Option(help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
     var name: String?
 
+    static let defaultName = "changebot"
+
     func directory(_ environment: Environment) -> String {
         if let state = state ?? environment["state"] { return state }
         // systemd separates several directories by colons. The first one is used.
@@ -26,7 +28,7 @@ struct StateOptions: ParsableArguments {
     /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
         try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
-            try Self.checked(name ?? environment["name"] ?? "changebot")
+            try Self.checked(name ?? environment["name"] ?? Self.defaultName)
         }
     }
 

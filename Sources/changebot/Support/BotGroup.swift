@@ -7,17 +7,28 @@ internal import ServiceLifecycle
 
 /// Runs the bots of a process, each by itself, and reads rules and configuration anew when asked.
 ///
-/// Returns when all bots have ended.
+/// Returns when all bots have ended. ``BotTable`` decides what happens to which.
 struct BotGroup: Service {
+    /// Reads rules and configuration.
+    struct Reader: Sendable {
+        /// - Throws: Why they are not valid.
+        let read: @Sendable () throws -> RunPlan
+        /// The files that are named, as far as that can be known if they are not valid.
+        let namedFiles: @Sendable () -> [String]
+    }
+
     private let process: ProcessPlan
     /// Until they are started: what is kept here would keep old rules, and their jq programs, alive.
     private let first: Locked<RunPlan?>
-    private let readAnew: @Sendable () throws -> RunPlan
+    private let reader: Reader
+    private let reloads: ReloadRequests
 
-    init(_ plan: RunPlan, readAnew: @escaping @Sendable () throws -> RunPlan) {
+    /// - Parameter reloads: Watches the files since before they were read.
+    init(_ plan: RunPlan, reader: Reader, reloads: ReloadRequests) {
         process = plan.process
         first = Locked(plan)
-        self.readAnew = readAnew
+        self.reader = reader
+        self.reloads = reloads
     }
 
     private enum Event: Sendable {
@@ -29,89 +40,95 @@ struct BotGroup: Service {
 
     /// A bot that runs.
     private struct Running {
-        let signature: [String: [String]]
         let rules: RuleSource
         let group: ServiceGroup
-        var isStopping = false
-        /// Its next plan, once it has ended; nil: it is not started again.
-        var next: BotPlan?
+    }
 
-        mutating func stop(next: BotPlan?) async {
-            (isStopping, self.next) = (true, next)
-            await group.triggerGracefulShutdown()
-        }
+    /// What has happened so far.
+    private struct Course {
+        var table: BotTable
+        /// The plans of the bots as configured last, until they are started.
+        var plans: [BotPlan]
+        var running: [String: Running] = [:]
+        var failures: [String: CommandError] = [:]
     }
 
     /// - Throws: ``CommandError`` of the first bot that failed.
     func run() async throws {
-        guard
-            let plan = first.withLock({ plan in
-                defer { plan = nil }
-                return plan
-            })
-        else { return }
-        let failures = try await run(plan.bots, files: plan.files)
-        guard let (name, failure) = failures.first else { return }
-        guard process.hasSeveralBots else { throw failure }
-        let names = failures.map(\.name).joined(separator: ", ")
+        let plan = first.withLock { plan in
+            defer { plan = nil }
+            return plan
+        }
+        guard let plan else { return }
+        reloads.watch(plan.files)
+        let course = try await run(
+            Course(table: BotTable(plan.bots.map(\.entry), policy: process.onBotFailure), plans: plan.bots))
+        guard let name = course.table.failed.first, let failure = course.failures[name] else { return }
+        guard course.table.hasSeveral else { throw failure }
+        let names = course.table.failed.joined(separator: ", ")
         throw CommandError(failure.code, "failed: \(names); the first, \(name): \(failure)")
     }
 
-    private func run(
-        _ first: [BotPlan], files: [String]
-    ) async throws -> [(name: String, error: CommandError)] {
-        var bots: [String: Running] = [:]
-        var failures: [(name: String, error: CommandError)] = []
+    private func run(_ course: Course) async throws -> Course {
         try await withThrowingTaskGroup(of: Event.self) { tasks in
-            func start(_ bot: BotPlan) {
-                failures.removeAll { $0.name == bot.name }
-                let rules = RuleSource(bot.rules)
-                let service = BotService(job: bot.job, rules: rules, settings: bot.settings, fixState: bot.fixState)
-                let group = StoppableService.part(service, logger: process.logger)
-                bots[bot.name] = Running(signature: bot.signature, rules: rules, group: group)
-                tasks.addTask { [name = bot.name] in
-                    do { try await group.run() } catch { return .ended(name, CommandError(error)) }
-                    return .ended(name, nil)
-                }
-            }
-            for bot in first { start(bot) }
-            let reloads = ReloadRequests(files: files)
-            if !process.isOneShot { listen(for: reloads, &tasks) }
+            var course = course
+            await carryOut(course.table.begin(), &course, &tasks)
+            if !process.isOneShot { listen(&tasks) }
             defer { tasks.cancelAll() }
-            while !bots.isEmpty, let event = try await tasks.next() {
+            while !course.table.isDone, let event = try await tasks.next() {
                 switch event {
                 case .ended(let name, let failure):
-                    let ended = bots.removeValue(forKey: name)
-                    if let failure { failures.append((name, failure)) }
-                    if let next = ended?.next, !Task.isShuttingDownGracefully {
-                        start(next)
-                    } else if let failure, process.hasSeveralBots {
-                        report(failure, of: name)
-                        if process.onBotFailure == .stop { for name in bots.keys { await bots[name]?.stop(next: nil) } }
-                    }
+                    course.running[name] = nil
+                    course.failures[name] = failure
+                    let actions = course.table.ended(
+                        name, failed: failure != nil, isShuttingDown: Task.isShuttingDownGracefully)
+                    await carryOut(actions, &course, &tasks)
                 case .reload:
-                    if let plan = read() {
-                        var changes = await replace(&bots, by: plan.bots)
-                        for bot in plan.bots where bots[bot.name] == nil {
-                            start(bot)
-                            changes.append("\(bot.name) starts")
-                        }
-                        reloads.watch(plan.files)
-                        process.logger.notice(
-                            "rules and configuration were read anew",
-                            metadata: [
-                                "changed": "\(changes.isEmpty ? "nothing" : changes.sorted().joined(separator: ", "))"
-                            ])
-                    }
+                    await reload(&course, &tasks)
                     tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
                 case .listenerEnded: break
                 }
             }
+            return course
         }
-        return failures
     }
 
-    private func listen(for reloads: ReloadRequests, _ tasks: inout ThrowingTaskGroup<Event, any Error>) {
+    private func carryOut(
+        _ actions: [BotTable.Action], _ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>
+    ) async {
+        for action in actions {
+            switch action {
+            case .start(let name):
+                guard let plan = course.plans.first(where: { $0.name == name }) else { continue }
+                course.running[name] = start(plan, &tasks)
+            case .stop(let name): await course.running[name]?.group.triggerGracefulShutdown()
+            case .replaceRules(let name):
+                guard let plan = course.plans.first(where: { $0.name == name }) else { continue }
+                course.running[name]?.rules.replace(by: plan.rules)
+            case .hide(let name): process.monitored.hide(name)
+            case .report(let name):
+                guard let failure = course.failures[name] else { continue }
+                process.logger.error(
+                    "a bot has ended",
+                    metadata: ["bot": "\(name)", "reason": "\(failure)", "exit": "\(failure.code.rawValue)"])
+            }
+        }
+    }
+
+    private func start(_ plan: BotPlan, _ tasks: inout ThrowingTaskGroup<Event, any Error>) -> Running {
+        let rules = RuleSource(plan.rules)
+        let service = BotService(job: plan.job, rules: rules, settings: plan.settings, fixState: plan.fixState)
+        let group = StoppableService.part(service, logger: process.logger)
+        tasks.addTask { [name = plan.name] in
+            do { try await group.run() } catch { return .ended(name, CommandError(error)) }
+            return .ended(name, nil)
+        }
+        return Running(rules: rules, group: group)
+    }
+
+    // MARK: - Reloads
+
+    private func listen(_ tasks: inout ThrowingTaskGroup<Event, any Error>) {
         tasks.addTask {
             await reloads.listenForSignals()
             return .listenerEnded
@@ -125,23 +142,12 @@ struct BotGroup: Service {
         tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
     }
 
-    private func report(_ failure: CommandError, of name: String) {
-        process.logger.error(
-            "a bot has ended",
-            metadata: ["bot": "\(name)", "reason": "\(failure)", "exit": "\(failure.code.rawValue)"])
-    }
-
-    /// Reads rules and configuration anew; nil if something is wrong with them, and the old ones stay.
-    private func read() -> RunPlan? {
-        do {
-            let plan = try readAnew()
-            process.monitored.noteReload(failure: nil)
-            if plan.process.settings != process.settings {
-                process.logger.warning(
-                    "settings of the whole process have changed; they need a new start of the process")
-            }
-            return plan
-        } catch {
+    /// Reads rules and configuration anew. If something is wrong with them, the old ones stay.
+    private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async {
+        let plan: RunPlan
+        do { plan = try reader.read() } catch {
+            // A file that is new and not valid is read again once it is mended.
+            reloads.watch(reader.namedFiles(), keepingOthers: true)
             let failure = CommandError(error)
             process.monitored.noteReload(failure: failure.description)
             for message in failure.messages {
@@ -149,32 +155,39 @@ struct BotGroup: Service {
                     "rules and configuration were read anew, and are not valid: the old ones stay in force",
                     metadata: ["reason": "\(message)"])
             }
-            return nil
+            return
+        }
+        reloads.watch(plan.files)
+        process.monitored.noteReload(failure: nil)
+        if plan.process.settings != process.settings {
+            process.logger.warning("settings of the whole process have changed; they need a new start of the process")
+        }
+        course.plans = plan.bots
+        let actions = course.table.reload(
+            plan.bots.map(\.entry), isShuttingDown: Task.isShuttingDownGracefully)
+        let changes = actions.compactMap(\.description)
+        process.logger.notice(
+            "rules and configuration were read anew",
+            metadata: ["changed": "\(changes.isEmpty ? "nothing" : changes.joined(separator: ", "))"])
+        await carryOut(actions, &course, &tasks)
+    }
+}
+
+extension BotTable.Action {
+    /// For the log; nil if there is nothing to say.
+    fileprivate var description: String? {
+        switch self {
+        case .start(let name): "\(name) starts"
+        case .stop(let name): "\(name) stops"
+        case .replaceRules(let name): "\(name) has new rules"
+        case .hide, .report: nil
         }
     }
+}
 
-    /// Gives running bots their new rules, and stops those that must start anew or are gone.
-    ///
-    /// - Returns: What happens to which, for the log.
-    private func replace(_ bots: inout [String: Running], by plans: [BotPlan]) async -> [String] {
-        var changes: [String] = []
-        for (name, bot) in bots {
-            let next = plans.first { $0.name == name }
-            switch next {
-            case nil:
-                changes.append("\(name) stops")
-                process.monitored.hide(name)
-                await bots[name]?.stop(next: nil)
-            case let next? where bot.isStopping || next.signature != bot.signature:
-                changes.append("\(name) starts anew")
-                await bots[name]?.stop(next: next)
-            case let next? where next.rules.ruleSet.hash != bot.rules.current.ruleSet.hash:
-                changes.append("\(name) has new rules")
-                bot.rules.replace(by: next.rules)
-            case _?: break
-            }
-        }
-        return changes
+extension BotPlan {
+    fileprivate var entry: BotTable.Bot {
+        BotTable.Bot(name: name, signature: signature, rulesHash: rules.ruleSet.hash)
     }
 }
 
@@ -187,7 +200,8 @@ private struct BotService: Service {
 
     func run() async throws {
         try await job.run { parts in
-            ReloadingBot(parts: parts, rules: rules, settings: settings, fixState: fixState)
+            ReloadingBot(
+                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions, fixState: fixState)
         }
     }
 }

@@ -10,6 +10,8 @@ internal import ServiceLifecycle
 final class RuleSource: Sendable {
     private struct State {
         var current: RuleVersion
+        /// How often the rules were replaced.
+        var replacements = 0
         var waiting: CheckedContinuation<Void, Never>?
     }
 
@@ -17,23 +19,25 @@ final class RuleSource: Sendable {
 
     init(_ rules: RuleVersion) { state = Locked(State(current: rules)) }
 
-    var current: RuleVersion { state.withLock(\.current) }
+    /// The rules, and how often they were replaced.
+    var current: (rules: RuleVersion, replacements: Int) { state.withLock { ($0.current, $0.replacements) } }
 
     func replace(by rules: RuleVersion) {
         let waiting = state.withLock { state in
             state.current = rules
+            state.replacements += 1
             defer { state.waiting = nil }
             return state.waiting
         }
         waiting?.resume()
     }
 
-    /// Returns once the rules are not those with this hash, or the task is cancelled. For one task at a time.
-    func waitForOthers(than hash: String) async {
+    /// Returns once the rules have been replaced more often than this, or the task is cancelled. For one task at a time.
+    func waitForReplacement(after replacements: Int) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    guard state.current.ruleSet.hash == hash, !Task.isCancelled else { return true }
+                    guard state.replacements == replacements, !Task.isCancelled else { return true }
                     state.waiting = continuation
                     return false
                 }
@@ -57,33 +61,33 @@ struct ReloadingBot: Service {
     let parts: Job.Parts
     let rules: RuleSource
     let settings: BotSettings
+    /// The options with which other commands find the bot's state and gateway; nil if the state ends with the run.
+    let options: String?
     /// Nil: changed rules are not applied to documents from before.
     let fixState: StateLocation?
 
     func run() async throws {
-        var isFirst = true
         while true {
-            let version = rules.current
+            let (version, replacements) = rules.current
             parts.monitored?.update(version.description)
-            let part = StoppableService.part(try bot(version, isFirst: isFirst), logger: parts.logger)
+            let part = StoppableService.part(bot(version), logger: parts.logger)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
-                    await rules.waitForOthers(than: version.ruleSet.hash)
+                    await rules.waitForReplacement(after: replacements)
                     await part.triggerGracefulShutdown()
                 }
                 defer { tasks.cancelAll() }
                 try await part.run()
             }
-            guard !Task.isShuttingDownGracefully, rules.current.ruleSet.hash != version.ruleSet.hash else { return }
-            isFirst = false
+            // The same rules may have come back meanwhile: the bot has ended all the same.
+            guard !Task.isShuttingDownGracefully, rules.current.replacements != replacements else { return }
         }
     }
 
-    private func bot(_ version: RuleVersion, isFirst: Bool) throws -> Bot {
+    private func bot(_ version: RuleVersion) -> Bot {
         var settings = settings
-        // By now there is a checkpoint.
-        if !isFirst { settings.since = nil }
         settings.delivery = parts.settings
+        settings.fixOptions = options.map { "\($0) \(version.options)" }
         if let fixState { settings.catchUp = { names in await apply(names, of: version, fixState) } }
         return Bot(
             gateway: parts.gateway, ruleSet: version.ruleSet,

@@ -71,10 +71,10 @@ struct RunMonitoring: Sendable {
                 try await body(monitored)
             }
         } catch {
-            monitored.end(CommandError(error).description)
+            await monitored.end(CommandError(error).description)
             throw error
         }
-        monitored.end("done")
+        await monitored.end("done")
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {

@@ -16,17 +16,14 @@ struct ProcessPlan: Sendable {
     let isOneShot: Bool
     /// Whether changes of the files make the process read them anew.
     let watchesFiles: Bool
-    /// Whether the configuration file has several bots: log lines then name the bot.
-    let hasSeveralBots: Bool
     let logger: Logger
-    /// As they stand in the configuration file.
+    /// As they stand in the configuration file, by the names of keys.
     let settings: [String: [String]]
 
     /// - Parameter former: The plan of this process so far, if it is read anew.
     /// - Throws: ``CommandError``.
     fileprivate init(
-        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, hasSeveralBots: Bool,
-        continuing former: ProcessPlan?
+        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, continuing former: ProcessPlan?
     ) throws(CommandError) {
         isOneShot = try environment.isOn(command.once, "once")
         logger = try command.log.logger(environment, isDaemon: !isOneShot)
@@ -35,11 +32,10 @@ struct ProcessPlan: Sendable {
         watchesFiles = try environment.isOn(command.watch, "watch")
         onBotFailure =
             try environment.value(command.onBotFailure, "on-bot-failure", parse: BotFailurePolicy.init(rawValue:))
-            ?? .continue
-        let size = try environment.value(command.job.memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
-        memory = former?.memory ?? size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().memory
+            ?? .default
+        let memory = try command.job.memoryPool(environment)
+        self.memory = former?.memory ?? memory
         monitored = former?.monitored ?? MonitoredProcess(version: Changebot.version)
-        self.hasSeveralBots = hasSeveralBots
         settings = file?.common.filter { SettingKey.named($0.key)?.scope == .process }.mapValues(\.texts) ?? [:]
     }
 }
@@ -62,13 +58,13 @@ struct RunPlan: Sendable {
         let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
         if let file, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
         let process = try ProcessPlan(
-            command, file.map { variables.with($0, bot: nil) } ?? variables, file, hasSeveralBots: bots.count > 1,
-            continuing: former)
+            command, file.map { variables.with($0, bot: nil) } ?? variables, file, continuing: former)
         self.process = process
         if let file {
             self.bots = try bots.map { bot in
                 try BotPlan(
-                    command, variables.with(file, bot: bot), process, Self.settings(bot), file.place(bot.position))
+                    command, variables.with(file, bot: bot), process,
+                    Self.signature(bot, isOneOfSeveral: bots.count > 1), file.place(bot.position))
             }
         } else {
             self.bots = [try BotPlan(command, variables, process, [:], nil)]
@@ -76,15 +72,32 @@ struct RunPlan: Sendable {
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
     }
 
-    /// What a bot must be started anew for, if it changes. Other rules are taken while it runs.
-    private static func settings(_ bot: ConfigurationFile.Bot) -> [String: [String]] {
-        bot.settings.filter { key, _ in key != "rules" && SettingKey.named(key)?.scope == .bot }.mapValues(\.texts)
+    /// What a bot must be started anew for, if it changes. Other rules are taken while it runs. Log lines name the bot if
+    /// it is one of several.
+    private static func signature(_ bot: ConfigurationFile.Bot, isOneOfSeveral: Bool) -> [String: [String]] {
+        var signature = bot.settings.filter { key, _ in
+            key != "rules" && SettingKey.named(key)?.scope == .bot
+        }.mapValues(\.texts)
+        if isOneOfSeveral { signature["bots"] = [] }
+        return signature
+    }
+
+    /// The configuration file and the paths of rules that are named, even if something in them is not valid. Blocks.
+    static func namedFiles(_ command: RunCommand) -> [String] {
+        let variables = Environment()
+        let path = command.config.config ?? variables["config"]
+        let rules = variables.values(command.job.rules, "rules") ?? []
+        guard let path else { return rules }
+        guard let file = try? ConfigurationFile.read(path) else { return [path] + rules }
+        return [path] + rules + file.bots.flatMap { $0.settings["rules"]?.texts ?? [] }
     }
 }
 
 /// What to do with the other bots of a process when one fails (`--on-bot-failure`).
 enum BotFailurePolicy: String, CaseIterable {
     case `continue`, stop
+
+    static let `default` = BotFailurePolicy.continue
 }
 
 /// One bot, as `run` was told to run it.
@@ -108,20 +121,15 @@ struct BotPlan: Sendable {
         self.signature = signature
         if let place { try command.requireGatewayAndRules(environment, place) }
         var logger = process.logger
-        if process.hasSeveralBots { logger[metadataKey: "bot"] = "\(name)" }
+        if signature["bots"] != nil { logger[metadataKey: "bot"] = "\(name)" }
         let paths = try command.job.rulePaths(environment)
-        var settings = try command.botSettings(environment, name)
-        settings.delivery.memory = process.memory
+        let settings = try command.botSettings(environment, name, process)
         let choice = try command.gateway.choice(environment)
         let directory = command.state.directory(environment)
         let files = try command.job.loadRules(
             paths, command.common, command.access, choice, state: directory, environment, logger)
         rules = RuleVersion(source: files, ruleSet: try files.ruleSet(), paths: paths)
         let location = StateLocation(choice: choice, directory: directory, name)
-        let fixOptions = location.lastingOptions.map {
-            "\($0) --rules \(paths.map(\.shellWord).joined(separator: " "))"
-        }
-        settings.fixOptions = fixOptions
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
             ruleSetHash: rules.ruleSet.hash, place: location, choice: choice, settings: settings.delivery,
@@ -132,7 +140,7 @@ struct BotPlan: Sendable {
             showsDocuments: process.http?.showsDocuments == true,
             bot: BotDescription(
                 name: name, gateway: choice.stateAddress, stateOptions: location.lastingOptions,
-                retryOptions: fixOptions, rules: rules.description),
+                rules: rules.description),
             statusDirectory: location.isTemporary || settings.delivery.preview != nil
                 ? nil : location.catalogue.directory,
             logger: logger)
@@ -158,14 +166,19 @@ struct RuleVersion: Sendable {
 }
 
 extension RuleVersion {
+    /// The options with which other commands read the same rules.
+    var options: String { "--rules \(paths.map(\.shellWord).joined(separator: " "))" }
+
     /// The paths, and the files that the rules attach.
     var files: [String] { paths + source.attached.files }
 }
 
 extension RunCommand {
-    fileprivate func botSettings(_ environment: Environment, _ name: String) throws(CommandError) -> BotSettings {
+    fileprivate func botSettings(
+        _ environment: Environment, _ name: String, _ process: ProcessPlan
+    ) throws(CommandError) -> BotSettings {
         var settings = BotSettings()
-        settings.isOneShot = try environment.isOn(once, "once")
+        settings.isOneShot = process.isOneShot
         settings.since = try environment.value(since, "since", parse: StartArgument.init(argument:))?.start
         settings.name = name
         settings.following =
@@ -173,7 +186,8 @@ extension RunCommand {
         settings.channels = try environment.value(channels, "channels", parse: ChannelList.init(argument:))?.names
         settings.onReset =
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
-        settings.delivery = try job.deliverySettings(common, environment, isDaemon: !settings.isOneShot)
+        settings.delivery = try job.deliverySettings(
+            common, environment, memory: process.memory, isDaemon: !settings.isOneShot)
         return settings
     }
 

@@ -14,9 +14,10 @@ import Testing
         let bot = MonitoredBot(
             BotDescription(
                 name: "hostile", gateway: "http://127.0.0.1:4984/" + String(repeating: "todo", count: 50),
-                stateOptions: "--state '<b>'", retryOptions: "--rules '\(BrowserTests.hostile[0])'",
+                stateOptions: "--state '<b>'",
                 rules: RuleSetDescription(
-                    hash: "abc", names: BrowserTests.hostile + (1...200).map { "rule-\($0)" }, paths: ["r.yaml"])),
+                    hash: "abc", names: BrowserTests.hostile + (1...200).map { "rule-\($0)" },
+                    paths: [BrowserTests.hostile[0]])),
             source: .init(facts: { Self.facts }, deadLetters: { Self.deadLetters(count) }), registry: process.registry,
             diff: { _, _ in BrowserTests.hostile.map { "+ " + $0 } })
         for (number, text) in BrowserTests.hostile.enumerated() {

@@ -89,7 +89,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     }
 
     private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(common, environment, isDaemon: false)
+        var settings = try job.deliverySettings(
+            common, environment, memory: job.memoryPool(environment), isDaemon: false)
         settings.savesCheckpoint = false
         return settings
     }

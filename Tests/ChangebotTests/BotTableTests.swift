@@ -1,0 +1,95 @@
+import Testing
+
+@testable import changebot
+
+/// Which bots start, stop and get new rules, as a value.
+@Suite struct BotTableTests {
+    private static func bot(_ name: String, feed: String = "longpoll", rules: String = "1") -> BotTable.Bot {
+        BotTable.Bot(name: name, signature: ["feed": [feed]], rulesHash: rules)
+    }
+
+    /// Running, with these bots.
+    private static func table(_ names: String..., policy: BotFailurePolicy = .continue) -> BotTable {
+        var table = BotTable(names.map { bot($0) }, policy: policy)
+        #expect(table.begin() == names.map { .start($0) })
+        return table
+    }
+
+    @Test(
+        arguments: [
+            ([bot("a"), bot("b")], []),
+            ([bot("a", rules: "2"), bot("b")], [.replaceRules("a")]),
+            ([bot("a", feed: "continuous", rules: "2"), bot("b")], [.stop("a")]),
+            ([bot("b")], [.hide("a"), .stop("a")]),
+            ([bot("a"), bot("b"), bot("c")], [.start("c")]),
+            ([bot("c")], [.hide("a"), .stop("a"), .hide("b"), .stop("b"), .start("c")]),
+        ] as [([BotTable.Bot], [BotTable.Action])])
+    func aReloadChangesWhatIsDifferent(bots: [BotTable.Bot], actions: [BotTable.Action]) {
+        var table = Self.table("a", "b")
+        #expect(table.reload(bots, isShuttingDown: false) == actions)
+        // Once is enough.
+        #expect(table.reload(bots, isShuttingDown: false).isEmpty)
+    }
+
+    @Test func aBotThatStopsForOtherSettingsStartsWithTheLastOnes() {
+        var table = Self.table("a")
+        #expect(table.reload([Self.bot("a", feed: "continuous")], isShuttingDown: false) == [.stop("a")])
+        #expect(table.reload([Self.bot("a", rules: "2")], isShuttingDown: false).isEmpty)
+        #expect(table.ended("a", failed: false, isShuttingDown: false) == [.start("a")])
+        #expect(table.reload([Self.bot("a", rules: "2")], isShuttingDown: false).isEmpty)
+    }
+
+    @Test func aBotThatWasRemovedAndComesBackStartsAgain() {
+        var table = Self.table("a", "b")
+        #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a"), .stop("a")])
+        #expect(table.reload([Self.bot("a"), Self.bot("b")], isShuttingDown: false).isEmpty)
+        #expect(table.ended("a", failed: false, isShuttingDown: false) == [.start("a")])
+    }
+
+    @Test func aFailureIsReportedAndLeavesTheOthers() {
+        var table = Self.table("a", "b")
+        #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a")])
+        #expect(table.failed == ["a"] && !table.isDone)
+        #expect(table.ended("b", failed: false, isShuttingDown: false).isEmpty)
+        #expect(table.isDone)
+    }
+
+    @Test func aReloadStartsABotThatHasFailedAgain() {
+        var table = Self.table("a", "b")
+        _ = table.ended("a", failed: true, isShuttingDown: false)
+        #expect(table.reload([Self.bot("a"), Self.bot("b")], isShuttingDown: false) == [.start("a")])
+        #expect(table.failed.isEmpty)
+    }
+
+    @Test func aBotThatFailsWhileItStopsIsReportedAndStartsAgain() {
+        var table = Self.table("a")
+        _ = table.reload([Self.bot("a", feed: "continuous")], isShuttingDown: false)
+        #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a"), .start("a")])
+        #expect(table.failed.isEmpty)
+    }
+
+    /// It is reported by the exit of the process.
+    @Test func theOnlyBotNeedsNoReport() {
+        var table = Self.table("a")
+        #expect(table.ended("a", failed: true, isShuttingDown: false).isEmpty)
+        #expect(table.isDone && table.failed == ["a"])
+    }
+
+    @Test func oneThatFailsStopsTheOthersIfThatIsThePolicy() {
+        var table = Self.table("a", "b", "c", policy: .stop)
+        #expect(table.ended("b", failed: true, isShuttingDown: false) == [.report("b"), .stop("a"), .stop("c")])
+        // Nothing starts any more, whatever is read anew.
+        let bots = [Self.bot("a"), Self.bot("b"), Self.bot("c"), Self.bot("d")]
+        #expect(table.reload(bots, isShuttingDown: false).isEmpty)
+        #expect(table.ended("a", failed: false, isShuttingDown: false).isEmpty)
+        #expect(table.ended("c", failed: false, isShuttingDown: false).isEmpty)
+        #expect(table.isDone && table.failed == ["b"])
+    }
+
+    @Test func nothingStartsWhileTheProcessStops() {
+        var table = Self.table("a", "b")
+        _ = table.reload([Self.bot("a", feed: "continuous"), Self.bot("b")], isShuttingDown: false)
+        #expect(table.ended("a", failed: false, isShuttingDown: true).isEmpty)
+        #expect(table.reload([Self.bot("c")], isShuttingDown: true).isEmpty)
+    }
+}
