@@ -33,7 +33,7 @@ struct ReadSuspicion: Sendable {
 
     private var isSingle: Bool { documents == 1 }
 
-    /// Notes a failure.
+    /// Notes a failure and says what follows.
     mutating func advice(after error: GatewayError) -> ReadAdvice {
         failures = WriteSuspicion.mayBeOfDocuments(error) ? failures + 1 : 0
         switch error.code {

@@ -1,6 +1,6 @@
 /// How long to wait before the next attempt: exponential, with full jitter, capped.
 ///
-/// The wait before attempt *n* is drawn evenly from 0 to `base` · 2ⁿ, at most `cap`. A success starts over.
+/// The wait after failure *n* in a row is drawn evenly from 0 to `base` · 2ⁿ⁻¹, at most `cap`. A success starts over.
 package struct Backoff: Sendable {
     /// The longest first wait.
     package var base: Duration = .milliseconds(250)

@@ -22,7 +22,7 @@ package final class Outage: Sendable {
 
     /// A long outage is logged again after this time.
     private static let reminder: Duration = .seconds(60)
-    /// Among many requests, a single failure that is over sooner than this is not logged.
+    /// The end of an outage shorter than this is not logged, if it was of one of many requests.
     package static let shortest: Duration = .seconds(1)
 
     private let state = Locked(State())
@@ -56,7 +56,7 @@ package final class Outage: Sendable {
 
     /// A request succeeded: ends the outage and logs how long it was.
     ///
-    /// - Parameter span: A shorter outage is not logged.
+    /// - Parameter span: The end of a shorter outage is not logged.
     package func end(_ logger: Logger, ifLongerThan span: Duration = .zero, now: ContinuousClock.Instant = .now) {
         let began = state.withLock { state in
             let began = state.standing?.began

@@ -7,7 +7,7 @@ package struct RunIsStopping: Error {
     package init() {}
 }
 
-/// How writers wait before they try again.
+/// How writers, readers and ``GatewayContact`` wait before they send a request, or send it again.
 package struct Pauses: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
 

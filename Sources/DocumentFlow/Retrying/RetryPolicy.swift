@@ -2,14 +2,15 @@ package import GatewayClient
 
 /// Decides after each failed request whether to try again, when, or to end the run. One per task that sends requests.
 ///
-/// A daemon retries every temporary failure for ever. A one-shot job gives up at once if its first contact fails, and
-/// later once requests have failed for `retryFor`.
+/// A daemon retries every temporary failure for ever, a one-shot job until requests have failed for `retryFor`. At its
+/// first contact a one-shot job gives up at once if it can't connect, unless it `waitsForFirstContact`; both give up at
+/// once if TLS fails then.
 package struct RetryPolicy: Sendable {
     /// How long to retry.
     package struct Settings: Sendable {
         /// A daemon never gives up on temporary failures.
         package var isDaemon = false
-        /// How long a one-shot job retries. Counted from the last success.
+        /// How long a one-shot job retries. Counted from the first failure after the last success.
         package var retryFor: Duration = .seconds(300)
         /// Whether `retryFor` also applies to the first contact.
         package var waitsForFirstContact = false

@@ -18,13 +18,15 @@ package struct SuspectRequest: Sendable {
     /// Whether it is given up only if others of its kind can be read.
     private let needsOthers: Bool
     private var backoff = Backoff()
+    /// Failures since the last outage that was none of its failures.
     private var attempts = 0
     /// How often the gateway was gone when it was checked after a failure.
     private var outages = 0
+    /// When the first of ``attempts`` failed; nil before that.
     private var since: ContinuousClock.Instant?
-    /// How many other requests of its kind had succeeded when this one first failed.
+    /// How many other requests of its kind had succeeded at ``since``.
     private var successesBefore = 0
-    /// Failures of a request for several items.
+    /// All failures, for halving a request for several items. Outages do not reset it.
     private var failures = 0
 
     /// - Parameters:
@@ -45,7 +47,8 @@ package struct SuspectRequest: Sendable {
 
     /// The gateway was gone. Up to nine times this is no failure of this request.
     ///
-    /// - Returns: Whether it is one: the request seems to take the gateway down. Then the caller notes the failure.
+    /// - Returns: True from the tenth outage on, because the request seems to take the gateway down. It then counts as a
+    ///   failure: go on to ``advice(after:items:_:now:)``.
     package mutating func noteOutage() -> Bool {
         outages += 1
         guard outages < AttemptLimits.failures else { return true }

@@ -38,7 +38,8 @@ struct Candidate: Sendable {
     var isCounted = false
     /// Whether its write is a deletion.
     var isDeletion = false
-    /// The highest number of any dead letter when it was decided.
+    /// The highest number of any dead letter when the document was read. Its decision does not resolve dead letters with
+    /// higher numbers: they may be about newer content.
     var newestDeadLetter = Int.max
     /// Consecutive decisions whose document changed before the other documents were written.
     var outdatedDecisions = 0

@@ -70,7 +70,7 @@ package final class RuleSet: Sendable {
         }
     }
 
-    /// The keyspaces that rules `put` documents into, besides the one they run on. Spelled as in the files.
+    /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
     package var otherKeyspaces: Set<String> {
         Set(
             rules.flatMap(\.then).compactMap { action in
