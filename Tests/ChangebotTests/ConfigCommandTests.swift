@@ -88,6 +88,32 @@ import Testing
             ),
             ("version: 1\ngateway: http://h/db\nrules: r.yaml\nauth: session\n", [], 78, "changebot.yaml:4:7: "),
             ("version: 1\non_bot_failure: maybe\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "continue or stop"),
+            (
+                "version: 1\ngateway: http://h/db\nrules: r.yaml\nsummary: changebot.yaml\n", [], 78,
+                "changebot.yaml:4:10: 'summary'"
+            ),
+            (
+                "version: 1\nsummary: r.yaml\ngateway: http://h/db\nrules: r.yaml\n", [], 78,
+                "changebot.yaml:2:10: 'summary'"
+            ),
+            (
+                """
+                version: 1
+                bots:
+                  - {name: a, gateway: http://h/db, rules: r.yaml, summary: s.json}
+                  - {name: b, gateway: http://h/db, rules: r.yaml, summary: s.json}
+
+                """, [], 64, "summary of b"
+            ),
+            (
+                """
+                version: 1
+                bots:
+                  - {name: a, gateway: "embedded:g.sqlite", rules: r.yaml}
+                  - {name: b, gateway: "embedded:g.sqlite", rules: r.yaml}
+
+                """, [], 78, "the bots 'a' and 'b' would open the same file"
+            ),
             (two, ["--gateway", "http://h/db"], 64, "--gateway would hold for all 2 bots"),
             (two, ["--bot", "c"], 64, "has no bot 'c'; bots there: a, b"),
         ] as [(String, [String], Int32, String)])
@@ -132,6 +158,25 @@ import Testing
                 #expect(shown.output.contains(url), "\(shown.output)\(shown.errors)")
                 let unnamed = try await Program.run(["checkpoint", "show", "--config", path])
                 #expect(unnamed.code == 64 && unnamed.errors.contains("name one with --bot"), "\(unnamed.errors)")
+            }
+        }
+    }
+
+    @Test func statusShowsTheOthersIfABotHasNotRunYet() async throws {
+        try await Program.withGateway { url in
+            let text = """
+                version: 1
+                state: state
+                bots:
+                  - {name: absent, gateway: "http://127.0.0.1:1/todo", rules: r.yaml}
+                  - {name: present, gateway: "\(url)", rules: r.yaml}
+
+                """
+            try await withFile(text) { _, path in
+                _ = try await Program.run(["run", "--once", "--config", path])
+                let status = try await Program.run(["status", "--config", path])
+                #expect(status.code == 0 && status.output.contains("present: not running"), "\(status)")
+                #expect(status.errors.contains("'absent'"), "\(status)")
             }
         }
     }

@@ -21,7 +21,7 @@ import Testing
             ("gateway: x", 1, 1, "'version' is missing"),
             ("version: 2\n", 1, 10, "'version: 1' only"),
             ("version: 1\ngatevay: x\n", 2, 1, "'gatevay' is not known to this version: did you mean 'gateway'?"),
-            ("version: 1\nretry-for: 5m\n", 2, 1, "did you mean 'retry_for'?"),
+            ("version: 1\nretry-for: 5m\n", 2, 1, "'retry-for' is not known to this version; write 'retry_for'"),
             ("version: 1\npassword: x\n", 2, 1, "a secret does not belong in this file: write 'password_file'"),
             ("version: 1\ntoken: x\n", 2, 1, "'token_file'"),
             ("version: 1\ngateway:\n", 2, 9, "'gateway' has no value"),
@@ -29,6 +29,8 @@ import Testing
             ("version: 1\ngateway: [a]\n", 2, 10, "'gateway' must be text, not a list"),
             ("version: 1\nonce: 1\n", 2, 7, "'once' must be true or false, not a number"),
             ("version: 1\nrules: [a, 1]\n", 2, 8, "'rules' must be a text or a list of texts"),
+            ("version: 1\nrules: []\n", 2, 8, "'rules' is an empty list"),
+            ("version: 1\nbots:\n  - name: a\n  - name: fix-a\n", 4, 11, "is the name of the state of its 'fix'"),
             ("version: 1\nbots: {}\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: []\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: [a]\n", 2, 8, "a bot must be an object, not text"),
@@ -113,6 +115,16 @@ import Testing
         let environment = Environment([:]).with(file, bot: file.bots[0], isForRun: false)
         #expect(environment["since"] == nil && environment["summary"] == nil)
         #expect(environment["gateway"] == "http://h/db")
+    }
+
+    @Test func settingsOfTheProcessStayAsTheyWere() throws {
+        let former = try read("version: 1\nonce: true\nbots: [{name: a}]\n")
+        let file = try read("version: 1\nstate: s\nretry_for: 1s\nbots: [{name: a}]\n")
+        #expect(file.processKeys(otherThan: former.processSettings) == ["state", "once"])
+        let kept = file.with(processSettings: former.processSettings)
+        #expect(kept.common.mapValues(\.texts) == ["once": ["true"], "retry_for": ["1s"]])
+        #expect(kept.bots[0].settings["state"] == nil)
+        #expect(kept.bots[0].settings["once"]?.texts == ["true"])
     }
 
     /// The keys that the schema has for the whole file, and for one bot.

@@ -1,4 +1,6 @@
 import Foundation
+import GatewayClient
+import LosslessJSON
 import TestKit
 import Testing
 
@@ -51,6 +53,18 @@ import Testing
                 atPath: file + ".import-progress", withIntermediateDirectories: false)
             let result = try await Program.run(arguments)
             #expect(result.code == 0 && result.errors.contains("name a file with --progress-file"), "\(result.errors)")
+        }
+    }
+
+    /// It began at what was newest each time, and nothing was ever decided.
+    @Test(.timeLimit(.minutes(5))) func aRunFromNowOnMissesNothingAfterItsStart() async throws {
+        let rules = "- {name: a, when: {type: task, a: {$exists: false}}, then: [{merge: {a: 1}}]}\n"
+        try await CommandTestBed.with([#"{"_id":"old","type":"task"}"#], rules: rules) { bed in
+            try await bed.runOnce("--since", "now")
+            try await bed.put([#"{"_id":"new","type":"task"}"#])
+            try await bed.runOnce("--since", "now")
+            #expect(try await bed.document("new")?.root["a"] != nil)
+            #expect(try await bed.document("old")?.root["a"] == nil)
         }
     }
 }

@@ -90,6 +90,10 @@ package struct Bot: Service {
         let ledger = watched.state.ledger
         let changed = try changedRules(ledger)
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
+        // Otherwise the next run would begin at what is newest then, and skip what came in between.
+        if settings.since == .now, settings.delivery.preview == nil, try ledger.checkpoint() == nil {
+            try await ledger.saveCheckpoint(start)
+        }
         let mustCatchUp = settings.catchUp != nil && changed?.isEmpty == false
         if !mustCatchUp { try await noteRules(ledger) }
         var delivering = settings.delivery

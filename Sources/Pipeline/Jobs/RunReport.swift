@@ -8,6 +8,8 @@ package actor RunReport {
     private var delivery: Delivery?
     private var hasSequence = true
     private var contactRetries = 0
+    /// Whether the run connects again, after a delivery has ended.
+    private var isReconnecting = false
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
 
@@ -17,6 +19,7 @@ package actor RunReport {
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
     func watch(_ delivery: Delivery, hasSequence: Bool = true) {
         self.delivery = delivery
+        isReconnecting = false
         watch(delivery.progress, hasSequence: hasSequence)
     }
 
@@ -24,6 +27,9 @@ package actor RunReport {
         self.progress = progress
         self.hasSequence = hasSequence
     }
+
+    /// The delivery has ended, and the run goes on with another one.
+    package func reconnect() { isReconnecting = true }
 
     func expect(documents: Int?) { expectedDocuments = documents }
 
@@ -45,6 +51,7 @@ package actor RunReport {
     /// Where the run stands.
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
+        if isReconnecting { facts.phase = .connecting }
         facts.counters.retries += contactRetries
         return facts
     }

@@ -40,6 +40,10 @@ struct ConfigShowCommand: AsyncParsableCommand {
             let json = try variables.isOn(json, "json")
             let file = try config.file(variables)
             let bots = try file.map { try config.bots(of: $0, variables).map(Optional.init) } ?? [nil]
+            if let file, bots.count > 1 {
+                let command = try RunCommand.parse([])
+                try command.refuseOptionsOfOneBot(file, bots.compactMap(\.self), variables)
+            }
             for (index, bot) in bots.enumerated() {
                 let environment = file.map { variables.with($0, bot: bot) } ?? variables
                 let rows = Self.rows(environment)
@@ -65,10 +69,15 @@ struct ConfigShowCommand: AsyncParsableCommand {
                 let isCredential = Credentials.options.contains(key.option)
                 let found = isCredential ? credentials : environment
                 guard let value = found[key.option], let source = found.source(of: key.option) else {
-                    return Row(key: key.name, value: key.fallback, source: key.fallback == nil ? "not set" : "default")
+                    let fallback = key.name == "state" ? defaultState(environment) : key.fallback
+                    return Row(key: key.name, value: fallback, source: fallback == nil ? "not set" : "default")
                 }
                 return Row(key: key.name, value: value.withoutUserInfo, source: source.place)
             }
+    }
+
+    private static func defaultState(_ environment: Environment) -> String? {
+        (try? StateOptions.parse([]))?.directory(environment)
     }
 
     private static func table(_ rows: [Row]) -> [String] {
@@ -155,5 +164,11 @@ extension String {
     fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
     /// A URL's user and password are secrets.
-    fileprivate var withoutUserInfo: String { ProcessTitle.redacted(self) }
+    fileprivate var withoutUserInfo: String {
+        var bytes = Array(utf8)
+        bytes.replaceSubrange(
+            ProcessTitle.userInfo(in: bytes),
+            with: ProcessTitle.userInfo(in: bytes).isEmpty ? [] : Array("********".utf8))
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

@@ -65,7 +65,6 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func start() async throws {
-        EarlyHangUp.keep()
         let (process, bots) = try plan()
         if process.isOneShot { EarlyHangUp.letGo() }
         try await StatusServer.whileServing(process.monitored, process.http, process.logger) {

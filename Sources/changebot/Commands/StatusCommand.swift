@@ -31,7 +31,15 @@ struct StatusCommand: AsyncParsableCommand {
             let json = try Environment().isOn(json, "json")
             repeat {
                 if watch, !json { Console.clearScreen() }
-                for environment in try config.environments() { try await show(environment, json) }
+                let environments = try config.environments()
+                for environment in environments {
+                    do { try await show(environment, json) } catch let error as CommandError
+                        where error.code == .missingInput && environments.count > 1
+                    {
+                        // The others are to be seen, too.
+                        try notes.note(error.description)
+                    }
+                }
                 if watch { try await Task.sleep(for: .seconds(2)) }
             } while watch
         } catch {

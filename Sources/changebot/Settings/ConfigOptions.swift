@@ -7,7 +7,7 @@ struct ConfigOptions: ParsableArguments {
             "Read settings from this file. Options and variables come before it.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("The bot of the configuration file. Needed if it has several.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only this bot of the configuration file.", valueName: "name"))
     var bot: String?
 
     /// The file; nil if none is given. Blocks.

@@ -53,6 +53,28 @@ struct ConfigurationFile: Sendable {
         return file
     }
 
+    /// Those of the whole process, by the names of keys.
+    var processSettings: [String: Setting] { common.filter { Self.isOfProcess($0.key) } }
+
+    private static func isOfProcess(_ key: String) -> Bool { SettingKey.named(key)?.scope == .process }
+
+    /// The same with other settings of the whole process: they can't change while it runs.
+    func with(processSettings: [String: Setting]) -> ConfigurationFile {
+        func replaced(_ settings: [String: Setting]) -> [String: Setting] {
+            settings.filter { !Self.isOfProcess($0.key) }.merging(processSettings) { _, former in former }
+        }
+        return ConfigurationFile(
+            path: path, common: replaced(common),
+            bots: bots.map { Bot(name: $0.name, position: $0.position, settings: replaced($0.settings)) })
+    }
+
+    /// The keys of the whole process whose values differ from these, in order.
+    func processKeys(otherThan former: [String: Setting]) -> [String] {
+        SettingKey.all.map(\.name).filter {
+            Self.isOfProcess($0) && common[$0]?.texts != former[$0]?.texts
+        }
+    }
+
     /// `FILE:LINE:COLUMN`.
     func place(_ position: SourcePosition) -> String { "\(path):\(position.line):\(position.column)" }
 }
@@ -127,6 +149,12 @@ private struct ConfigurationReading {
                 }
                 continue
             }
+            if let other = bots.first(where: { $0.name == "fix-" + text || "fix-" + $0.name == text }) {
+                report(
+                    name.position,
+                    "'fix-' and the name of another bot, '\(other.name)' (line \(other.position.line)), is the name of the state of its 'fix'; rename one"
+                )
+            }
             if let other = bots.first(where: { $0.name == text }) {
                 report(
                     name.position,
@@ -163,7 +191,9 @@ private struct ConfigurationReading {
         if SettingKey.named(name) != nil {
             return "'\(name)' holds for the whole process, not for one bot; write it outside 'bots'"
         }
-        let name = SettingKey.name(of: name)
+        if SettingKey.name(of: name) != name, known.contains(SettingKey.name(of: name)) {
+            return "'\(name.visible)' is not known to this version; write '\(SettingKey.name(of: name))'"
+        }
         let guess = NearestName.of(name, among: known).map { ": did you mean '\($0)'?" } ?? ";"
         return "'\(name.visible)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
     }
@@ -176,6 +206,8 @@ private struct ConfigurationReading {
         case (.string(""), _): report(node.position, "'\(key.name)' is empty; write a value, or remove the key")
         case (.string(let text), _): return [resolved(text, key)]
         case (.number(let text), .text): return [text]
+        case (.list(let elements), .list) where elements.isEmpty, (.list(let elements), .paths) where elements.isEmpty:
+            report(node.position, "'\(key.name)' is an empty list; write a value, or remove the key")
         case (.list(let elements), .list), (.list(let elements), .paths):
             let texts = elements.compactMap { element -> String? in
                 if case .string(let text) = element.content, !text.isEmpty { return resolved(text, key) }

@@ -5,7 +5,13 @@ internal import Glibc
 /// Credentials from the environment or the configuration file. There are no options for them, because every user of the
 /// machine can see argv; and no secret stands in the configuration file itself.
 struct Credentials {
-    static let advice = "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
+    /// What to do if there are none.
+    static func advice(_ environment: Environment) -> String {
+        guard let file = environment.configurationPath else {
+            return "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
+        }
+        return "write 'user' and 'password_file', or 'token_file', in \(file)"
+    }
 
     private static let passwords = ["password", "password-file", "password-credential"]
     private static let tokens = ["token", "token-file", "token-credential"]
@@ -53,6 +59,9 @@ struct Credentials {
                 "a password is set, but no user: set \(names(["user"])[0]) too, or unset the password")
         }
     }
+
+    /// The setting that gives the password or the token, for messages.
+    var name: String { secret.map(environment.naming) ?? "" }
 
     /// - Returns: Nil without credentials.
     /// - Throws: ``CommandError`` with 66 if the file with the secret can't be read.
@@ -110,10 +119,10 @@ struct SecretFile: Sendable {
     func read() throws(CommandError) -> String {
         let bytes: Data
         do { bytes = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            let isThere = FileManager.default.fileExists(atPath: path)
-            throw CommandError(
-                .missingInput,
-                "can't read the \(what) file \(path) (\(setting))\(isThere ? "" : ": there is no such file")")
+            var isFolder = false
+            let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            let reason = isFolder ? ": it is a folder" : isThere ? "" : ": there is no such file"
+            throw CommandError(.missingInput, "can't read the \(what) file \(path) (\(setting))\(reason)")
         }
         guard var text = String(data: bytes, encoding: .utf8) else {
             throw CommandError(.missingInput, "the \(what) file \(path) (\(setting)) is not UTF-8")

@@ -46,6 +46,9 @@ struct Environment: Sendable {
         return environment
     }
 
+    /// The configuration file; nil if there is none.
+    var configurationPath: String? { file?.source.path }
+
     // MARK: - Looking up
 
     /// The value for an option; nil if it is set nowhere, or its variable is empty.
@@ -127,7 +130,12 @@ struct Environment: Sendable {
     ) throws(CommandError) -> Value {
         do { return try body() } catch {
             guard !isFlag, error.code == .usage, case .file(let place, _)? = source(of: option) else { throw error }
-            throw CommandError(.badConfiguration, listing: error.messages.map { "\(place): \($0)" })
+            let key = "'\(SettingKey.name(of: option))'"
+            let messages = error.messages.map { message in
+                "\(place): "
+                    + message.split(separator: "--\(option)", omittingEmptySubsequences: false).joined(separator: key)
+            }
+            throw CommandError(.badConfiguration, listing: messages)
         }
     }
 

@@ -91,7 +91,8 @@ extension AccessOptions {
         let given = try Credentials(environment)
         let credentials = try given.read()
         guard credentials == nil || url.userInfo == nil else {
-            throw CommandError(.usage, "credentials are given in the URL and in the environment: remove one")
+            throw CommandError(
+                .usage, "credentials are given in the URL and as \(given.name): remove one")
         }
         settings.credentials = credentials ?? url.userInfo
         settings.usesSession =
@@ -100,7 +101,7 @@ extension AccessOptions {
             guard case .basic? = settings.credentials else {
                 throw environment.contradiction(
                     auth == nil ? ["auth"] : [],
-                    "--auth session needs a user and a password: set CHANGEBOT_USER and CHANGEBOT_PASSWORD")
+                    "--auth session needs a user and a password: \(Credentials.advice(environment))")
             }
         }
         settings.credentialsSource = try given.source()

@@ -159,8 +159,10 @@ struct BotGroup: Service {
         }
         reloads.watch(plan.files)
         process.monitored.noteReload(failure: nil)
-        if plan.process.settings != process.settings {
-            process.logger.warning("settings of the whole process have changed; they need a new start of the process")
+        if !plan.changedProcessKeys.isEmpty {
+            process.logger.warning(
+                "settings of the whole process have changed; the old ones hold until it is started anew",
+                metadata: ["settings": "\(plan.changedProcessKeys.joined(separator: ", "))"])
         }
         course.plans = plan.bots
         let actions = course.table.reload(

@@ -9,8 +9,8 @@ extension DistinctFiles {
     mutating func read(_ access: AccessOptions, _ choice: GatewayChoice?, _ environment: Environment) {
         inputs += [
             ("--ca-file", access.caFile ?? environment["ca-file"]),
-            ("CHANGEBOT_PASSWORD_FILE", environment["password-file"]),
-            ("CHANGEBOT_TOKEN_FILE", environment["token-file"]),
+            (environment.naming("password-file"), environment["password-file"]),
+            (environment.naming("token-file"), environment["token-file"]),
         ]
         if case .embedded(let file?)? = choice { inputs += Self.database(file, "the embedded gateway") }
     }
@@ -38,8 +38,11 @@ extension JobOptions {
         var files = DistinctFiles(outputs: [("--summary", common.summaryPath(environment))])
         files.read(rules: paths, "--rules")
         files.read(access, choice, environment)
+        files.inputs.append(("--config", environment.configurationPath))
         files.read(state: directory)
-        try files.check()
+        try environment.checking("summary", isFlag: common.summary != nil) { () throws(CommandError) in
+            try files.check()
+        }
         let ruleFiles = try RuleFileSet.load(paths: paths)
         files.read(ruleFiles.attached)
         try files.check()

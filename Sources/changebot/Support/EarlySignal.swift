@@ -14,6 +14,7 @@ enum EarlySignal {
     static func keep(for command: String?) {
         guard let command, commands.contains(command) else { return }
         received = 0
+        if command == "run" { EarlyHangUp.keep() }
         for number in [SIGTERM, SIGINT] {
             signal(number) { number in
                 if EarlySignal.received != 0 { _exit(128 + number) }

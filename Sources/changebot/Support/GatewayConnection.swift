@@ -25,7 +25,7 @@ enum GatewayConnection {
             do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
             {
-                throw RunError(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice)")
+                throw RunError(.notAllowed, "\(failure); no credentials are set: \(Credentials.advice(environment))")
             }
         case .embedded(let given):
             let file = try given.flatMap { try use.fileToOpen($0, logger) }

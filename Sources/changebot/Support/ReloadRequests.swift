@@ -65,7 +65,7 @@ enum EarlyHangUp {
     /// Whether one came. Only the signal handler writes it.
     nonisolated(unsafe) private(set) static var wasReceived = false
 
-    /// To be called before anything is read.
+    /// To be called before anything else.
     static func keep() { signal(SIGHUP) { _ in EarlyHangUp.wasReceived = true } }
 
     /// A one-shot run reads nothing anew.

@@ -74,6 +74,7 @@ struct ReloadingBot: Service {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     await rules.waitForReplacement(after: replacements)
+                    if !Task.isCancelled { parts.logger.info("changing to new rules") }
                     await part.triggerGracefulShutdown()
                 }
                 defer { tasks.cancelAll() }
@@ -81,6 +82,7 @@ struct ReloadingBot: Service {
             }
             // The same rules may have come back meanwhile: the bot has ended all the same.
             guard !Task.isShuttingDownGracefully, rules.current.replacements != replacements else { return }
+            await parts.report.reconnect()
         }
     }
 

@@ -17,8 +17,8 @@ struct ProcessPlan: Sendable {
     /// Whether changes of the files make the process read them anew.
     let watchesFiles: Bool
     let logger: Logger
-    /// As they stand in the configuration file, by the names of keys.
-    let settings: [String: [String]]
+    /// As they stood in the configuration file at the start, by the names of keys.
+    let settings: [String: ConfigurationFile.Setting]
 
     /// - Parameter former: The plan of this process so far, if it is read anew.
     /// - Throws: ``CommandError``.
@@ -36,7 +36,7 @@ struct ProcessPlan: Sendable {
         let memory = try command.job.memoryPool(environment)
         self.memory = former?.memory ?? memory
         monitored = former?.monitored ?? MonitoredProcess(version: Changebot.version)
-        settings = file?.common.filter { SettingKey.named($0.key)?.scope == .process }.mapValues(\.texts) ?? [:]
+        settings = file?.processSettings ?? [:]
     }
 }
 
@@ -47,6 +47,8 @@ struct RunPlan: Sendable {
     let bots: [BotPlan]
     /// The configuration file, rule files and folders of them, and what rules attach.
     let files: [String]
+    /// The keys of the whole process that the file has changed since the start, in order. They have no effect.
+    let changedProcessKeys: [String]
 
     /// Reads the configuration and all rules. Blocks.
     ///
@@ -54,7 +56,9 @@ struct RunPlan: Sendable {
     /// - Throws: ``CommandError``, ``RuleFilesError``.
     init(_ command: RunCommand, continuing former: ProcessPlan? = nil) throws {
         let variables = Environment()
-        let file = try command.config.file(variables)
+        let written = try command.config.file(variables)
+        let file = former.map { written?.with(processSettings: $0.settings) } ?? written
+        changedProcessKeys = former.map { written?.processKeys(otherThan: $0.settings) ?? [] } ?? []
         let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
         if let file, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
         let process = try ProcessPlan(
@@ -70,6 +74,23 @@ struct RunPlan: Sendable {
             self.bots = [try BotPlan(command, variables, process, [:], nil)]
         }
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
+        try checkApart()
+    }
+
+    /// Checks that no two bots write the same file.
+    ///
+    /// - Throws: ``CommandError`` with 64 or 78.
+    private func checkApart() throws(CommandError) {
+        var owners: [String: String] = [:]
+        for bot in bots {
+            if let other = bot.embeddedFile.flatMap({ owners.updateValue(bot.name, forKey: $0) }) {
+                throw CommandError(
+                    .badConfiguration,
+                    "the bots '\(other)' and '\(bot.name)' would open the same file of an embedded gateway: run 'changebot gateway --data FILE', and give both its URL"
+                )
+            }
+        }
+        try DistinctFiles.check(bots.map { ("summary of \($0.name)", $0.summary) })
     }
 
     /// What a bot must be started anew for, if it changes. Other rules are taken while it runs. Log lines name the bot if
@@ -108,6 +129,9 @@ struct BotPlan: Sendable {
     let settings: BotSettings
     let rules: RuleVersion
     let job: Job
+    /// The file of its embedded gateway; nil if it has none.
+    let embeddedFile: String?
+    let summary: String?
     /// For passes of changed rules over all documents; nil: there are none.
     let fixState: StateLocation?
 
@@ -125,6 +149,8 @@ struct BotPlan: Sendable {
         let paths = try command.job.rulePaths(environment)
         let settings = try command.botSettings(environment, name, process)
         let choice = try command.gateway.choice(environment)
+        embeddedFile = if case .embedded(_?) = choice { choice.stateAddress } else { nil }
+        summary = command.common.summaryPath(environment)
         let directory = command.state.directory(environment)
         let files = try command.job.loadRules(
             paths, command.common, command.access, choice, state: directory, environment, logger)
@@ -206,7 +232,7 @@ extension RunCommand {
     /// Refuses options and variables that would hold for all bots of a file, although they are of one.
     ///
     /// - Throws: ``CommandError`` with 64.
-    fileprivate func refuseOptionsOfOneBot(
+    func refuseOptionsOfOneBot(
         _ file: ConfigurationFile, _ bots: [ConfigurationFile.Bot], _ variables: Environment
     ) throws(CommandError) {
         let flags: [(option: String, isGiven: Bool)] = [
