@@ -182,7 +182,12 @@ package final class MonitoredBot: RunObserver {
     package func end(_ reason: String) async {
         state.withLock { $0.end = reason }
         await refresh()
-        state.withLock { $0.source = nil }
+        let state = state.withLock { state in
+            state.source = nil
+            return state
+        }
+        // Another bot of this name may take its place.
+        if let hash = state.rulesShown { metrics?.set("changebot_rules_info", 0, ["hash": hash]) }
     }
 
     /// Where the bot stands, as of the last refresh.

@@ -92,4 +92,28 @@ import Testing
         #expect(table.ended("a", failed: false, isShuttingDown: true).isEmpty)
         #expect(table.reload([Self.bot("c")], isShuttingDown: true).isEmpty)
     }
+
+    @Test func aBotWaitsForTheFileOfOneThatStops() {
+        func bot(_ name: String) -> BotTable.Bot {
+            BotTable.Bot(name: name, signature: [:], rulesHash: "1", file: "g.sqlite")
+        }
+        var table = BotTable([bot("a")], policy: .continue)
+        #expect(table.begin() == [.start("a")])
+        #expect(table.reload([bot("b")], isShuttingDown: false) == [.hide("a"), .stop("a")])
+        #expect(table.ended("a", failed: false, isShuttingDown: false) == [.hide("a"), .start("b")])
+    }
+
+    @Test func aBotThatHasFailedAndIsRemovedIsForgotten() {
+        var table = Self.table("a", "b")
+        _ = table.ended("a", failed: true, isShuttingDown: false)
+        #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a")])
+        #expect(table.failed.isEmpty)
+    }
+
+    @Test func aBotThatFailsWhileItIsRemovedLeavesTheOthers() {
+        var table = Self.table("a", "b", policy: .stop)
+        #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a"), .stop("a")])
+        #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a"), .hide("a")])
+        #expect(table.failed.isEmpty && !table.isDone)
+    }
 }

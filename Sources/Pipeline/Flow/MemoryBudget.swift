@@ -35,7 +35,13 @@ actor MemoryBudget {
     func giveBack(bytes: Int, documents: Int) {
         self.documents -= documents
         share.add(-bytes)
-        if hasRoom { wake() }
+        if hasRoom { wake() } else { wakeWhenOthersMakeRoom() }
+    }
+
+    /// Other bots of the process may make room for bytes; for documents only this one can.
+    private func wakeWhenOthersMakeRoom() {
+        guard !waiting.isEmpty, !share.hasRoom else { return }
+        share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
     }
 
     private var hasRoom: Bool { documents < documentLimit && share.hasRoom }
@@ -49,8 +55,7 @@ actor MemoryBudget {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     waiting.append(continuation)
-                    // Other bots of the process may make room for bytes; for documents only this one can.
-                    if !share.hasRoom { share.whenRoomReturns { [weak self] in Task { await self?.wake() } } }
+                    wakeWhenOthersMakeRoom()
                 }
             } onCancel: {
                 Task { await wake() }

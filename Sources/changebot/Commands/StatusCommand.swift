@@ -32,14 +32,17 @@ struct StatusCommand: AsyncParsableCommand {
             repeat {
                 if watch, !json { Console.clearScreen() }
                 let environments = try config.environments()
+                var missing: [CommandError] = []
                 for environment in environments {
                     do { try await show(environment, json) } catch let error as CommandError
                         where error.code == .missingInput && environments.count > 1
                     {
                         // The others are to be seen, too.
+                        missing.append(error)
                         try notes.note(error.description)
                     }
                 }
+                if let first = missing.first, missing.count == environments.count, !watch { throw first }
                 if watch { try await Task.sleep(for: .seconds(2)) }
             } while watch
         } catch {

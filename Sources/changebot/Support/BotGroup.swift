@@ -144,10 +144,10 @@ struct BotGroup: Service {
 
     /// Reads rules and configuration anew. If something is wrong with them, the old ones stay.
     private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async {
+        // A file that is new there is watched since before it is read.
+        reloads.watch(reader.namedFiles(), keepingOthers: true)
         let plan: RunPlan
         do { plan = try reader.read() } catch {
-            // A file that is new and not valid is read again once it is mended.
-            reloads.watch(reader.namedFiles(), keepingOthers: true)
             let failure = CommandError(error)
             process.monitored.noteReload(failure: failure.description)
             for message in failure.messages {
@@ -189,7 +189,7 @@ extension BotTable.Action {
 
 extension BotPlan {
     fileprivate var entry: BotTable.Bot {
-        BotTable.Bot(name: name, signature: signature, rulesHash: rules.ruleSet.hash)
+        BotTable.Bot(name: name, signature: signature, rulesHash: rules.ruleSet.hash, file: embeddedFile)
     }
 }
 

@@ -6,6 +6,8 @@ struct BotTable {
         /// What it must be started anew for, if it changes.
         let signature: [String: [String]]
         let rulesHash: String
+        /// The file of its embedded gateway, which only one bot at a time can have; nil if it has none.
+        var file: String?
     }
 
     enum Action: Equatable {
@@ -29,6 +31,8 @@ struct BotTable {
     /// As configured last, in order.
     private var wanted: [Bot]
     private var running: [String: Running] = [:]
+    /// The bots that start once nobody holds their file any more.
+    private var waiting: Set<String> = []
     /// The bots that have failed and were not started again, in the order in which they ended.
     private(set) var failed: [String] = []
     /// Whether all bots are to end: one failed, and the policy is to stop.
@@ -59,7 +63,10 @@ struct BotTable {
     mutating func reload(_ bots: [Bot], isShuttingDown: Bool) -> [Action] {
         guard !isShuttingDown, !isEnding else { return [] }
         wanted = bots
-        var actions: [Action] = []
+        // What is gone need not be known as failed.
+        let isGone = { (name: String) in !bots.contains { $0.name == name } }
+        var actions = failed.filter(isGone).map { Action.hide($0) }
+        failed.removeAll(where: isGone)
         for name in running.keys.sorted() {
             guard let present = running[name] else { continue }
             guard let next = bots.first(where: { $0.name == name }) else {
@@ -77,7 +84,18 @@ struct BotTable {
                 actions.append(.replaceRules(name))
             }
         }
-        for bot in bots where running[bot.name] == nil { actions.append(start(bot)) }
+        waiting = Set(bots.map(\.name).filter { running[$0] == nil })
+        return actions + startWaiting()
+    }
+
+    private mutating func startWaiting() -> [Action] {
+        var actions: [Action] = []
+        for bot in wanted where waiting.contains(bot.name) && running[bot.name] == nil {
+            let isHeld = bot.file != nil && running.values.contains { $0.bot.file == bot.file }
+            if isHeld { continue }
+            waiting.remove(bot.name)
+            actions.append(start(bot))
+        }
         return actions
     }
 
@@ -91,17 +109,19 @@ struct BotTable {
     ///
     /// - Parameter isShuttingDown: Whether the process was asked to stop.
     mutating func ended(_ name: String, failed hasFailed: Bool, isShuttingDown: Bool) -> [Action] {
-        let wasStopping = running.removeValue(forKey: name)?.isStopping == true
+        let former = running.removeValue(forKey: name)
+        let wasStopping = former?.isStopping == true
+        let isWanted = wanted.contains { $0.name == name }
         var actions: [Action] = []
         if hasFailed {
-            failed.append(name)
+            if isWanted { failed.append(name) }
             if hasSeveral || wasStopping { actions.append(.report(name)) }
-            if policy == .stop { isEnding = true }
+            if isWanted, !wasStopping, policy == .stop { isEnding = true }
         }
         if isEnding { return actions + running.keys.sorted().flatMap { stop($0) } }
-        if wasStopping, !isShuttingDown, let next = wanted.first(where: { $0.name == name }) {
-            actions.append(start(next))
-        }
-        return actions
+        if wasStopping, isWanted { waiting.insert(name) }
+        // Its last words have brought it back.
+        if former?.isHidden == true, !isWanted { actions.append(.hide(name)) }
+        return isShuttingDown ? actions : actions + startWaiting()
     }
 }

@@ -31,7 +31,10 @@ final class ReloadRequests: Sendable {
     ///
     /// - Parameter keepingOthers: Whether those that have been watched still are.
     func watch(_ paths: [String], keepingOthers: Bool = false) {
-        files.withLock { $0.watch(keepingOthers ? $0.paths + paths : paths) }
+        files.withLock { files in
+            let known = files.paths
+            files.watch(keepingOthers ? known + paths.filter { !known.contains($0) } : paths)
+        }
     }
 
     /// Makes each SIGHUP a request, until the task is cancelled. If the terminal of the process is gone, the signal asks
@@ -64,12 +67,20 @@ final class ReloadRequests: Sendable {
 enum EarlyHangUp {
     /// Whether one came. Only the signal handler writes it.
     nonisolated(unsafe) private(set) static var wasReceived = false
+    /// Whether the process was started to ignore it, as by nohup.
+    nonisolated(unsafe) private static var isIgnored = false
 
     /// To be called before anything else.
-    static func keep() { signal(SIGHUP) { _ in EarlyHangUp.wasReceived = true } }
+    static func keep() {
+        let former = signal(SIGHUP) { _ in EarlyHangUp.wasReceived = true }
+        isIgnored = former.map { unsafeBitCast($0, to: Int.self) } == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     /// A one-shot run reads nothing anew.
-    static func letGo() { signal(SIGHUP, SIG_DFL) }
+    static func letGo() {
+        signal(SIGHUP, isIgnored ? SIG_IGN : SIG_DFL)
+        if wasReceived, !isIgnored { kill(getpid(), SIGHUP) }
+    }
 }
 
 /// Decides when watched files have changed and are whole.
