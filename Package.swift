@@ -138,7 +138,8 @@ let package = Package(
         // Measurements, and what counts allocations in them.
         .target(name: "CAllocationCounter"),
         .executableTarget(
-            name: "changebot-bench", dependencies: ["GatewayClient", "LosslessJSON", "CJSONC", "CAllocationCounter"],
+            name: "changebot-bench",
+            dependencies: ["GatewayClient", "LosslessJSON", "CJSONC", "CAllocationCounter", "TestKit"],
             swiftSettings: settings),
 
         // Kills the bot at random moments, and looks whether anything is lost.

@@ -31,7 +31,7 @@ package final class TestServer: Sendable {
         guard listener >= 0 else { throw TestServerError(call: "socket") }
         var one: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-        port = try Self.bindToFreePort(listener)
+        port = try FreePort.bind(listener)
         guard listen(listener, 1024) == 0 else { throw TestServerError(call: "listen") }
         (accepted, closed, state) = (EventCounter(), EventCounter(), Monitor(State()))
         startThread { [listener, state, accepted, closed] in
@@ -84,20 +84,6 @@ package final class TestServer: Sendable {
                 closed.increment()
             }
         }
-    }
-
-    private static func bindToFreePort(_ listener: Int32) throws -> Int {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, size) == 0 && getsockname(listener, address, &size) == 0
-            }
-        }
-        guard result else { throw TestServerError(call: "bind") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
 

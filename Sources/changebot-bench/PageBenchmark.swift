@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
+internal import TestKit
 
 /// Measures what watching a bot costs: a catch-up over 50,000 documents, all of which match, without the page, with it,
 /// and with many readers.
@@ -70,7 +71,7 @@ enum PageBenchmark {
             }
             await gateway.shutdown()
             let summary = directory + "/summary.json"
-            let port = PageReaders.freePort()
+            let port = try FreePort.find()
             let readers = PageReaders(port: port, open: 100, silent: 100)
             let reading = watching == .readers ? Task { await readers.run() } : nil
             let usage = try Usage(

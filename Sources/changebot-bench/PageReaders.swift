@@ -73,21 +73,4 @@ struct PageReaders: Sendable {
         }
         return total
     }
-
-    /// A port of the loopback that nobody uses now; 0 if there is none.
-    static func freePort() -> Int {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(socket, address, length)
-                _ = getsockname(socket, address, &length)
-            }
-        }
-        return Int(in_port_t(bigEndian: address.sin_port))
-    }
 }

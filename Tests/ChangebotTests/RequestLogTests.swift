@@ -75,7 +75,7 @@ import Testing
                     Program.path, "run", "--gateway", server.url("/todo"), "--rules", Program.pictureRules, "--state",
                     folder + "/state",
                 ], errors: errors)
-            while requests.count < 12 { try await Task.sleep(for: .milliseconds(20)) }
+            await requests.wait(for: 12)
             #expect(await bot.stop() == 0)
             let log = try String(contentsOfFile: errors, encoding: .utf8)
             #expect(log.split(separator: "\n").count { $0.contains(" warning ") } == 1, "\(log)")

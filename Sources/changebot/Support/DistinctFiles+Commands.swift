@@ -29,11 +29,13 @@ extension DistinctFiles {
 extension JobOptions {
     /// Reads the rules of a run, after checking all its files.
     ///
+    /// - Parameter load: Reads rule files. Default: from disk.
     /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite an input, 73 if the
     ///   summary can't be written.
     func loadRules(
         _ paths: [String], _ common: CommonJobOptions, _ access: AccessOptions, _ choice: GatewayChoice,
-        state directory: String, _ environment: Environment, _ logger: Logger
+        state directory: String, _ environment: Environment, _ logger: Logger,
+        load: ([String]) throws -> RuleFileSet = { try RuleFileSet.load(paths: $0) }
     ) throws -> RuleFileSet {
         var files = DistinctFiles(outputs: [("--summary", common.summaryPath(environment))])
         files.read(rules: paths, "--rules")
@@ -43,7 +45,7 @@ extension JobOptions {
         try environment.checking("summary", isFlag: common.summary != nil) { () throws(CommandError) in
             try files.check()
         }
-        let ruleFiles = try RuleFileSet.load(paths: paths)
+        let ruleFiles = try load(paths)
         files.read(ruleFiles.attached)
         try files.check()
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }

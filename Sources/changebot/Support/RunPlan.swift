@@ -64,14 +64,16 @@ struct RunPlan: Sendable {
         let process = try ProcessPlan(
             command, file.map { variables.with($0, bot: nil) } ?? variables, file, continuing: former)
         self.process = process
+        // Bots with the same rules read them once.
+        var loaded: [[String]: RuleFileSet] = [:]
         if let file {
             self.bots = try bots.map { bot in
                 try BotPlan(
-                    command, variables.with(file, bot: bot), process,
+                    command, variables.with(file, bot: bot), process, &loaded,
                     Self.signature(bot, isOneOfSeveral: bots.count > 1), file.place(bot.position))
             }
         } else {
-            self.bots = [try BotPlan(command, variables, process, [:], nil)]
+            self.bots = [try BotPlan(command, variables, process, &loaded, [:], nil)]
         }
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
         try checkApart()
@@ -135,11 +137,13 @@ struct BotPlan: Sendable {
     /// For passes of changed rules over all documents; nil: there are none.
     let fixState: StateLocation?
 
-    /// - Parameter place: Where the bot stands in the configuration file; nil without one.
+    /// - Parameters:
+    ///   - loaded: The rules that other bots have read already, by their paths.
+    ///   - place: Where the bot stands in the configuration file; nil without one.
     /// - Throws: ``CommandError``, ``RuleFilesError``.
     init(
-        _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan, _ signature: [String: [String]],
-        _ place: String?
+        _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan,
+        _ loaded: inout [[String]: RuleFileSet], _ signature: [String: [String]], _ place: String?
     ) throws {
         name = try command.state.botName(environment)
         self.signature = signature
@@ -153,7 +157,9 @@ struct BotPlan: Sendable {
         summary = command.common.summaryPath(environment)
         let directory = command.state.directory(environment)
         let files = try command.job.loadRules(
-            paths, command.common, command.access, choice, state: directory, environment, logger)
+            paths, command.common, command.access, choice, state: directory, environment, logger
+        ) { paths in try loaded[paths] ?? RuleFileSet.load(paths: paths) }
+        loaded[paths] = files
         rules = RuleVersion(source: files, ruleSet: try files.ruleSet(), paths: paths)
         let location = StateLocation(choice: choice, directory: directory, name)
         var job = Job(

@@ -129,7 +129,7 @@ import Testing
               - { name: first, gateway: "\(bed.url)", rules: r.yaml }
               - { name: second, gateway: "\(bed.url)", rules: r.yaml }
             """.write(toFile: file, atomically: true, encoding: .utf8)
-            let bot = try await WatchedBot.start(["--config", file], folder: bed.folder)
+            let bot = try await WatchedBot.start(["--config", file])
             try await Browser.with { browser in
                 try await browser.open(bot.page)
                 try await browser.wait(until: "document.querySelectorAll('.state.good').length === 3")

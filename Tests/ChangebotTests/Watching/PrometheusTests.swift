@@ -38,7 +38,7 @@ import Testing
             scrape_configs:
               - { job_name: changebot, static_configs: [{ targets: ["\(target)"] }] }
             """.write(toFile: file, atomically: true, encoding: .utf8)
-            let address = "127.0.0.1:\(try #require(FreePort.find()))"
+            let address = "127.0.0.1:\(try FreePort.find())"
             let process = try ChildProcess(
                 [
                     path, "--config.file=\(file)", "--storage.tsdb.path=\(bed.folder)/tsdb",
@@ -80,25 +80,6 @@ import Testing
             let output = String(decoding: await process.readToEnd(), as: UTF8.self)
             #expect(await process.wait() == 0, "\(output)")
             #expect(output == "")
-        }
-    }
-}
-
-/// A port of the loopback that nobody uses now.
-enum FreePort {
-    static func find() -> Int? {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutableBytes(of: &address) { raw -> Int? in
-            let pointer = raw.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-            guard bind(descriptor, pointer, length) == 0, getsockname(descriptor, pointer, &length) == 0 else {
-                return nil
-            }
-            return Int(UInt16(bigEndian: raw.load(fromByteOffset: 2, as: UInt16.self)))
         }
     }
 }

@@ -1,0 +1,28 @@
+import Glibc
+
+/// Ports of the loopback that nobody uses.
+package enum FreePort {
+    /// A port for a program that can't choose one itself. Another program may take it before it is used.
+    ///
+    /// - Throws: ``TestServerError`` if there is none.
+    package static func find() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        return try bind(descriptor)
+    }
+
+    /// Binds a socket to a port, and returns that.
+    static func bind(_ listener: Int32) throws -> Int {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Glibc.bind(listener, address, size) == 0 && getsockname(listener, address, &size) == 0
+            }
+        }
+        guard isBound else { throw TestServerError(call: "bind") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}
