@@ -29,6 +29,11 @@ struct GatewayRequest {
     var mayCompress = false
     /// Whether `body` is compressed.
     var isCompressed = false
+    /// How long rows of the answer may be gathered: gateways send each in a piece of its own. Nil: not at all.
+    var gatheringTime: Duration?
+
+    /// For a long list that nobody waits for row by row.
+    static let gatheringTimeOfLists: Duration = .milliseconds(10)
 }
 
 extension GatewayRequest {
@@ -62,10 +67,12 @@ extension GatewayRequest {
         case .credentials(let given): credentials = given.map(HTTPCredentials.init)
         case .session(let session): headers.append((name: "Cookie", value: session.cookie))
         }
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: method, url: address, headers: headers,
             body: source.map { .source($0) } ?? body.map { .segments($0) } ?? .none,
             credentials: credentials, deadline: deadline, idleTimeout: silence, mayBeRepeated: !isWrite)
+        request.gatheringTime = gatheringTime
+        return request
     }
 }
 

@@ -67,6 +67,8 @@ import Testing
     @Test(
         arguments: [
             ("5", 5), ("\"5\"", 5), ("29:11", 29), ("4::8", 8), ("4:11:8", 11), ("7-g1AAAA", nil), ("a:b", nil),
+            ("29:", 29), ("1:2:3:4", nil), ("::8", 8), (":8", nil), ("18446744073709551615", .max),
+            ("18446744073709551616", nil), ("5.0", nil),
         ] as [(String, UInt64?)])
     func syncGatewaysNumber(text: String, number: UInt64?) throws {
         #expect(try #require(SequenceID(text)).syncGatewayNumber == number)

@@ -23,6 +23,12 @@ import Testing
         }
     }
 
+    private static func request(_ server: TestServer, _ path: String = "/", gathers: Bool) -> HTTPRequest {
+        var request = HTTPRequest(url: server.url(path))
+        if gathers { request.gatheringTime = .milliseconds(10) }
+        return request
+    }
+
     private static func client(highWaterMark: Int) -> HTTPClient {
         var configuration = HTTPClientConfiguration()
         configuration.bodies.highWaterMark = highWaterMark
@@ -45,8 +51,8 @@ import Testing
     func fastReaderGetsAllBytes(highWaterMark: Int, chunked: Bool) async throws {
         let server = try Self.largeBody(chunked: chunked)
         let client = Self.client(highWaterMark: highWaterMark)
-        for _ in 0..<2 {
-            let response = try await client.send(HTTPRequest(url: server.url()))
+        for gathers in [false, true] {
+            let response = try await client.send(Self.request(server, gathers: gathers))
             #expect(try await readAll(response.body) == Self.size)
             #expect(response.body.received == Self.size)
         }
@@ -57,7 +63,7 @@ import Testing
     func slowReaderGetsAllBytes(highWaterMark: Int, chunked: Bool) async throws {
         let server = try Self.largeBody(chunked: chunked)
         let client = Self.client(highWaterMark: highWaterMark)
-        let response = try await client.send(HTTPRequest(url: server.url()))
+        let response = try await client.send(Self.request(server, gathers: chunked))
         // Lets other tasks in many times before it asks again, so that the transfer is paused again and again.
         let all = try await readAll(response.body) {
             for _ in 0..<100 { await Task.yield() }
@@ -89,23 +95,44 @@ import Testing
             }
         }
         let client = HTTPClient()
-        for path in ["/length", "/chunked", "/length"] {
-            let response = try await client.send(HTTPRequest(url: server.url(path)))
+        for (path, gathers) in [("/length", false), ("/chunked", false), ("/chunked", true), ("/length", true)] {
+            let response = try await client.send(Self.request(server, path, gathers: gathers))
             #expect(try await response.text() == "hello world")
         }
         #expect(server.accepted.count == 1)
     }
 
-    @Test(arguments: [
-        "Content-Length: 100\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-        "Transfer-Encoding: chunked\r\n\r\n64\r\nhello",
-    ])
-    func cutBodyGivesWhatCameAndThenTheError(rest: String) async throws {
+    /// Gateways send each row of a feed in a piece of its own.
+    @Test func manySmallPiecesWakeTheirReaderSeldom() async throws {
+        let pieces = 5000
+        let server = try TestServer { connection in
+            _ = try connection.readRequest()
+            try connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<pieces { try connection.write("3\r\nrow\r\n") }
+            try connection.write("0\r\n\r\n")
+        }
+        let response = try await HTTPClient().send(Self.request(server, gathers: true))
+        var parts = 0
+        var bytes = 0
+        for try await part in response.body {
+            parts += 1
+            bytes += part.count
+        }
+        #expect(bytes == 3 * pieces)
+        #expect(parts <= pieces / 5)
+    }
+
+    @Test(
+        arguments: [
+            "Content-Length: 100\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n64\r\nhello",
+        ], [false, true])
+    func cutBodyGivesWhatCameAndThenTheError(rest: String, gathers: Bool) async throws {
         let server = try TestServer { connection in
             _ = try connection.readRequest()
             try connection.write("HTTP/1.1 200 OK\r\n\(rest)")
         }
-        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        let response = try await HTTPClient().send(Self.request(server, gathers: gathers))
         var read: [UInt8] = []
         let error = await #expect(throws: HTTPTransportError.self) {
             while let part = try await response.body.next() { read += part }
@@ -139,7 +166,7 @@ import Testing
         #expect(try await HTTPClient().send(HTTPRequest(url: server.url())).text() == "all of it")
     }
 
-    @Test func partsArriveWhileTheServerStillHoldsTheRest() async throws {
+    @Test(arguments: [false, true]) func partsArriveWhileTheServerStillHoldsTheRest(gathers: Bool) async throws {
         let isRead = EventCounter()
         let server = try TestServer { connection in
             _ = try connection.readRequest()
@@ -150,7 +177,7 @@ import Testing
             }
             try connection.write("0\r\n\r\n")
         }
-        let response = try await HTTPClient().send(HTTPRequest(url: server.url()))
+        let response = try await HTTPClient().send(Self.request(server, gathers: gathers))
         for number in 1...20 {
             #expect(try await response.body.next() == [96 + UInt8(number), 10])
             isRead.increment()

@@ -84,6 +84,9 @@ public struct ChangesAnswer {
 }
 
 extension Gateway {
+    /// For feeds that wait: somebody may wait for what a change leads to.
+    private static let gatheringTimeOfFeeds: Duration = .milliseconds(4)
+
     /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
     /// at once on Sync Gateway, and with the first change on CouchDB.
     ///
@@ -95,11 +98,14 @@ extension Gateway {
         switch request.feed {
         case .normal:
             exchange.deadline = settings.deadlines.stream
+            exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
         case .longpoll(let timeout):
+            exchange.gatheringTime = Self.gatheringTimeOfFeeds
             // Heartbeats end a silence, and a dead feed may send them forever: so both limits are needed.
             exchange.deadline = timeout + settings.deadlines.longpollGrace
             exchange.silence = exchange.deadline
         case .continuous(let duration):
+            exchange.gatheringTime = Self.gatheringTimeOfFeeds
             exchange.deadline = min(duration, settings.deadlines.feed)
             exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
         }

@@ -53,14 +53,7 @@ extension SequenceID {
     ///
     /// `S`, `T:S` (triggered by T), `L::S` and `L:T:S` (all up to L are seen): the feed is sorted by T, else by S.
     /// Used to find the end of a one-shot run and to notice a reset, never to order changes.
-    package var syncGatewayNumber: UInt64? {
-        let parts = queryValue.split(separator: ":", omittingEmptySubsequences: false)
-        switch parts.count {
-        case 1, 2: return UInt64(parts[0])
-        case 3: return UInt64(parts[1].isEmpty ? parts[2] : parts[1])
-        default: return nil
-        }
-    }
+    package var syncGatewayNumber: UInt64? { syncGatewayParts?.order }
 
     /// The same sequence, as a number if it is a string of digits and `other` is none.
     ///
@@ -77,26 +70,28 @@ extension SequenceID {
     }
 
     /// Whether it has the form of a gateway's sequence.
-    package var isOfKnownForm: Bool { syncGatewayNumber != nil || couchDBNumber != nil }
+    package var isOfKnownForm: Bool { number != nil }
 
     /// `L::S` and `L:T:S`: some changes between L and S are still to come.
-    package var isAheadOfOthers: Bool {
-        syncGatewayNumber != nil && queryValue.count(where: { $0 == ":" }) == 2
-    }
+    package var isAheadOfOthers: Bool { syncGatewayParts?.isAheadOfOthers == true }
 
     /// CouchDB's count of changes before the `-`. It grows along one feed, but is not the same in every answer.
     private var couchDBNumber: UInt64? {
-        let parts = queryValue.split(separator: "-", maxSplits: 1)
-        return parts.count == 2 ? UInt64(parts[0]) : nil
+        let text = self.text
+        guard let end = text.firstIndex(of: UInt8(ascii: "-")), end + 1 < text.endIndex else { return nil }
+        return UInt64(digits: text[..<end])
     }
+
+    /// What orders it among the sequences of its feed; nil for unknown forms.
+    private var number: UInt64? { syncGatewayNumber ?? couchDBNumber }
 
     /// Whether a feed that has returned this sequence has passed `other`. Nil if that can't be determined.
     ///
     /// When a user gains access, older documents come as `T:S`, with the same T for all rows: only a row after them has
     /// passed T itself.
     package func hasPassed(_ other: SequenceID) -> Bool? {
-        if let own = syncGatewayNumber, let others = other.syncGatewayNumber {
-            return isBackfill ? own > others : own >= others
+        if let own = syncGatewayParts, let others = other.syncGatewayNumber {
+            return own.isBackfill ? own.order > others : own.order >= others
         }
         if let own = couchDBNumber, let others = other.couchDBNumber { return own >= others }
         return self == other ? true : nil
@@ -104,22 +99,68 @@ extension SequenceID {
 
     /// Whether this is more than 10,000 before `other`: too far to be just a late change.
     package func isFarBehind(_ other: SequenceID) -> Bool {
-        let own = syncGatewayNumber ?? couchDBNumber
-        guard let own, let others = other.syncGatewayNumber ?? other.couchDBNumber else { return false }
+        guard let own = number, let others = other.number else { return false }
         return own < others && others - own > 10_000
     }
 
     /// How many sequences lie between this one and a newer one; 0 if the other is not newer. Nil if that can't be
     /// determined. An estimate: CouchDB's count depends on the shards that answered.
     package func distance(to newer: SequenceID) -> Int? {
-        guard let own = syncGatewayNumber ?? couchDBNumber, let other = newer.syncGatewayNumber ?? newer.couchDBNumber
-        else { return nil }
+        guard let own = number, let other = newer.number else { return nil }
         return other > own ? Int(clamping: other - own) : 0
     }
+}
 
-    /// `T:S` or `L:T:S`.
-    private var isBackfill: Bool {
-        let parts = queryValue.split(separator: ":", omittingEmptySubsequences: false)
-        return parts.count == 2 || parts.count == 3 && !parts[1].isEmpty
+// MARK: - The forms
+
+extension SequenceID {
+    /// What Sync Gateway's sequences say.
+    private struct SyncGatewayParts {
+        /// T, else S.
+        var order: UInt64
+        /// `T:S` or `L:T:S`.
+        var isBackfill: Bool
+        /// `L::S` or `L:T:S`.
+        var isAheadOfOthers: Bool
+    }
+
+    /// Nil if it has not one of Sync Gateway's forms. Allocates nothing: a feed asks this again and again.
+    private var syncGatewayParts: SyncGatewayParts? {
+        let text = self.text
+        let colon = UInt8(ascii: ":")
+        guard let first = text.firstIndex(of: colon) else {
+            return UInt64(digits: text).map { SyncGatewayParts(order: $0, isBackfill: false, isAheadOfOthers: false) }
+        }
+        let rest = text[(first + 1)...]
+        guard let second = rest.firstIndex(of: colon) else {
+            return UInt64(digits: text[..<first]).map {
+                SyncGatewayParts(order: $0, isBackfill: true, isAheadOfOthers: false)
+            }
+        }
+        let (trigger, last) = (rest[..<second], rest[(second + 1)...])
+        guard !last.contains(colon) else { return nil }
+        return UInt64(digits: trigger.isEmpty ? last : trigger).map {
+            SyncGatewayParts(order: $0, isBackfill: !trigger.isEmpty, isAheadOfOthers: true)
+        }
+    }
+
+    /// A string without its quotes, or a number as it is. Escapes stay: no known form has any.
+    private var text: ArraySlice<UInt8> {
+        json.first == UInt8(ascii: "\"") && json.count >= 2 ? json[1..<(json.count - 1)] : json[...]
+    }
+}
+
+extension UInt64 {
+    /// The number that these ASCII digits write; nil if they are none, or too many.
+    fileprivate init?(digits: ArraySlice<UInt8>) {
+        guard !digits.isEmpty else { return nil }
+        self = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            let (product, overflows) = multipliedReportingOverflow(by: 10)
+            let (sum, exceeds) = product.addingReportingOverflow(UInt64(digit - UInt8(ascii: "0")))
+            guard !overflows, !exceeds else { return nil }
+            self = sum
+        }
     }
 }

@@ -4,16 +4,16 @@
 /// document that exists all the time is read exactly once. Holds one answer at a time; memory does not depend on the
 /// size of the keyspace, except for one id per page.
 public struct DocumentPages {
-    /// Documents per request.
-    public static let defaultPageSize = 1000
-
     /// The last document that was returned: where to continue, in this run or another.
     public private(set) var lastID: DocumentID?
 
     private let gateway: Gateway
-    private let pageSize: Int
+    private var size: PageSize
     private let includesDocuments: Bool
     private var answer: DocumentsAnswer?
+    /// When the page was requested, and how long it took to its first row.
+    private var requestedAt = ContinuousClock.now
+    private var beginning: Duration?
     private var pageIsNew = true
     private var hasEnded = false
     /// The first id of each page. Two pages share one only if the gateway ignores `startkey`.
@@ -21,14 +21,14 @@ public struct DocumentPages {
 
     /// - Parameters:
     ///   - last: The last id that an earlier run has read; nil to start at the beginning.
-    ///   - pageSize: Documents per request, at least 1.
+    ///   - pageSize: Documents per request, at least 1. Nil: 10,000 at first, and more (at most 200,000) where the
+    ///     gateway takes long to begin a page.
     public init(
-        of gateway: Gateway, after last: DocumentID? = nil, pageSize: Int = defaultPageSize,
-        includesDocuments: Bool = true
+        of gateway: Gateway, after last: DocumentID? = nil, pageSize: Int? = nil, includesDocuments: Bool = true
     ) {
         self.gateway = gateway
         lastID = last
-        self.pageSize = max(1, pageSize)
+        size = PageSize(fixed: pageSize)
         self.includesDocuments = includesDocuments
     }
 
@@ -41,12 +41,14 @@ public struct DocumentPages {
         while !hasEnded {
             let batch: DocumentBatch?
             do throws(GatewayError) { batch = try await nextBatch() } catch {
+                if beginning != nil { size.noteCut() }
                 answer = nil
                 throw error
             }
             if let batch {
                 if let fresh = try take(batch) { return fresh }
             } else {
+                if let beginning { size.notePage(beginning: beginning, whole: requestedAt.duration(to: .now)) }
                 answer = nil
                 hasEnded = pageIsNew
             }
@@ -57,12 +59,15 @@ public struct DocumentPages {
     private mutating func nextBatch() async throws(GatewayError) -> DocumentBatch? {
         if answer == nil {
             // One more, for the document that the page before ended with.
-            let repeated = lastID == nil || pageSize == .max ? 0 : 1
+            let repeated = lastID == nil || size.documents == .max ? 0 : 1
             pageIsNew = true
+            (requestedAt, beginning) = (.now, nil)
             answer = try await gateway.documents(
-                from: lastID, limit: pageSize + repeated, includesDocuments: includesDocuments)
+                from: lastID, limit: size.documents + repeated, includesDocuments: includesDocuments)
         }
-        return try await answer?.next()
+        let batch = try await answer?.next()
+        beginning = beginning ?? requestedAt.duration(to: .now)
+        return batch
     }
 
     /// The batch without the document that the page before ended with; nil if that was all.

@@ -76,7 +76,7 @@ extension Gateway {
         }
         let request = GatewayRequest(
             place: .keyspace("_all_docs"), query: query, deadline: settings.deadlines.stream,
-            silence: settings.deadlines.silence)
+            silence: settings.deadlines.silence, gatheringTime: GatewayRequest.gatheringTimeOfLists)
         let response: HTTPResponse
         do throws(GatewayError) { response = try await open(request) } catch { throw await refusal(of: error) }
         return DocumentsAnswer(

@@ -21,6 +21,8 @@ actor CurlEngine {
     /// Swapped with the list of `touched`, so that neither is allocated again and again.
     private var delivering: [CurlTransfer] = []
     private var transfers: [TransferID: CurlTransfer] = [:]
+    /// Those that rest, in no order.
+    private var resting: [TransferID] = []
     /// Never later than the first deadline of all. If it is earlier, one pass over all transfers corrects it.
     private var nextDue: Instant?
     /// How many rounds the thread has made; it sleeps in between.
@@ -82,6 +84,7 @@ actor CurlEngine {
     func turn(_ signals: [CurlLoop.Signal]) {
         turns += 1
         for signal in signals { handle(signal) }
+        endRests()
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
         finishTransfers()
@@ -175,9 +178,38 @@ actor CurlEngine {
             if handOver?.wasPaused == true {
                 resume(transfer)
                 continues = true
+            } else if !isPaused {
+                beginRest(of: transfer)
             }
         }
         return continues
+    }
+
+    /// Takes the transfer's socket out of the set that is polled, if its pacing says so.
+    private func beginRest(of transfer: CurlTransfer) {
+        guard let rest = transfer.pacing?.rest(after: transfer.freshBytes) else {
+            transfer.freshBytes = 0
+            return
+        }
+        transfer.freshBytes = 0
+        transfer.restsUntil = .now + rest
+        resting.append(transfer.id)
+        curl_easy_pause(transfer.easy, CURLPAUSE_RECV)
+    }
+
+    /// Lets the transfers whose rest is over be read again.
+    private func endRests() {
+        guard !resting.isEmpty else { return }
+        let now = Instant.now
+        resting.removeAll { id in
+            guard let transfer = transfers[id], let end = transfer.restsUntil else { return true }
+            guard end <= now else { return false }
+            transfer.restsUntil = nil
+            // Checked also if nothing has come: then the next bytes are handed over at once.
+            transfer.touch()
+            curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+            return true
+        }
     }
 
     private func resume(_ transfer: CurlTransfer) {
@@ -185,6 +217,7 @@ actor CurlEngine {
             transfer.timers.touch(at: .now, isPaused: false)
             arm(transfer)
         }
+        transfer.restsUntil = nil
         curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
     }
 
@@ -210,7 +243,9 @@ actor CurlEngine {
 
     /// Sleeps until a socket is ready, libcurl or a deadline needs attention, or another thread wakes the loop.
     private func poll() {
-        let milliseconds = nextDue.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
+        let restEnd = resting.lazy.compactMap { self.transfers[$0]?.restsUntil }.min()
+        let due = [nextDue, restEnd].compactMap(\.self).min()
+        let milliseconds = due.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
         guard loop.beginPolling() else { return }
         var wake = curl_waitfd(fd: loop.wakeDescriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
         curl_multi_poll(multi, &wake, 1, Int32(milliseconds), nil)

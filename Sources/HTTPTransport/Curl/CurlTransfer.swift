@@ -26,6 +26,12 @@ final class CurlTransfer {
     var ownError: HTTPTransportError.Code?
     /// Waits for the head; nil once resumed.
     var headReader: UnsafeContinuation<Head, Never>?
+    /// Nil for a body that is handed over as it comes.
+    var pacing: ReadPacing?
+    /// When the socket is read again; nil unless the transfer rests.
+    var restsUntil: ContinuousClock.Instant?
+    /// Bytes of the body since the last check.
+    var freshBytes = 0
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
@@ -51,6 +57,7 @@ final class CurlTransfer {
         self.url = url
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
+        pacing = request.gatheringTime.map { ReadPacing(longestRest: $0) }
         mayBeRepeated = request.mayBeRepeated
         record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -133,7 +140,9 @@ final class CurlTransfer {
 
     private func received(_ bytes: UnsafeRawBufferPointer) -> Int {
         touch()
-        return flow.withLock { $0.append(bytes) } ? bytes.count : Int(CURL_WRITEFUNC_PAUSE)
+        guard flow.withLock({ $0.append(bytes) }) else { return Int(CURL_WRITEFUNC_PAUSE) }
+        freshBytes += bytes.count
+        return bytes.count
     }
 
     private func send(into target: UnsafeMutableRawBufferPointer) -> Int {

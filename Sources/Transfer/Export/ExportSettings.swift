@@ -38,8 +38,8 @@ package struct ExportSettings: Sendable {
     package var errorLimit: ErrorLimit?
     /// How often progress is saved, and so how much work a crash may lose. Default: 2 s.
     package var saveInterval: Duration = .seconds(2)
-    /// Documents per request for `_all_docs`. Default: 10 000.
-    package var pageSize = 10_000
+    /// Documents per request for `_all_docs`. Default nil: it adapts to the gateway.
+    package var pageSize: Int?
     /// Name and version of this program for the manifest. Default: `changebot`.
     package var tool = "changebot"
 

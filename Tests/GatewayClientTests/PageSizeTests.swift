@@ -1,0 +1,43 @@
+import Testing
+
+@testable import GatewayClient
+
+/// How many documents the pages of a list have.
+@Suite struct PageSizeTests {
+    @Test(arguments: [
+        // A beginning of up to a twentieth of the time is fine.
+        (1, 20, 10_000), (1, 1000, 10_000), (0, 0, 10_000), (0, 10, 10_000),
+        (500, 1600, 70_000), (1, 10, 20_000), (1, 1, 100_000),
+    ])
+    func growsWithTheCostOfABeginning(beginning: Int, whole: Int, documents: Int) {
+        var size = PageSize()
+        size.notePage(beginning: .milliseconds(beginning), whole: .milliseconds(whole))
+        #expect(size.documents == documents)
+    }
+
+    @Test func hasALimit() {
+        var size = PageSize()
+        for _ in 0..<5 { size.notePage(beginning: .seconds(1), whole: .seconds(1)) }
+        #expect(size.documents == PageSize.largest)
+    }
+
+    @Test func doesNotGrowAfterACut() {
+        var size = PageSize()
+        size.noteCut()
+        size.notePage(beginning: .seconds(1), whole: .seconds(1))
+        #expect(size.documents == PageSize.first)
+
+        var large = PageSize()
+        large.notePage(beginning: .seconds(1), whole: .seconds(1))
+        large.noteCut()
+        large.notePage(beginning: .seconds(1), whole: .seconds(1))
+        #expect(large.documents == 50_000)
+    }
+
+    @Test(arguments: [(1, 1), (0, 1), (7, 7), (.max, .max)]) func mayBeFixed(given: Int, documents: Int) {
+        var size = PageSize(fixed: given)
+        size.notePage(beginning: .seconds(1), whole: .seconds(1))
+        size.noteCut()
+        #expect(size.documents == documents)
+    }
+}

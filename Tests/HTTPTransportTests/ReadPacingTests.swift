@@ -1,0 +1,31 @@
+import Testing
+
+@testable import HTTPTransport
+
+/// When a transfer rests between two reads of its socket.
+@Suite struct ReadPacingTests {
+    private static let wanted = ReadPacing.wantedBytes
+
+    @Test(arguments: [
+        // The first piece is handed over before the rest, which grows while pieces keep coming.
+        ([100, 100, 100, 100, 100, 100], [1, 2, 4, 8, 10, 10]),
+        // After a rest in which nothing came, the next piece begins anew.
+        ([100, 100, 100, 0, 100, 100], [1, 2, 4, nil, 1, 2]),
+        // As long as the wanted bytes take to arrive.
+        ([100, 100, 100, wanted, wanted, wanted * 2, wanted, wanted / 2], [1, 2, 4, 4, 4, 2, 2, 4]),
+        // What brings much is read on at once.
+        ([wanted, wanted, 1 << 20], [nil, nil, nil]), ([100, wanted * 2, 100], [1, nil, 1]),
+        ([wanted - 1], [1]), ([0, 0], [nil, nil]),
+    ])
+    func restsUntilEnoughHasCome(bytes: [Int], milliseconds: [Int?]) {
+        var pacing = ReadPacing(longestRest: .milliseconds(10))
+        let rests = bytes.map { pacing.rest(after: $0) }
+        #expect(rests == milliseconds.map { $0.map { Duration.milliseconds($0) } })
+    }
+
+    @Test func noRestIsLongerThanTheRequestAllows() {
+        var pacing = ReadPacing(longestRest: .microseconds(500))
+        #expect(pacing.rest(after: 100) == .microseconds(500))
+        #expect(pacing.rest(after: 100) == .microseconds(500))
+    }
+}
