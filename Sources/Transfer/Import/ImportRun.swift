@@ -1,4 +1,7 @@
+internal import DocumentFlow
+internal import GatewayClient
 internal import Locking
+internal import Rules
 internal import TodoData
 
 /// The passes of one import, one after the other.
@@ -37,4 +40,266 @@ struct ImportRun {
         guard settings.schema != nil else { return [.all] }
         return [.check] + (0..<TodoSchema.orderCount).map { .order($0) }
     }
+}
+
+/// Reads the input once and writes the documents of this pass.
+struct ImportPass {
+    enum Purpose: Equatable, Sendable {
+        /// Everything is written in the order of the input.
+        case all
+        /// Nothing is written. Documents that can't be written are rejected, and the orders that occur are collected.
+        case check
+        /// Documents of this order are written; rejected ones are skipped.
+        case order(Int)
+    }
+
+    /// The most finished batches that may wait for an earlier one.
+    private static let window = 32
+    /// After this many documents with nothing to write, progress is saved anyway.
+    private static let idleItems = 10_000
+
+    let purpose: Purpose
+    /// The import that this pass belongs to.
+    private let job: ImportRun
+
+    /// The orders that documents have; filled by a check.
+    private(set) var orders: Set<Int> = []
+    private let maker: EntryMaker
+    private let mayRepeat: Bool
+    private var assembly: BatchAssembly
+    /// Documents of the input read so far.
+    private var ordinal = 0
+    /// Documents that an earlier run has finished.
+    private let start: Int
+
+    /// How many batches are being written.
+    private var underWay = 0
+    /// Bytes of batches that are being written or wait for an earlier one.
+    private var bytesHeld: Int { held.values.reduce(0, +) }
+    /// Bytes by batch number.
+    private var held: [Int: Int] = [:]
+    private var idsUnderWay: Set<DocumentID> = []
+    private var begun = 0
+    private var settled = 0
+
+    /// - Parameter start: How many documents of the input are finished already.
+    init(_ purpose: Purpose, from start: Int, of job: ImportRun) {
+        self.purpose = purpose
+        self.start = start
+        self.job = job
+        maker = EntryMaker(job.settings, job.admission, now: job.beginning.now)
+        mayRepeat = job.settings.mode == .restore && job.admission.dialect.keepsSeveralLeaves
+        assembly = BatchAssembly(job.settings, start: start, mayRepeat: mayRepeat)
+    }
+
+    private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
+
+    /// - Returns: Why the input could not be read to its end; everything before that has been written.
+    /// - Throws: `RunError`, `RunIsStopping`, ``TransferError``, `CancellationError`.
+    mutating func run() async throws -> SourceError? {
+        let size = try await job.reader.begin()
+        return try await withThrowingTaskGroup { (group: inout Work) in
+            let failure = try await feed(&group, size)
+            while underWay > 0 { try await recordOne(&group) }
+            return failure
+        }
+    }
+
+    private mutating func feed(_ group: inout Work, _ size: Int?) async throws -> SourceError? {
+        while !job.isStopped.withLock({ $0 }) {
+            // Finish large batches before reading more.
+            while bytesHeld > job.settings.byteBudget, underWay > 0 { try await recordOne(&group) }
+            let chunk = await job.reader.next()
+            try Task.checkCancellation()
+            // When reading is stopped, the last item may be incomplete.
+            if job.isStopped.withLock({ $0 }) { break }
+            let mapped = await maker.map(chunk.items, skipping: start - ordinal)
+            for (item, mapped) in zip(chunk.items, mapped) { try await add(item, mapped, chunk.header, &group) }
+            expect(size, chunk)
+            if chunk.isAtEnd || assembly.isIdle(after: Self.idleItems) { try await dispatch(&group) }
+            if chunk.isAtEnd { return chunk.failure }
+        }
+        return nil
+    }
+
+    private mutating func add(
+        _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
+    ) async throws {
+        defer { ordinal += 1 }
+        guard ordinal >= start else { return }
+        var isLarge = false
+        let entries = maker.entries(of: item, mapped, header: header, ordinal: ordinal)
+        for entry in entries where isInThisPass(entry) {
+            if assembly.isFull(for: entry) { try await dispatch(&group) }
+            if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
+                // Two writes of one document must stay in order.
+                try await dispatch(&group)
+                while underWay > 0 { try await recordOne(&group) }
+            }
+            assembly.add(entry)
+            isLarge = isLarge || entry.byteCount > job.settings.batchBytes
+        }
+        let isCounted = purpose == .all || purpose == .check
+        assembly.finishItem(isCounted ? InputCounts(mapped, isLetThrough: !entries.isEmpty) : nil)
+        if isLarge { try await dispatch(&group) }
+    }
+
+    /// Whether this pass handles the entry.
+    private mutating func isInThisPass(_ entry: ImportEntry) -> Bool {
+        guard case .document(let document) = entry else { return purpose == .all || purpose == .check }
+        switch purpose {
+        case .all: return true
+        case .check:
+            orders.insert(job.admission.order(document))
+            return false
+        case .order(let order): return job.admission.order(document) == order
+        }
+    }
+
+    // MARK: - Batches
+
+    private mutating func dispatch(_ group: inout Work) async throws {
+        guard !assembly.isEmpty else { return }
+        let batch = assembly.makeBatch()
+        while underWay > 0, !hasRoom(for: batch) { try await recordOne(&group) }
+        begun += 1
+        underWay += 1
+        held[batch.number] = batch.byteCount
+        for case .document(let document) in batch.entries { idsUnderWay.insert(document.id) }
+        let writer = job.writer
+        group.addTask { SettledBatch(batch: batch, results: try await writer.write(batch)) }
+    }
+
+    private func hasRoom(for batch: ImportBatch) -> Bool {
+        underWay < job.settings.requests && begun - settled < Self.window
+            && bytesHeld + batch.byteCount <= job.settings.byteBudget
+    }
+
+    private mutating func recordOne(_ group: inout Work) async throws {
+        guard let done = try await group.next() else { return }
+        underWay -= 1
+        for entry in done.batch.entries {
+            if case .document(let document) = entry { idsUnderWay.remove(document.id) }
+        }
+        let taken = try await job.journal.record(done)
+        for number in settled..<taken { held[number] = nil }
+        settled = taken
+        let sent = await job.writer.progress.counters
+        job.report.update { state in
+            state.counters.bytesOut = sent.bytesOut
+            state.counters.retries += sent.retries - state.retriedWrites
+            state.retriedWrites = sent.retries
+            state.counters.conflicts = sent.conflicts
+        }
+    }
+
+    /// Estimates the number of documents from those read so far.
+    private func expect(_ size: Int?, _ chunk: InputChunk) {
+        let bytesRead = chunk.bytesRead
+        let told = job.settings.format == nil ? chunk.format : nil
+        job.report.update { state in
+            state.format = told
+            if purpose != .check { state.counters.bytesIn = max(state.counters.bytesIn, bytesRead) }
+            switch purpose {
+            case .check: break
+            case .order: state.expected = state.counters.changes
+            case .all:
+                guard let size, bytesRead > 0, ordinal > 0 else { return }
+                let share = Double(size) / Double(bytesRead)
+                state.expected = chunk.isAtEnd ? ordinal : max(ordinal, Int(min(Double(ordinal) * share, 1e15)))
+            }
+        }
+    }
+}
+
+/// Groups documents into batches, by count and bytes. A batch has no two writes of one document, unless their order
+/// does not matter.
+struct BatchAssembly {
+    private let settings: ImportSettings
+    private let mayRepeat: Bool
+    private var number = 0
+    private var entries: [ImportEntry] = []
+    private var ids: Set<DocumentID> = []
+    private var byteCount = 0
+    /// Documents of the input that are in batches or have nothing to write.
+    private var end: Int
+    private var counted = InputCounts()
+    /// Whether the document of the last entry may have more entries.
+    private var isWithinDocument = false
+
+    /// - Parameters:
+    ///   - start: How many documents of the input are finished already.
+    ///   - mayRepeat: Whether one batch may have several revisions of a document.
+    init(_ settings: ImportSettings, start: Int, mayRepeat: Bool = false) {
+        self.settings = settings
+        self.mayRepeat = mayRepeat
+        end = start
+    }
+
+    /// Documents of the input since the last batch.
+    private var passed = 0
+
+    var isEmpty: Bool { entries.isEmpty && passed == 0 }
+
+    /// Whether at least `count` documents had nothing to write.
+    func isIdle(after count: Int) -> Bool { entries.isEmpty && passed >= count }
+
+    /// Whether the entry must go into the next batch.
+    func isFull(for entry: ImportEntry) -> Bool {
+        guard !entries.isEmpty else { return false }
+        if entries.count >= settings.batchDocuments || byteCount + entry.byteCount > settings.batchBytes { return true }
+        return !mayRepeat && entry.id.map { ids.contains($0) } == true
+    }
+
+    mutating func add(_ entry: ImportEntry) {
+        entries.append(entry)
+        isWithinDocument = true
+        byteCount += entry.byteCount
+        if case .document(let document) = entry { ids.insert(document.id) }
+    }
+
+    /// Call when all entries of one document of the input were added.
+    ///
+    /// - Parameter counts: Nil if another pass counts the document.
+    mutating func finishItem(_ counts: InputCounts?) {
+        end += 1
+        passed += 1
+        isWithinDocument = false
+        if let counts { counted += counts }
+    }
+
+    /// Returns the current batch and starts an empty one.
+    mutating func makeBatch() -> ImportBatch {
+        defer {
+            number += 1
+            entries = []
+            ids = []
+            byteCount = 0
+            counted = InputCounts()
+            passed = 0
+        }
+        return ImportBatch(
+            number: number, entries: entries, end: end, counted: counted, byteCount: byteCount,
+            isWhole: !isWithinDocument)
+    }
+}
+
+/// Documents that are written together, in the order of the input.
+struct ImportBatch: Sendable {
+    /// Position among the batches of the pass, from 0.
+    let number: Int
+    let entries: [ImportEntry]
+    /// How many documents of the input are finished once this batch and all before it are.
+    let end: Int
+    /// Counts of the documents that end in this batch.
+    let counted: InputCounts
+    let byteCount: Int
+    /// Whether the batch does not end in the middle of what a mapping made of one document.
+    let isWhole: Bool
+}
+
+/// A batch with its outcomes.
+struct SettledBatch: Sendable {
+    let batch: ImportBatch
+    let results: ImportResults
 }

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 package import GatewayClient
 internal import Locking
 package import Logging
@@ -13,11 +14,11 @@ internal import ServiceLifecycle
 /// On graceful shutdown it stops reading, waits for the answers to its requests, saves its progress and returns. If it
 /// is killed, a run with `--resume` resumes from the last save.
 package struct Importer: Service {
-    let gateway: Gateway
-    let settings: ImportSettings
+    private let gateway: Gateway
+    private let settings: ImportSettings
     private let inputs: ImportInputs?
     private let report: ImportReport
-    let logger: Logger
+    private let logger: Logger
     private let contact: GatewayContact
 
     /// - Parameters:
@@ -87,18 +88,66 @@ package struct Importer: Service {
             settings: settings, reader: reader, admission: DocumentAdmission(settings, gateway: gateway),
             writer: makeWriter(settings, isResumed: isResumed, info.newestSequence), journal: journal, report: report,
             isStopped: isStopped, beginning: progress)
-        do { try await run.run() } catch {
-            // Save what was written, whatever the error.
-            try? await journal.save()
-            if error is SourceError { try? await journal.end() }
-            guard error is CancellationError || error is RunIsStopping else {
-                report.logFailure(to: logger)
-                throw error
-            }
-            isStopped.withLock { $0 = true }
-        }
+        try await carryOut(run)
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }
+
+    // MARK: - Where the run begins
+
+    /// Where the run begins.
+    ///
+    /// - Throws: ``TransferError``: `.foreign` if the progress file belongs to another import; `RunError` if the gateway
+    ///   does not answer, `CancellationError`.
+    private func beginning(
+        _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) async throws -> (ImportProgress, isResumed: Bool) {
+        var new = ImportProgress(identity, now: Timestamp.secondsNow)
+        new.database = database
+        if !settings.isResuming, settings.preview == nil {
+            do { try await warnAboutUnfinished(identity, database) } catch let error as RunError {
+                // This run does not depend on it.
+                logger.debug("the interrupted import was not looked at", metadata: [LogKey.reason: "\(error)"])
+            }
+        }
+        guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {
+            // The earlier run may have finished and removed the file just before it was killed.
+            return (new, settings.isResuming)
+        }
+        guard let progress = ImportProgress(bytes) else {
+            throw TransferError(.foreign, "\(path) is not the progress file of an import; start again without --resume")
+        }
+        if let objection = try await objection(to: progress, identity, database) {
+            throw TransferError(
+                .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
+        }
+        logger.notice("continuing an interrupted import", metadata: [LogKey.documents: "\(progress.input.documents)"])
+        // A check is cheap and starts over.
+        return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
+    }
+
+    /// Warns a user who repeats an interrupted import that it could be resumed.
+    private func warnAboutUnfinished(
+        _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) async throws {
+        guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
+            let progress = ImportProgress(bytes), try await objection(to: progress, identity, database) == nil
+        else { return }
+        logger.warning(
+            settings.mode == .insert
+                ? "an import of this input was interrupted: --resume continues it; now it starts from the beginning, and documents that exist are rejected"
+                : "an import of this input was interrupted: --resume continues it; now it starts from the beginning",
+            metadata: [LogKey.documents: "\(progress.input.documents)"])
+    }
+
+    /// Why an interrupted import is not this one; nil if it is.
+    private func objection(
+        to progress: ImportProgress, _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    ) async throws -> String? {
+        if let objection = progress.identity.objection(to: identity) { return objection }
+        return try await databaseCheck.confirm(progress.objection(to: database))
+    }
+
+    // MARK: - Writing, and the end
 
     private func makeWriter(
         _ settings: ImportSettings, isResumed: Bool, _ newest: SequenceID?
@@ -108,6 +157,19 @@ package struct Importer: Service {
             progress: RunProgress(start: .start), pace: WritePace(),
             reading: AttachmentReading(settings.attachments.map { AttachmentStore($0) }), contact: contact,
             logger: logger)
+    }
+
+    /// Writes the documents. Saves what was written, whatever the error.
+    private func carryOut(_ run: ImportRun) async throws {
+        do { try await run.run() } catch {
+            try? await run.journal.save()
+            if error is SourceError { try? await run.journal.end() }
+            guard error is CancellationError || error is RunIsStopping else {
+                report.logFailure(to: logger)
+                throw error
+            }
+            run.isStopped.withLock { $0 = true }
+        }
     }
 
     private func finish(_ journal: ImportJournal, isStopped: Bool) async throws {
@@ -130,7 +192,15 @@ package struct Importer: Service {
         try await databaseCheck.checkAtEnd(progress.sample) { info in progress.objection(to: databaseState(info)) }
     }
 
-    var databaseCheck: DatabaseCheck { DatabaseCheck(gateway: gateway, contact: contact) }
+    /// What shows later that the database was made anew.
+    private func databaseState(_ info: DatabaseInfo) -> ImportProgress.DatabaseState {
+        let keepsInstance = gateway.dialect.keepsInstance
+        return ImportProgress.DatabaseState(
+            instance: keepsInstance ? info.instance : nil,
+            newest: keepsInstance ? nil : info.newestSequence.flatMap { Int($0.description) })
+    }
+
+    private var databaseCheck: DatabaseCheck { DatabaseCheck(gateway: gateway, contact: contact) }
 }
 
 extension TransferError {

@@ -1,3 +1,8 @@
+internal import Compression
+internal import Encodings
+internal import GatewayClient
+internal import LosslessJSON
+
 /// The files of one export while it is written, locked against other runs.
 final class ExportFiles {
     let place: ExportPlace
@@ -54,9 +59,6 @@ final class ExportFiles {
 
     var secondPath: String { isSpooled ? place.part : place.spool }
 
-    /// Reads back all documents that were written.
-    func readDocuments(_ body: ([UInt8]) throws -> Void) throws { try output.readAll(body) }
-
     // MARK: - Finishing
 
     /// Gives a complete export its name and its manifest. If interrupted, it can be repeated.
@@ -103,5 +105,196 @@ struct ExportLeftovers: Sendable {
             guard let journal = try? ExportJournal.read(place.journal), journal.position == .beginning else { return }
         }
         for path in [place.journal, place.part, place.spool] { WholeFile.remove(path) }
+    }
+}
+
+/// Writes the bytes of an export: compressed if asked, counted and hashed.
+///
+/// A file can be resumed from a save point: up to there it is on disk and its digest is known.
+final class ExportOutput {
+    struct SavePoint: Sendable, Equatable {
+        var byteCount = 0
+        /// Of the bytes so far, in lowercase hexadecimal; empty if nothing was saved.
+        var sha256 = ""
+    }
+
+    /// Bytes per write: large enough to be efficient, small enough not to delay.
+    static let pieceSize = 256 << 10
+
+    private let file: OpenFile
+    private let isFile: Bool
+    private var compressor: GzipWriter?
+    /// Whether there is a gzip member that is not finished.
+    private var hasOpenMember = false
+    private var digest = RunningDigest(.sha256)
+    private var waiting: [UInt8] = []
+
+    /// - Parameter isFile: Whether the file can be truncated, synced and read.
+    init(_ file: OpenFile, isFile: Bool, isCompressed: Bool) {
+        self.file = file
+        self.isFile = isFile
+        compressor = isCompressed ? GzipWriter() : nil
+        waiting.reserveCapacity(Self.pieceSize)
+    }
+
+    var byteCount: Int { digest.byteCount + waiting.count }
+
+    func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
+        if compressor == nil {
+            waiting.append(contentsOf: bytes)
+        } else if !bytes.isEmpty {
+            compressor?.write(Array(bytes), to: &waiting)
+            hasOpenMember = true
+        }
+        if waiting.count >= Self.pieceSize { try flush() }
+    }
+
+    private func flush() throws(TransferError) {
+        guard !waiting.isEmpty else { return }
+        try file.write(waiting)
+        digest.update(waiting)
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Flushes everything, and ends the gzip member, so that the output can be read up to here.
+    ///
+    /// - Returns: The save point; if this is a file, it is on disk.
+    func save() throws(TransferError) -> SavePoint {
+        if hasOpenMember {
+            compressor?.finish(to: &waiting)
+            hasOpenMember = false
+        }
+        try flush()
+        if isFile { try file.sync() }
+        return SavePoint(byteCount: digest.byteCount, sha256: digest.hex)
+    }
+
+    /// As ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is not
+    /// gzip.
+    func finish() throws(TransferError) -> SavePoint {
+        if byteCount == 0, compressor != nil { hasOpenMember = true }
+        return try save()
+    }
+
+    /// Truncates the file to a save point, discarding what follows it.
+    ///
+    /// - Parameter lookingAt: Gets the bytes before the save point, in pieces.
+    /// - Returns: False if the file does not have those bytes; it is then emptied.
+    func truncate(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
+        waiting.removeAll(keepingCapacity: true)
+        digest = RunningDigest(.sha256)
+        try file.seek(to: 0)
+        while digest.byteCount < point.byteCount {
+            let piece = try file.read(upTo: min(Self.pieceSize, point.byteCount - digest.byteCount))
+            guard !piece.isEmpty else { break }
+            digest.update(piece)
+            try body(piece)
+        }
+        guard digest.byteCount == point.byteCount, point.byteCount == 0 || digest.hex == point.sha256 else {
+            digest = RunningDigest(.sha256)
+            try file.truncate(to: 0)
+            return false
+        }
+        try file.truncate(to: point.byteCount)
+        return true
+    }
+
+    /// Reads everything that was saved, from the beginning; later writes are appended.
+    func readAll(_ body: ([UInt8]) throws -> Void) throws {
+        try file.seek(to: 0)
+        var left = digest.byteCount
+        while left > 0 {
+            let piece = try file.read(upTo: min(Self.pieceSize, left))
+            guard !piece.isEmpty else { return }
+            left -= piece.count
+            try body(piece)
+        }
+    }
+}
+
+/// The progress of an export, which a later run needs to resume it.
+///
+/// Written beside the output, and only after the data that it describes is on disk.
+struct ExportJournal: Sendable, Equatable {
+    /// What is done, and so where to resume.
+    enum Position: Sendable, Equatable {
+        case beginning
+        /// Everything up to this id.
+        case document(DocumentID)
+        /// Everything up to this sequence; `isSecondReading` if the feed was already read to its end once.
+        case sequence(SequenceID, isSecondReading: Bool)
+        /// The file is complete, but may not have its final name yet.
+        case whole
+    }
+
+    var manifest: ExportManifest
+    var position = Position.beginning
+    /// Save point of the file that documents are written to, or of the final file once that is complete.
+    var saved = ExportOutput.SavePoint()
+    /// The manifest of the export that this one replaces. It identifies the old file after its manifest is removed and
+    /// before the new file takes its name.
+    var replaced: ExportManifest?
+
+    init(manifest: ExportManifest) { self.manifest = manifest }
+
+    /// Nil if there is no journal.
+    ///
+    /// - Throws: ``TransferError``: `.foreign` if the file is not a journal of this program.
+    static func read(_ path: String) throws(TransferError) -> ExportJournal? {
+        guard let bytes = try WholeFile.read(path) else { return nil }
+        guard let text = try? JSONText(bytes, limits: .files), let journal = ExportJournal(text.root) else {
+            throw TransferError(
+                .foreign, "\(path) does not contain the progress of an export; remove it, or run without --resume")
+        }
+        return journal
+    }
+
+    init?(_ value: JSONValue) {
+        guard let manifest = value["manifest"].flatMap(ExportManifest.init), let place = value["position"],
+            let position = Self.position(place), let byteCount = value["bytes"]?.count,
+            let sha256 = value["sha256"]?.string
+        else { return nil }
+        self.manifest = manifest
+        self.position = position
+        saved = ExportOutput.SavePoint(byteCount: byteCount, sha256: sha256)
+        replaced = value["replaced"].flatMap(ExportManifest.init)
+    }
+
+    private static func position(_ value: JSONValue) -> Position? {
+        if let id = value["id"]?.string { return .document(DocumentID(id)) }
+        if let sequence = value["sequence"].flatMap(SequenceID.init) {
+            return .sequence(sequence, isSecondReading: value["second_reading"]?.bool ?? false)
+        }
+        switch value["state"]?.string {
+        case "beginning": return .beginning
+        case "whole": return .whole
+        default: return nil
+        }
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.name("position")
+            writer.object { writer in
+                switch position {
+                case .beginning: writer.member("state", string: "beginning")
+                case .document(let id): writer.member("id", string: id.text)
+                case .sequence(let sequence, let isSecondReading):
+                    writer.member("sequence", sequence: sequence)
+                    writer.member("second_reading", bool: isSecondReading)
+                case .whole: writer.member("state", string: "whole")
+                }
+            }
+            writer.member("bytes", integer: saved.byteCount)
+            writer.member("sha256", string: saved.sha256)
+            writer.name("manifest")
+            manifest.write(to: &writer)
+            if let replaced {
+                writer.name("replaced")
+                replaced.write(to: &writer)
+            }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
     }
 }

@@ -1,5 +1,9 @@
+internal import DocumentFlow
 internal import Encodings
+internal import FoundationEssentials
 internal import GatewayClient
+internal import Glibc
+internal import Logging
 internal import LosslessJSON
 
 /// Writes documents to the file of an export, one a line, and counts them.
@@ -115,5 +119,136 @@ enum GeneratedLine {
             writer.member("_deleted", bool: true)
         }
         return writer.bytes
+    }
+}
+
+/// Separators between documents: one per line, alone or as the elements of an array.
+///
+/// An array is valid JSON only after ``closing`` is written.
+package struct DocumentFraming: Sendable {
+    let isArray: Bool
+    private(set) var count: Int
+
+    /// - Parameter count: How many documents were written before.
+    package init(isArray: Bool, count: Int = 0) {
+        self.isArray = isArray
+        self.count = count
+    }
+
+    /// Appends a whole document with its bytes, on one line.
+    package mutating func write(_ document: ArraySlice<UInt8>, to output: inout [UInt8]) {
+        begin(&output)
+        output.appendOnOneLine(document)
+        end(&output)
+    }
+
+    /// Appends the separator before the next document.
+    mutating func begin(_ output: inout [UInt8]) {
+        if isArray { output.append(contentsOf: count == 0 ? "[\n".utf8 : ",\n".utf8) }
+        count += 1
+    }
+
+    /// Appends the end of a document.
+    func end(_ output: inout [UInt8]) {
+        if !isArray { output.append(UInt8(ascii: "\n")) }
+    }
+
+    /// What follows the last document; empty unless it is an array.
+    package var closing: [UInt8] {
+        guard isArray else { return [] }
+        return Array(count == 0 ? "[\n]\n".utf8 : "\n]\n".utf8)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a document or a part of it, with line breaks replaced by spaces. In JSON they can only be between
+    /// tokens.
+    mutating func appendOnOneLine(_ document: ArraySlice<UInt8>) {
+        let start = count
+        append(contentsOf: document)
+        let hasBreak = document.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return memchr(start, 0x0A, bytes.count) != nil || memchr(start, 0x0D, bytes.count) != nil
+        }
+        guard hasBreak else { return }
+        for index in start..<count where self[index] == 0x0A || self[index] == 0x0D { self[index] = 0x20 }
+    }
+}
+
+/// Counts what an export writes, for the manifest and the report, and logs what could not be exported.
+final class ExportTally {
+    private(set) var counts: ExportCounts
+    private let report: ExportReport
+    private let logger: Logger
+    private var messages = RepeatedMessages(
+        last: "further documents and attachments that can't be exported are not logged individually")
+
+    /// - Parameter counts: What interrupted runs have written.
+    init(_ counts: ExportCounts, report: ExportReport, logger: Logger) {
+        self.counts = counts
+        self.report = report
+        self.logger = logger
+    }
+
+    func noteLine(isTombstone: Bool) {
+        counts.lines += 1
+        if isTombstone { counts.tombstones += 1 }
+        report.count { counters in
+            counters.matched += 1
+            counters.written += 1
+        }
+    }
+
+    func note(outputBytes count: Int) { report.count { $0.bytesOut = count } }
+
+    func note(_ stubs: [AttachmentStub]) { counts.attachments += stubs.count }
+
+    func note(_ body: AttachmentBody) {
+        counts.bodies += 1
+        counts.bodyBytes += body.byteCount
+        report.count { $0.bytesIn += body.byteCount }
+    }
+
+    // MARK: - Missing data
+
+    func noteMissing(_ stub: AttachmentStub, of document: UnfetchedAttachments, _ reason: String) {
+        counts.missingBodies += 1
+        log(
+            "an attachment can't be exported; its document keeps the stub", document.id, document.revision, reason,
+            [LogKey.attachment: "\(stub.name)"])
+    }
+
+    func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
+        counts.unreadable += 1
+        log("a document can't be exported", id, revision, reason)
+    }
+
+    private func log(
+        _ message: Logger.Message, _ id: DocumentID, _ revision: RevisionID?, _ reason: String,
+        _ more: Logger.Metadata = [:]
+    ) {
+        report.count { $0.deadLetters += 1 }
+        let facts: Logger.Metadata = [
+            LogKey.id: "\(id)", LogKey.revision: "\(revision?.text ?? "")", LogKey.reason: "\(reason)",
+        ]
+        messages.log(message, .error, to: logger, facts.merging(more) { _, new in new })
+    }
+
+    // MARK: - Finishing
+
+    /// Sets how many lines the final file has.
+    func setLines(_ count: Int) { counts.lines = count }
+
+    /// Replaces the counts with those of the remaining lines. Superseded lines were counted too when they were written.
+    func correct(_ counts: ExportCounts) {
+        let before = self.counts
+        self.counts = counts
+        self.counts.unreadable = before.unreadable
+        report.count { counters in
+            let superseded = before.lines - counts.lines
+            counters.matched = max(0, counters.matched - superseded)
+            counters.written = max(0, counters.written - superseded)
+            counters.deadLetters = max(0, counters.deadLetters - before.missingBodies + counts.missingBodies)
+        }
     }
 }

@@ -52,7 +52,7 @@ struct WrittenDocuments {
 
     private static func readLines(_ files: ExportFiles, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
         var lines = DocumentSplitter(isCompressed: files.place.isCompressed && !files.isSpooled)
-        try files.readDocuments { try lines.read($0, body) }
+        try files.output.readAll { try lines.read($0, body) }
         try lines.finish(body)
     }
 
@@ -113,7 +113,7 @@ struct ExportRewrite {
 }
 
 /// Counts the lines that remain in an export, by the same rules as when they were written.
-struct ExportRecount {
+private struct ExportRecount {
     private(set) var counts = ExportCounts()
     /// Whether attachments were exported.
     private let hasBodies: Bool

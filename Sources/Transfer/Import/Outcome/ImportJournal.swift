@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
+internal import LosslessJSON
 
 /// Records the outcomes of batches in order and saves the progress. Runs on a thread of its own, because writing and
 /// syncing block.
@@ -143,5 +144,184 @@ extension ImportReport {
             state.counters.unchanged = progress.counts.unchanged
             state.counters.rejected = progress.counts.rejected
         }
+    }
+}
+
+/// The progress of an import. Everything in it is done and on disk.
+struct ImportProgress: Sendable, Equatable {
+    let identity: ImportIdentity
+    /// `$now` in programs of the mapping: the same in every run of this import.
+    let now: Int
+    /// State of the database when the import began.
+    var database = DatabaseState()
+    /// Documents that are there since.
+    var sample = DatabaseSample()
+    /// Passes completed before this one.
+    var pass = 0
+    /// Documents of the input that this pass has finished.
+    var items = 0
+    /// Counts of the documents that were read.
+    var input = InputCounts()
+    var counts = ImportCounts()
+    var rejects = RejectFiles.SavePoint()
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("changebot", string: "import-progress")
+            writer.member("version", integer: 1)
+            writer.member("size", integer: identity.input.size)
+            writer.member("modified", integer: identity.input.changed)
+            writer.member("head_sha256", string: identity.input.head)
+            writer.member("target", string: identity.target)
+            writer.member("mode", string: identity.mode.rawValue)
+            writer.member("map", optional: identity.mapping)
+            writer.member("schema", optional: identity.schema?.rawValue)
+            writer.member("selector", optional: identity.selector)
+            if let reading = identity.reading {
+                writer.member("format", optional: reading.format?.rawValue)
+                writer.member("delimiter", string: String(decoding: [reading.delimiter.byte], as: UTF8.self))
+            }
+            writer.member("now", integer: now)
+            writer.member("instance", optional: database.instance)
+            if let newest = database.newest { writer.member("sequence", integer: newest) }
+            sample.write(to: &writer)
+            writer.member("deleted", integer: counts.deleted)
+            input.write(to: &writer)
+            for (name, keyPath) in Self.numbers { writer.member(name, integer: self[keyPath: keyPath]) }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    init(_ identity: ImportIdentity, now: Int) {
+        self.identity = identity
+        self.now = now
+    }
+
+    /// Nil if this is not a valid progress file.
+    init?(_ bytes: [UInt8]) {
+        guard let root = try? JSONText(bytes).root, root["changebot"]?.string == "import-progress",
+            root["version"]?.integer == 1, let size = root["size"]?.integer, let changed = root["modified"]?.integer,
+            let head = root["head_sha256"]?.string,
+            let target = root["target"]?.string, let mode = root["mode"]?.string.flatMap(ImportMode.init(rawValue:)),
+            let now = root["now"]?.integer
+        else { return nil }
+        identity = ImportIdentity(
+            input: .init(size: size, changed: changed, head: head), target: target, mode: mode,
+            mapping: root["map"]?.string,
+            schema: root["schema"]?.string.flatMap(ImportSettings.Schema.init(rawValue:)),
+            selector: root["selector"]?.string, reading: ImportIdentity.Reading(root))
+        self.now = now
+        database = DatabaseState(instance: root["instance"]?.string, newest: root["sequence"]?.count)
+        sample = DatabaseSample(root)
+        // Missing in files of earlier versions.
+        if let deleted = root["deleted"] {
+            guard let count = deleted.count else { return nil }
+            counts.deleted = count
+        }
+        guard let input = InputCounts(root) else { return nil }
+        self.input = input
+        for (name, keyPath) in Self.numbers {
+            guard let number = root[name]?.count else { return nil }
+            self[keyPath: keyPath] = number
+        }
+    }
+
+    /// - Throws: ``TransferError``: `.occupied` if there is a file that is not a progress file and would be
+    ///   overwritten.
+    static func check(_ path: String) throws(TransferError) {
+        guard let bytes = try WholeFile.read(path, limit: 1 << 20, whole: false), !bytes.isEmpty else { return }
+        guard (try? JSONText(bytes).root)?["changebot"]?.string == "import-progress" else {
+            throw TransferError(
+                .occupied,
+                "\(path) exists and does not contain the progress of an import; name another --progress-file")
+        }
+    }
+
+    private static var numbers: [(String, WritableKeyPath<ImportProgress, Int>)] {
+        [
+            ("pass", \.pass), ("items", \.items), ("inserted", \.counts.inserted),
+            ("changed", \.counts.changed), ("unchanged", \.counts.unchanged), ("rejected", \.counts.rejected),
+            ("reject_bytes", \.rejects.documentBytes), ("reason_bytes", \.rejects.reasonBytes),
+        ]
+    }
+}
+
+extension ImportProgress {
+    /// What shows that a database was recreated during an import.
+    struct DatabaseState: Sendable, Equatable {
+        /// CouchDB's `instance_start_time`; nil elsewhere.
+        var instance: String?
+        /// Sync Gateway's newest sequence; nil elsewhere.
+        var newest: Int?
+    }
+
+    /// Why this is not the database that was written to; nil if there is no sign of that.
+    func objection(to now: DatabaseState) -> DatabaseObjection? {
+        if let instance = database.instance, let other = now.instance, instance != other {
+            return DatabaseObjection(reason: "the database was made again since then")
+        }
+        // Each write takes at least one sequence.
+        if let newest = database.newest, let other = now.newest {
+            let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
+            if other < (isBeyondAll ? .max : least) {
+                return DatabaseObjection(
+                    reason: "the database was reset since then", reached: SequenceID(String(isBeyondAll ? .max : least))
+                )
+            }
+        }
+        return nil
+    }
+}
+
+/// What identifies an import: resuming with another input or into another keyspace would lose documents.
+struct ImportIdentity: Sendable, Equatable {
+    struct Input: Sendable, Equatable {
+        /// Size of the input in bytes; 0 if it is not a regular file.
+        let size: Int
+        /// Time of the last change, in nanoseconds since 1970.
+        let changed: Int
+        /// SHA-256 of its first MiB.
+        let head: String
+    }
+
+    let input: Input
+    /// The keyspace's URL, without credentials.
+    let target: String
+    let mode: ImportMode
+    /// The mapping's hash; nil if there is none.
+    let mapping: String?
+    let schema: ImportSettings.Schema?
+    let selector: String?
+    /// How the input is read; nil from files of earlier versions.
+    var reading: Reading?
+
+    struct Reading: Sendable, Equatable {
+        /// Nil if it is detected from the name or the content.
+        let format: InputFormat?
+        let delimiter: CSVDelimiter
+    }
+
+    /// What differs, for a message; nil if nothing does.
+    func objection(to other: ImportIdentity) -> String? {
+        if input != other.input { return "the input has changed since" }
+        if target != other.target { return "it went to \(target)" }
+        if mode != other.mode { return "its --mode was \(mode.rawValue)" }
+        if mapping != other.mapping { return "it had another --map" }
+        if schema != other.schema { return "it had another --schema" }
+        if selector != other.selector { return "it had another --selector" }
+        guard let reading, let now = other.reading else { return nil }
+        if reading.format != now.format {
+            return reading.format.map { "its --format was \($0.rawValue)" } ?? "it had no --format"
+        }
+        return reading.delimiter == now.delimiter ? nil : "it had another --delimiter"
+    }
+}
+
+extension ImportIdentity.Reading {
+    fileprivate init?(_ progress: JSONValue) {
+        guard let delimiter = progress["delimiter"]?.string.flatMap({ CSVDelimiter($0) }) else { return nil }
+        self.delimiter = delimiter
+        format = progress["format"]?.string.flatMap(InputFormat.init(rawValue:))
     }
 }

@@ -143,7 +143,7 @@ extension SourceItem {
 }
 
 /// Stdin or a pipe, whose reader can be stopped while it waits for input.
-final class PolledInput {
+private final class PolledInput {
     /// How often it checks whether to stop.
     private static let milliseconds: Int32 = 200
 

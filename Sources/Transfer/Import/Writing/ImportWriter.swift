@@ -179,6 +179,59 @@ struct ImportWriter: Sendable {
     }
 }
 
+/// The outcomes of a batch.
+struct ImportResults: Sendable {
+    private var recorded: [ImportOutcome?]
+    /// The documents that would be written, by index of the entry; only in a dry run with a mapping.
+    private(set) var documents: [Int: [UInt8]] = [:]
+
+    /// - Parameter count: How many entries the batch has.
+    init(count: Int) { recorded = Array(repeating: nil, count: count) }
+
+    /// One for each entry.
+    var outcomes: [ImportOutcome] { recorded.map { $0 ?? .rejected(reason: "it was not written") } }
+
+    /// - Parameter index: That of the entry.
+    mutating func record(_ outcome: ImportOutcome, at index: Int) { recorded[index] = outcome }
+
+    mutating func show(_ document: [UInt8]?, at index: Int) { documents[index] = document }
+}
+
+/// A document of a batch that has no outcome yet.
+struct OpenDocument {
+    let index: Int
+    let document: ImportDocument
+    /// The gateway's document; nil if it was not read.
+    var lookup: DocumentLookup?
+    /// Writes that failed or met a conflict. Temporary refusals of the gateway do not count: the retry policy of the
+    /// run handles them.
+    var failures = 0
+
+    /// What follows the answer to a write.
+    enum AfterAnswer {
+        case ended(ImportOutcome)
+        case tryAgain(OpenDocument)
+    }
+
+    /// - Parameters:
+    ///   - wanted: The outcome if the write was accepted.
+    ///   - conflict: The outcome if a conflict ends it. Nil: it is tried again.
+    func afterAnswer(
+        _ outcome: BulkOutcome, wanted: ImportOutcome, ifConflict conflict: ImportOutcome?
+    ) -> AfterAnswer {
+        switch outcome {
+        case .written: return .ended(wanted)
+        case .rejected: return .ended(.rejected(reason: outcome.explanation))
+        case .undecided: return .tryAgain(self)
+        case .conflict, .unmentioned, .failed:
+            if outcome == .conflict, let conflict { return .ended(conflict) }
+            var open = self
+            open.failures += 1
+            return open.failures < AttemptLimits.failures ? .tryAgain(open) : .ended(.notAccepted(outcome))
+        }
+    }
+}
+
 /// Decides which documents are read before they are written.
 struct LookupPolicy: Sendable {
     /// While most documents exist already, about one in 32 batches of upserts is written without reading, to learn
@@ -215,5 +268,66 @@ struct LookupPolicy: Sendable {
     ) {
         guard mode == .upsert else { return }
         expectsDocuments = expectsDocuments ? !isTrial() : again * 2 > documents
+    }
+}
+
+/// Writes without an answer: each may have succeeded or not.
+struct LostAnswers {
+    private struct Write {
+        /// The outcome if the write succeeded.
+        let wanted: ImportOutcome
+        /// Whether the gateway's document was read before the write.
+        let hasLooked: Bool
+    }
+
+    private var writes: [DocumentID: Write] = [:]
+
+    mutating func note(_ open: OpenDocument, wanted: ImportOutcome) {
+        writes[open.document.id] = Write(wanted: wanted, hasLooked: open.lookup != nil)
+    }
+
+    func contains(_ id: DocumentID) -> Bool { writes[id] != nil }
+
+    /// The outcome for a document that turns out to be equivalent; nil if something else than the write may be the
+    /// reason.
+    func outcome(of id: DocumentID) -> ImportOutcome? {
+        guard let write = writes[id], write.hasLooked else { return nil }
+        return write.wanted
+    }
+
+    /// The outcome once it is known whether the document was written since the run began.
+    func outcome(of id: DocumentID, isWritten: Bool) -> ImportOutcome? { isWritten ? writes[id]?.wanted : nil }
+}
+
+/// Finds documents that were written since the run began, by this run or by others.
+private struct WrittenInRun: Sendable {
+    let gateway: Gateway
+    let contact: GatewayContact
+    /// The database's newest sequence when the run began; nil if not known.
+    let newestAtStart: SequenceID?
+
+    /// Those of the documents that are in the feed after the sequence at the start. Nil if that sequence is not known.
+    func documents(among ids: [DocumentID]) async throws -> Set<DocumentID>? {
+        guard let newestAtStart else { return nil }
+        let request = ChangesRequest(since: newestAtStart, includesDocuments: false, filter: .documents(ids))
+        return try await contact.ask {
+            var answer = try await gateway.changes(request)
+            var written: Set<DocumentID> = []
+            while let batch = try await answer.next() {
+                for change in batch where change.kind != .principal { written.insert(change.id) }
+            }
+            return written
+        }
+    }
+}
+
+extension ImportOutcome {
+    /// The outcome of an insert if there is a document with this id.
+    static var alreadyExists: ImportOutcome {
+        .rejected(reason: "a document with this _id exists; --mode upsert replaces it")
+    }
+
+    fileprivate static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {
+        .rejected(reason: "not accepted \(AttemptLimits.failures) times: \(outcome.explanation)")
     }
 }
