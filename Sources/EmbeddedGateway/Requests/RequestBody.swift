@@ -12,6 +12,18 @@ extension Request {
         return try Self.object(body)
     }
 
+    /// The body of a `POST` with several documents, or wishes for them, in `docs`.
+    ///
+    /// - Throws: ``RequestError`` 405 for other methods, 400, or 415.
+    func documents() throws(RequestError) -> (body: JSONValue, documents: JSONValue) {
+        guard method == "POST" else { throw .methodNotAllowed("POST") }
+        let body = try object()
+        guard let documents = body["docs"], documents.kind == .array else {
+            throw RequestError(400, "missing 'docs' property")
+        }
+        return (body, documents)
+    }
+
     /// The body as a document, with its attachments if it is multipart.
     func document() throws(RequestError) -> (object: JSONValue, following: [[UInt8]: [UInt8]]) {
         guard let type = field("Content-Type"), type.lowercased().hasPrefix("multipart/related") else {

@@ -7,11 +7,7 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1; its `handleBulkDocs` for `_local` documents.
     func bulkDocuments(_ request: Request) async throws -> Answer {
-        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
-        let body = try request.object()
-        guard let documents = body["docs"], documents.kind == .array else {
-            throw RequestError(400, "missing 'docs' property")
-        }
+        let (body, documents) = try request.documents()
         let isNew = body["new_edits"]?.bool != false
         var refusedDocuments = refusedDocuments
         var localDocuments: [JSONValue] = []

@@ -6,11 +6,7 @@ extension Router {
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer.
     func bulkGet(_ request: Request) async throws -> Answer {
-        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
-        let body = try request.object()
-        guard let documents = body["docs"], documents.kind == .array else {
-            throw RequestError(400, "missing 'docs' property")
-        }
+        let (_, wishes) = try request.documents()
         guard request.accepts("multipart/") else { throw RequestError(406, "Response is multipart") }
         let query = request.query
         let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
@@ -20,7 +16,7 @@ extension Router {
             status: 200, fields: [parts.contentType("mixed")],
             body: .streamed { send in
                 var parts = parts
-                for wish in documents.elements {
+                for wish in wishes.elements {
                     try add(wish, query, to: &parts)
                     try await BodyPieces(parts.take(), from: store).send(send, counting: kept)
                 }
