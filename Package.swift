@@ -121,7 +121,7 @@ let package = Package(
         .target(
             name: "EmbeddedGateway",
             dependencies: [
-                "CCrypto", "Compression", "Encodings", "HTTPServing", "LosslessJSON", .grdb, .logging,
+                "CCrypto", "Compression", "Encodings", "HTTPServing", "Locking", "LosslessJSON", .grdb, .logging,
                 .nioConcurrencyHelpers,
             ],
             swiftSettings: settings),

@@ -12,45 +12,24 @@ final class RuleSource: Sendable {
         var current: RuleVersion
         /// How often the rules were replaced.
         var replacements = 0
-        var waiting: CheckedContinuation<Void, Never>?
     }
 
-    private let state: Locked<State>
+    private let state: Monitor<State>
 
-    init(_ rules: RuleVersion) { state = Locked(State(current: rules)) }
+    init(_ rules: RuleVersion) { state = Monitor(State(current: rules)) }
 
     /// The rules, and how often they were replaced.
-    var current: (rules: RuleVersion, replacements: Int) { state.withLock { ($0.current, $0.replacements) } }
+    var current: (rules: RuleVersion, replacements: Int) { state.quietly { ($0.current, $0.replacements) } }
 
     func replace(by rules: RuleVersion) {
-        let waiting = state.withLock { state in
+        state.with { state in
             state.current = rules
             state.replacements += 1
-            defer { state.waiting = nil }
-            return state.waiting
         }
-        waiting?.resume()
     }
 
-    /// Returns once the rules have been replaced more often than this, or the task is cancelled. For one task at a time.
-    func waitForReplacement(after replacements: Int) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    guard state.replacements == replacements, !Task.isCancelled else { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            let waiting = state.withLock { state in
-                defer { state.waiting = nil }
-                return state.waiting
-            }
-            waiting?.resume()
-        }
-    }
+    /// Returns once the rules have been replaced more often than this, or the task is cancelled.
+    func waitForReplacement(after replacements: Int) async { await state.wait { $0.replacements > replacements } }
 }
 
 /// A bot whose rules may be replaced while it runs.
