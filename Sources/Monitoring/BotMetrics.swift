@@ -79,18 +79,9 @@ final class BotMetrics: Sendable {
     /// All of them, in the order of the text.
     static let families: [MetricFamily] =
         [
-            MetricFamily("changebot_rules_info", .gauge, "The hash of the rules: 1 if they are in force."),
-            MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz."),
-            MetricFamily("changebot_connected", .gauge, "1 if the gateway answers."),
-            MetricFamily("changebot_last_contact_timestamp_seconds", .gauge, "When the gateway answered last."),
-            MetricFamily("changebot_lag_sequences", .gauge, "Sequences that are not finished yet, as far as is known."),
-            MetricFamily("changebot_lag_seconds", .gauge, "How long there have been unfinished changes."),
-            MetricFamily("changebot_checkpoint_age_seconds", .gauge, "Time since the checkpoint was saved."),
-            MetricFamily("changebot_in_flight_documents", .gauge, "Documents in the pipeline."),
-            MetricFamily("changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline."),
-            MetricFamily(
-                "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit."),
-            MetricFamily("changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule."),
+            .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
+            .documentsInFlight,
+            .bytesInFlight, .writeRateLimit, .openDeadLetters,
         ] + counted.map(\.family) + [
             rulesFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
@@ -148,9 +139,33 @@ final class BotMetrics: Sendable {
         return counter
     }
 
-    func set(_ name: String, _ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
-        Meter(label: name, dimensions: [("bot", bot)] + labels.map { ($0.key, $0.value) }, factory: factory).set(value)
+    func set(_ gauge: MetricFamily, _ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
+        Meter(label: gauge.name, dimensions: [("bot", bot)] + labels.map { ($0.key, $0.value) }, factory: factory).set(
+            value)
     }
+}
+
+/// The gauges of a bot.
+extension MetricFamily {
+    static let rulesInfo = MetricFamily(
+        "changebot_rules_info", .gauge, "The hash of the rules: 1 if they are in force.")
+    static let ready = MetricFamily("changebot_ready", .gauge, "1 if the bot is ready, as in /readyz.")
+    static let connected = MetricFamily("changebot_connected", .gauge, "1 if the gateway answers.")
+    static let lastContact = MetricFamily(
+        "changebot_last_contact_timestamp_seconds", .gauge, "When the gateway answered last.")
+    static let lagSequences = MetricFamily(
+        "changebot_lag_sequences", .gauge, "Sequences that are not finished yet, as far as is known.")
+    static let lagSeconds = MetricFamily(
+        "changebot_lag_seconds", .gauge, "How long there have been unfinished changes.")
+    static let checkpointAge = MetricFamily(
+        "changebot_checkpoint_age_seconds", .gauge, "Time since the checkpoint was saved.")
+    static let documentsInFlight = MetricFamily("changebot_in_flight_documents", .gauge, "Documents in the pipeline.")
+    static let bytesInFlight = MetricFamily(
+        "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")
+    static let writeRateLimit = MetricFamily(
+        "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit.")
+    static let openDeadLetters = MetricFamily(
+        "changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule.")
 }
 
 extension Duration {

@@ -28,7 +28,9 @@ struct BotStatus {
             writer.name("sequence")
             writer.object { writeSequence(to: &$0, now) }
             writer.name("counters")
-            writer.object { writeCounters(to: &$0) }
+            writer.object { writer in
+                for (name, count) in RunCounters.members { writer.member(name, integer: count(facts.counters)) }
+            }
             writer.name("in_flight")
             writer.object { writer in
                 writer.member("documents", integer: facts.documentsInFlight)
@@ -75,18 +77,6 @@ struct BotStatus {
         member("lag", facts.lag)
         member("lag_seconds", facts.behindSince.map { Int($0.duration(to: now).inSeconds) } ?? 0)
         member("checkpoint_age_seconds", facts.savedAt.map { Int($0.duration(to: now).inSeconds) })
-    }
-
-    private func writeCounters(to writer: inout JSONWriter) {
-        let counters = facts.counters
-        for (name, count) in [
-            ("changes", counters.changes), ("matched", counters.matched), ("written", counters.written),
-            ("deleted", counters.deleted), ("unchanged", counters.unchanged), ("conflicts", counters.conflicts),
-            ("rejected", counters.rejected), ("dead_letters", counters.deadLetters), ("retries", counters.retries),
-            ("bytes_in", counters.bytesIn), ("bytes_out", counters.bytesOut),
-        ] {
-            writer.member(name, integer: count)
-        }
     }
 
     private func writeRules(to writer: inout JSONWriter) {

@@ -149,25 +149,25 @@ package final class MonitoredBot: RunObserver {
     private func set(_ metrics: BotMetrics, _ now: ContinuousClock.Instant) {
         let state = state.withLock { $0 }
         let facts = state.facts
-        metrics.set("changebot_ready", objection(state, now) == nil ? 1 : 0)
-        metrics.set("changebot_connected", state.end == nil && facts.isConnected ? 1 : 0)
-        if let contact = state.lastContact { metrics.set("changebot_last_contact_timestamp_seconds", Double(contact)) }
+        metrics.set(.ready, objection(state, now) == nil ? 1 : 0)
+        metrics.set(.connected, state.end == nil && facts.isConnected ? 1 : 0)
+        if let contact = state.lastContact { metrics.set(.lastContact, Double(contact)) }
         // What is not known is no number.
-        metrics.set("changebot_lag_sequences", facts.lag.map(Double.init) ?? .nan)
-        metrics.set("changebot_lag_seconds", facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
-        metrics.set("changebot_checkpoint_age_seconds", facts.savedAt.map { $0.duration(to: now).inSeconds } ?? .nan)
-        metrics.set("changebot_in_flight_documents", Double(facts.documentsInFlight))
-        metrics.set("changebot_in_flight_bytes", Double(facts.bytesInFlight))
-        metrics.set("changebot_write_rate_limit", facts.writeRate ?? .infinity)
+        metrics.set(.lagSequences, facts.lag.map(Double.init) ?? .nan)
+        metrics.set(.lagSeconds, facts.behindSince.map { $0.duration(to: now).inSeconds } ?? 0)
+        metrics.set(.checkpointAge, facts.savedAt.map { $0.duration(to: now).inSeconds } ?? .nan)
+        metrics.set(.documentsInFlight, Double(facts.documentsInFlight))
+        metrics.set(.bytesInFlight, Double(facts.bytesInFlight))
+        metrics.set(.writeRateLimit, facts.writeRate ?? .infinity)
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
-            metrics.set("changebot_rules_info", 0, ["hash": former])
+            metrics.set(.rulesInfo, 0, ["hash": former])
         }
-        metrics.set("changebot_rules_info", 1, ["hash": hash])
+        metrics.set(.rulesInfo, 1, ["hash": hash])
         // A rule whose dead letters are gone goes back to 0.
         let rules = state.rulesWithGauge.union(state.deadLetters.byRule.keys)
         for rule in rules {
-            metrics.set("changebot_dead_letters_open", Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
+            metrics.set(.openDeadLetters, Double(state.deadLetters.byRule[rule] ?? 0), ["rule": rule])
         }
         self.state.withLock {
             $0.rulesShown = hash
@@ -187,7 +187,7 @@ package final class MonitoredBot: RunObserver {
             return state
         }
         // Another bot of this name may take its place.
-        if let hash = state.rulesShown { metrics?.set("changebot_rules_info", 0, ["hash": hash]) }
+        if let hash = state.rulesShown { metrics?.set(.rulesInfo, 0, ["hash": hash]) }
     }
 
     /// Where the bot stands, as of the last refresh.

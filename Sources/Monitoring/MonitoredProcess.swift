@@ -26,16 +26,17 @@ package final class MonitoredProcess: Sendable {
     private let state = Locked(State())
 
     /// The metrics of the process, beside ``BotMetrics/families``.
-    private static let processFamilies = [
-        MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1."),
-        MetricFamily("changebot_resident_memory_bytes", .gauge, "Resident memory of the process."),
-        MetricFamily(
-            "changebot_reloads_total", .counter, "How often rules and configuration were read anew, by result."),
-        MetricFamily(
-            "changebot_last_reload_successful", .gauge, "1 if they were valid when they were last read anew."),
-        MetricFamily(
-            "changebot_last_reload_success_timestamp_seconds", .gauge, "When they were last read anew and valid."),
-    ]
+    private static let processFamilies = [build, residentMemory, reloads, lastReload, lastReloadTime]
+
+    private static let build = MetricFamily("changebot_build_info", .gauge, "The version of the program. Always 1.")
+    static let residentMemory = MetricFamily(
+        "changebot_resident_memory_bytes", .gauge, "Resident memory of the process.")
+    private static let reloads = MetricFamily(
+        "changebot_reloads_total", .counter, "How often rules and configuration were read anew, by result.")
+    private static let lastReload = MetricFamily(
+        "changebot_last_reload_successful", .gauge, "1 if they were valid when they were last read anew.")
+    private static let lastReloadTime = MetricFamily(
+        "changebot_last_reload_success_timestamp_seconds", .gauge, "When they were last read anew and valid.")
 
     /// All metrics that a process exports, in the order of the text.
     static let families = processFamilies + BotMetrics.families
@@ -43,7 +44,7 @@ package final class MonitoredProcess: Sendable {
     /// Without bots.
     package init(version: String) {
         self.version = version
-        Meter(label: "changebot_build_info", dimensions: [("version", version)], factory: registry).set(1)
+        Meter(label: Self.build.name, dimensions: [("version", version)], factory: registry).set(1)
     }
 
     /// The bots that run or have run, in the order in which they began.
@@ -72,10 +73,10 @@ package final class MonitoredProcess: Sendable {
     package func noteReload(failure: String?) {
         state.withLock { $0.reload = Reload(time: Timestamp.now, failure: failure) }
         let result = failure == nil ? "ok" : "failed"
-        Counter(label: "changebot_reloads_total", dimensions: [("result", result)], factory: registry).increment()
-        Meter(label: "changebot_last_reload_successful", factory: registry).set(failure == nil ? 1 : 0)
+        Counter(label: Self.reloads.name, dimensions: [("result", result)], factory: registry).increment()
+        Meter(label: Self.lastReload.name, factory: registry).set(failure == nil ? 1 : 0)
         guard failure == nil else { return }
-        Meter(label: "changebot_last_reload_success_timestamp_seconds", factory: registry).set(Timestamp.secondsNow)
+        Meter(label: Self.lastReloadTime.name, factory: registry).set(Timestamp.secondsNow)
     }
 
     /// Writes the status of the process and its bots, as of their last refresh: one JSON object.

@@ -2,6 +2,7 @@ internal import CoreMetrics
 internal import Encodings
 internal import Glibc
 package import HTTPServing
+internal import PrometheusMetrics
 
 /// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Only reads: nothing can
 /// be changed through it.
@@ -61,7 +62,7 @@ package final class MonitoringServer: Sendable {
         while true {
             for bot in process.bots { await bot.refresh() }
             status.renew()
-            Meter(label: "changebot_resident_memory_bytes", factory: process.registry).set(ResidentMemory.bytes)
+            Meter(label: MonitoredProcess.residentMemory.name, factory: process.registry).set(ResidentMemory.bytes)
             silence += 1
             if events.hasListeners {
                 let event = status.forms.event

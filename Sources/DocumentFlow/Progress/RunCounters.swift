@@ -32,6 +32,14 @@ package struct RunCounters: Sendable, Equatable {
     /// All counters at zero.
     package init() {}
 
+    /// The counters that every run has, with their names in JSON, in order: for the summary and the status.
+    package static let members: [(name: String, count: @Sendable (RunCounters) -> Int)] = [
+        ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
+        ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
+        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("retries", { $0.retries }),
+        ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
+    ]
+
     /// What was counted since `earlier`.
     func difference(from earlier: RunCounters) -> RunCounters {
         var difference = RunCounters()

@@ -30,17 +30,7 @@ package struct RunSummary: Sendable {
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("changes", integer: counters.changes)
-            writer.member("matched", integer: counters.matched)
-            writer.member("written", integer: counters.written)
-            writer.member("deleted", integer: counters.deleted)
-            writer.member("unchanged", integer: counters.unchanged)
-            writer.member("conflicts", integer: counters.conflicts)
-            writer.member("rejected", integer: counters.rejected)
-            writer.member("dead_letters", integer: counters.deadLetters)
-            writer.member("retries", integer: counters.retries)
-            writer.member("bytes_in", integer: counters.bytesIn)
-            writer.member("bytes_out", integer: counters.bytesOut)
+            for (name, count) in RunCounters.members { writer.member(name, integer: count(counters)) }
             writer.member("peak_memory", integer: PeakMemory.bytes)
             writer.member("last_seq", raw: lastSequence?.json ?? Array("null".utf8))
             writer.member("seconds", raw: Self.seconds(duration).utf8)
