@@ -80,8 +80,7 @@ final class BotMetrics: Sendable {
     static let families: [MetricFamily] =
         [
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
-            .documentsInFlight,
-            .bytesInFlight, .writeRateLimit, .openDeadLetters,
+            .documentsInFlight, .bytesInFlight, .writeRateLimit, .openDeadLetters,
         ] + counted.map(\.family) + [
             rulesFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]

@@ -23,6 +23,8 @@ package enum LogKey {
     package static let checkpoint = "checkpoint"
     /// The newest sequence of the database.
     package static let newest = "newest"
+    /// The last sequence of an export.
+    package static let to = "to"
 
     // MARK: - Numbers
 
@@ -30,12 +32,24 @@ package enum LogKey {
     package static let attachments = "attachments"
     package static let deadLetters = "dead_letters"
 
+    // MARK: - Sizes
+
+    package static let bytes = "bytes"
+    /// How long until the next attempt.
+    package static let wait = "wait"
+
     // MARK: - Texts
 
     /// Why something failed or is done.
     package static let reason = "reason"
     /// A gateway's URL.
     package static let gateway = "gateway"
+    /// The server that a gateway is.
+    package static let dialect = "dialect"
+    /// The URL of something else than a gateway.
+    package static let url = "url"
     /// A file's path.
     package static let file = "file"
+    /// A manifest's path.
+    package static let manifest = "manifest"
 }

@@ -43,7 +43,7 @@ package struct GatewayContact: Sendable {
         try await findDialect(of: gateway)
         logger.log(
             level: level, "connected",
-            metadata: ["gateway": "\(gateway.url)", "dialect": "\(gateway.dialect.rawValue)"])
+            metadata: [LogKey.gateway: "\(gateway.url)", LogKey.dialect: "\(gateway.dialect.rawValue)"])
         return info
     }
 
@@ -107,12 +107,16 @@ package struct GatewayContact: Sendable {
             do {
                 return .success(try await question())
             } catch let error as GatewayError {
-                try endIfHopeless(error)
+                try requireRunCanContinue(after: error)
                 if isPermanent(error) { return .failure(error) }
                 // The answer does not tell whether the keyspace fails or only this request.
-                if try await !waitUntilOnline(gateway), !suspect.noteOutage() {
-                    history.with { $0.noteOutage() }
-                    continue
+                let wasOnline = try await waitUntilOnline(gateway)
+                if !wasOnline {
+                    let isFailure = suspect.noteOutage()
+                    if !isFailure {
+                        history.with { $0.noteOutage() }
+                        continue
+                    }
                 }
                 if history.with({ suspect.advice(after: error, &$0) }) == .giveUp { return .failure(error) }
                 try await makeRetrier().pause(suspect.wait(after: error), after: error, message, metadata)
@@ -123,7 +127,7 @@ package struct GatewayContact: Sendable {
     /// Throws for errors after which a retry is pointless.
     ///
     /// - Throws: `CancellationError`, or ``RunError`` with `.outOfResources`.
-    package func endIfHopeless(_ error: GatewayError) throws {
+    package func requireRunCanContinue(after error: GatewayError) throws {
         if error.code == .cancelled { throw CancellationError() }
         if error.code == .outOfResources { throw RunError(.outOfResources, error.description) }
     }

@@ -52,7 +52,7 @@ package struct Retrier: Sendable {
         _ duration: Duration, after error: GatewayError, _ message: Logger.Message,
         _ metadata: Logger.Metadata = [:], level: Logger.Level = .warning, stopsAll: Bool = false
     ) async throws {
-        let facts: Logger.Metadata = [LogKey.reason: "\(error)", "wait": "\(duration.text)"]
+        let facts: Logger.Metadata = [LogKey.reason: "\(error)", LogKey.wait: "\(duration.text)"]
         let isNews = policy.settings.outage.note(error, wait: duration, stopsAll: stopsAll)
         logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
         policy.settings.observer?.note(.retried(error.code))

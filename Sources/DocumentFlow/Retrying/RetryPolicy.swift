@@ -60,8 +60,58 @@ package struct RetryPolicy: Sendable {
         backoff.reset()
     }
 
+    /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and never shorter than
+    /// `Retry-After`.
+    package mutating func nextStep(after error: GatewayError, now: ContinuousClock.Instant = .now) -> NextStep {
+        note(error, now)
+        if let end = end(after: error, now) { return .end(end) }
+        return settings.isDaemon ? .retry(after: nextWait(after: error)) : retryInTime(after: error, now)
+    }
+
+    private mutating func note(_ error: GatewayError, _ now: ContinuousClock.Instant) {
+        (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
+        lastCode = error.code
+        troubleSince = troubleSince ?? now
+    }
+
+    // MARK: - Errors that end the run
+
+    /// How the run ends at once; nil if a retry makes sense.
+    private func end(after error: GatewayError, _ now: ContinuousClock.Instant) -> RunError? {
+        switch error.code {
+        case .unauthorized, .forbidden:
+            return isRefusalPassing(error, now) ? nil : RunError(.notAllowed, error.description)
+        case .notFound:
+            let mayComeBack = hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)
+            return mayComeBack ? nil : RunError(.databaseMissing, error.description)
+        case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
+            return RunError(.notAGateway, error.description)
+        case .tlsFailed: return hasSucceeded ? nil : RunError(.unreachable, error.description)
+        case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
+            return RunError(.unreachable, "\(error); to wait for it, add --retry-for 5m")
+        case .invalidRequest: return RunError(.badConfiguration, error.description)
+        // Requests succeeded before: a stray status must not end a daemon.
+        case _ where settings.isDaemon && hasSucceeded && error.cause != .badSequence: return nil
+        default: return error.isRetryable ? nil : RunError(Self.code(ofPermanent: error), error.description)
+        }
+    }
+
+    /// Whether credentials that are refused now may be accepted later, because they were accepted before.
+    private func isRefusalPassing(_ error: GatewayError, _ now: ContinuousClock.Instant) -> Bool {
+        guard hasSucceeded else { return false }
+        switch error.code {
+        // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
+        case .unauthorized where settings.isDaemon && error.cause == .unknownDatabaseOrLogin: return true
+        // The password may just have changed, or the session may have expired: retry once, a daemon for ten seconds.
+        case .unauthorized where settings.isDaemon:
+            return sameCodeInARow == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
+        case .unauthorized: return sameCodeInARow == 1
+        default: return settings.isDaemon && sameCodeInARow < 3
+        }
+    }
+
     /// How a run ends after an error that no retry can change.
-    private static func end(_ error: GatewayError) -> RunError.Code {
+    private static func code(ofPermanent error: GatewayError) -> RunError.Code {
         switch error.code {
         case .outOfResources, .sourceFailed: .outOfResources
         case _ where error.cause == .badSequence || error.status == 400: .sequenceRefused
@@ -69,52 +119,21 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and never shorter than
-    /// `Retry-After`.
-    package mutating func nextStep(after error: GatewayError, now: ContinuousClock.Instant = .now) -> NextStep {
-        (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
-        lastCode = error.code
-        let since = troubleSince ?? now
-        troubleSince = since
+    // MARK: - Retries
 
-        switch error.code {
-        // The password may just have changed, or the session may have expired: retry once, a daemon for ten seconds.
-        case .unauthorized where hasSucceeded && (sameCodeInARow == 1 || mayBePassing(since: sameCodeSince, now)): break
-        // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
-        case .unauthorized where hasSucceeded && settings.isDaemon && error.cause == .unknownDatabaseOrLogin: break
-        case .forbidden where hasSucceeded && settings.isDaemon && sameCodeInARow < 3: break
-        case .unauthorized, .forbidden: return .end(RunError(.notAllowed, error.description))
-        case .notFound where !(hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)):
-            return .end(RunError(.databaseMissing, error.description))
-        case .notFound: break
-        case .malformedAnswer where !hasSucceeded && sameCodeInARow >= 3:
-            return .end(RunError(.notAGateway, error.description))
-        case .tlsFailed where !hasSucceeded: return .end(RunError(.unreachable, error.description))
-        case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
-            return .end(RunError(.unreachable, "\(error); to wait for it, add --retry-for 5m"))
-        case .tlsFailed: break
-        case .invalidRequest: return .end(RunError(.badConfiguration, error.description))
-        // Requests succeeded before: a stray status must not end a daemon.
-        case _ where !error.isRetryable && !(settings.isDaemon && hasSucceeded && error.cause != .badSequence):
-            return .end(RunError(Self.end(error), error.description))
-        default: break
-        }
-        let left = settings.retryFor - since.duration(to: now)
-        if !settings.isDaemon, left <= .zero {
-            return .end(RunError(.gaveUp, "gave up after \(settings.retryFor.text): \(error)"))
-        }
-        if !settings.isDaemon, let asked = error.retryAfter, asked >= left {
+    /// The next attempt of a one-shot job, or its end if the time is up.
+    private mutating func retryInTime(after error: GatewayError, _ now: ContinuousClock.Instant) -> NextStep {
+        let left = settings.retryFor - (troubleSince ?? now).duration(to: now)
+        if left <= .zero { return .end(RunError(.gaveUp, "gave up after \(settings.retryFor.text): \(error)")) }
+        if let asked = error.retryAfter, asked >= left {
             let reason = "gave up: the gateway asks to wait \(asked.text), longer than --retry-for allows: \(error)"
             return .end(RunError(.gaveUp, reason))
         }
-        let shortest = error.code == .unauthorized ? Self.waitAfterRefusal : nil
-        let wait = backoff.next(atLeast: error.retryAfter ?? shortest)
-        guard !settings.isDaemon else { return .retry(after: wait) }
         // The last attempt is made when the time is up, not later.
-        return .retry(after: min(wait, left))
+        return .retry(after: min(nextWait(after: error), left))
     }
 
-    private func mayBePassing(since first: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) -> Bool {
-        settings.isDaemon && first.map { $0.duration(to: now) < Self.longestRefusal } ?? false
+    private mutating func nextWait(after error: GatewayError) -> Duration {
+        backoff.next(atLeast: error.retryAfter ?? (error.code == .unauthorized ? Self.waitAfterRefusal : nil))
     }
 }

@@ -148,7 +148,7 @@ package struct Exporter: Service {
                 throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
             }
             if let warning = earlier.facts.warning(about: facts) {
-                logger.warning("\(warning)", metadata: ["manifest": "\(path)"])
+                logger.warning("\(warning)", metadata: [LogKey.manifest: "\(path)"])
             }
             return (to, DatabaseSample(after: earlier.facts.sample))
         }
@@ -233,8 +233,8 @@ package struct Exporter: Service {
             logger.info(
                 "exported",
                 metadata: [
-                    "documents": "\(manifest.counts.lines)", "bytes": "\(manifest.byteCount)",
-                    "to": "\(manifest.to.map(\.description) ?? "")",
+                    LogKey.documents: "\(manifest.counts.lines)", LogKey.bytes: "\(manifest.byteCount)",
+                    LogKey.to: "\(manifest.to.map(\.description) ?? "")",
                 ])
         } catch is CancellationError {
             try await writer.save()

@@ -57,7 +57,7 @@ struct RevisionsReader: Sendable {
                 }
                 left.remove(asked)
             } catch let error as GatewayError {
-                try contact.endIfHopeless(error)
+                try contact.requireRunCanContinue(after: error)
                 if left.hasProgressed(since: asked) {
                     left.noteSuccess()
                     try await retrier.wait(
@@ -95,7 +95,11 @@ struct RevisionsReader: Sendable {
     private nonisolated(nonsending) func retryOrGiveUp(
         _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
     ) async throws -> BulkGetKey? {
-        if try await !contact.waitUntilOnline(gateway), !left.noteOutage() { return nil }
+        let wasOnline = try await contact.waitUntilOnline(gateway)
+        if !wasOnline {
+            let isFailure = left.noteOutage()
+            if !isFailure { return nil }
+        }
         switch left.advice(after: error, asked.count, history) {
         case .halve: left.halve()
         case .wait:

@@ -64,7 +64,7 @@ package struct Importer: Service {
         settings.attachments = inputs.attachments
         _ = try await reader.begin()
         if inputs.isNamedByManifest, let folder = inputs.attachments {
-            logger.info("the manifest names the folder of the attachments", metadata: ["attachments": "\(folder)"])
+            logger.info("the manifest names the folder of the attachments", metadata: [LogKey.attachments: "\(folder)"])
             report.update { $0.attachments = folder }
         }
         let input = try await reader.fingerprint()

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import Locking
 internal import Logging
 internal import Monitoring
@@ -110,7 +111,7 @@ struct BotGroup: Service {
                 guard let failure = course.failures[name] else { continue }
                 process.logger.error(
                     "a bot has ended",
-                    metadata: ["bot": "\(name)", "reason": "\(failure)", "exit": "\(failure.code.rawValue)"])
+                    metadata: ["bot": "\(name)", LogKey.reason: "\(failure)", "exit": "\(failure.code.rawValue)"])
             }
         }
     }
@@ -153,7 +154,7 @@ struct BotGroup: Service {
             for message in failure.messages {
                 process.logger.error(
                     "rules and configuration were read anew, and are not valid: the old ones stay in force",
-                    metadata: ["reason": "\(message)"])
+                    metadata: [LogKey.reason: "\(message)"])
             }
             return
         }

@@ -20,7 +20,7 @@ enum GatewayConnection {
             if let file = try Credentials(environment).file, file.isExposed {
                 logger.warning(
                     "every user of this machine can read this file with a \(file.what): take the right away with chmod o-r",
-                    metadata: ["file": "\(file.path)"])
+                    metadata: [LogKey.file: "\(file.path)"])
             }
             do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError
                 where failure.code == .notAllowed && settings.credentials == nil
@@ -32,7 +32,7 @@ enum GatewayConnection {
             let embedded = EmbeddedGateway(
                 EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))
             try await embedded.whileServing { address in
-                logger.notice("embedded gateway", metadata: ["url": "\(address.url)"])
+                logger.notice("embedded gateway", metadata: [LogKey.url: "\(address.url)"])
                 if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
                 settings.requestObserver = requestObserver(logger, observer)

@@ -144,7 +144,7 @@ struct Job: Sendable {
             metadata: [
                 "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
                 isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",
-                "unchanged": "\(counters.unchanged)", "dead_letters": "\(counters.deadLetters)",
+                "unchanged": "\(counters.unchanged)", LogKey.deadLetters: "\(counters.deadLetters)",
             ])
     }
 

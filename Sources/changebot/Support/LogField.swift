@@ -9,11 +9,12 @@ struct LogField {
     /// Keys whose values are always text, even if they look like numbers.
     private static let texts: Set<String> = [
         LogKey.id, LogKey.revision, LogKey.rule, LogKey.reason, LogKey.file, LogKey.attachment, LogKey.keyspace,
-        LogKey.gateway, "name", "error", "path", "manifest", "key", "url", "database", "user", "fault", "what",
+        LogKey.gateway, LogKey.manifest, LogKey.url, "name", "error", "path", "key", "database", "user", "fault",
+        "what",
         "holder",
     ]
     private static let sequences: Set<String> = [
-        LogKey.since, LogKey.checkpoint, LogKey.newest, "sequence", "seq", "last_seq", "from", "to",
+        LogKey.since, LogKey.checkpoint, LogKey.newest, LogKey.to, "sequence", "seq", "last_seq", "from",
     ]
 
     /// Keys of names that anybody may choose, at any length.

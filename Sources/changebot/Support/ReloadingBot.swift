@@ -81,7 +81,7 @@ struct ReloadingBot: Service {
     /// - Returns: Whether it has come to its end.
     private func apply(_ names: [String], of version: RuleVersion, _ location: StateLocation) async -> Bool {
         let logger = parts.logger
-        let list: Logger.Metadata = ["rules": "\(names.joined(separator: ", "))"]
+        let list: Logger.Metadata = [LogKey.rules: "\(names.joined(separator: ", "))"]
         logger.notice("applying new and changed rules to all documents", metadata: list)
         do {
             let ruleSet = try version.source.ruleSet(only: names)
@@ -102,14 +102,14 @@ struct ReloadingBot: Service {
                 "applied new and changed rules to all documents",
                 metadata: list.merging([
                     "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
-                    "written": "\(counters.written)", "dead_letters": "\(counters.deadLetters)",
+                    "written": "\(counters.written)", LogKey.deadLetters: "\(counters.deadLetters)",
                 ]) { $1 })
             return !Task.isShuttingDownGracefully
         } catch {
             guard !Task.isCancelled, !(error is CancellationError) else { return false }
             logger.warning(
                 "new and changed rules could not be applied to all documents; the next start tries again",
-                metadata: list.merging(["reason": "\(CommandError(error))"]) { $1 })
+                metadata: list.merging([LogKey.reason: "\(CommandError(error))"]) { $1 })
             return false
         }
     }

@@ -24,7 +24,7 @@ enum StatusServer {
         settings.acceptsAnyName = http.isRemote
         let server = try await MonitoringServer(settings, showing: process)
         logger.notice(
-            "status page", metadata: ["url": "http://\(HostAndPort.text(http.address.host, server.port))/"])
+            "status page", metadata: [LogKey.url: "http://\(HostAndPort.text(http.address.host, server.port))/"])
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await server.run() }
