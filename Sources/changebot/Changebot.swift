@@ -68,6 +68,7 @@ struct Changebot: AsyncParsableCommand {
         return try parseAsRoot(arguments)
     }
 
+    /// Runs a command. Commands throw any error; this is where it becomes messages and an exit code.
     private static func run(_ command: any ParsableCommand) async {
         do {
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -35,26 +35,22 @@ struct ConfigShowCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let variables = Environment()
-            let json = try variables.isOn(json, "json")
-            let file = try config.file(variables)
-            let bots = try file.map { try config.bots(of: $0, variables).map(Optional.init) } ?? [nil]
-            if let file, bots.count > 1 {
-                let command = try RunCommand.parse([])
-                try command.refuseOptionsOfOneBot(file, bots.compactMap(\.self), variables)
+        let variables = Environment()
+        let json = try variables.isOn(json, "json")
+        let file = try config.file(variables)
+        let bots = try file.map { try config.bots(of: $0, variables).map(Optional.init) } ?? [nil]
+        if let file, bots.count > 1 {
+            let command = try RunCommand.parse([])
+            try command.refuseOptionsOfOneBot(file, bots.compactMap(\.self), variables)
+        }
+        for (index, bot) in bots.enumerated() {
+            let environment = file.map { variables.with($0, bot: bot) } ?? variables
+            let rows = Self.rows(environment)
+            if json {
+                try Console.write(Self.json(rows))
+            } else {
+                try Console.write((index == 0 ? [] : [""]) + Self.table(rows))
             }
-            for (index, bot) in bots.enumerated() {
-                let environment = file.map { variables.with($0, bot: bot) } ?? variables
-                let rows = Self.rows(environment)
-                if json {
-                    try Console.write(Self.json(rows))
-                } else {
-                    try Console.write((index == 0 ? [] : [""]) + Self.table(rows))
-                }
-            }
-        } catch {
-            throw CommandError(error)
         }
     }
 
@@ -114,19 +110,15 @@ struct ConfigCheckCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do {
-            let command = try RunCommand.parse(arguments)
-            guard try config.file() != nil else {
-                throw CommandError(.usage, "no configuration file given: add --config FILE")
+        let command = try RunCommand.parse(arguments)
+        guard try config.file() != nil else {
+            throw CommandError(.usage, "no configuration file given: add --config FILE")
+        }
+        for bot in try RunPlan(command).bots {
+            if let file = try bot.job.checkAccess(), file.isExposed {
+                try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")
             }
-            for bot in try RunPlan(command).bots {
-                if let file = try bot.job.checkAccess(), file.isExposed {
-                    try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")
-                }
-                try notes.note("\(bot.name): \(bot.rules.ruleSet.count.counted("rule")), \(bot.job.place.address)")
-            }
-        } catch {
-            throw CommandError(error)
+            try notes.note("\(bot.name): \(bot.rules.ruleSet.count.counted("rule")), \(bot.job.place.address)")
         }
     }
 

@@ -14,12 +14,8 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do {
-            let environment = Environment()
-            let logger = try log.logger(environment, default: .warning)
-            try await Demo(logger: logger, isQuiet: try environment.isOn(log.quiet, "quiet")).run()
-        } catch {
-            throw CommandError(error)
-        }
+        let environment = Environment()
+        let logger = try log.logger(environment, default: .warning)
+        try await Demo(logger: logger, isQuiet: try environment.isOn(log.quiet, "quiet")).run()
     }
 }

@@ -83,10 +83,7 @@ struct ExportCommand: AsyncParsableCommand {
     var overwrite = false
 
     func run() async throws {
-        do { try await start(try config.environment()) } catch { throw CommandError(error) }
-    }
-
-    private func start(_ environment: Environment) async throws {
+        let environment = try config.environment()
         // Each attachment inside a document is an open file until it is written.
         OpenFiles.raiseLimit()
         let logger = try log.logger(environment)

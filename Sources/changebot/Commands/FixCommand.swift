@@ -44,10 +44,7 @@ struct FixCommand: AsyncParsableCommand {
     var now: PointInTimeArgument?
 
     func run() async throws {
-        do { try await start(try config.environment()) } catch { throw CommandError(error) }
-    }
-
-    private func start(_ environment: Environment) async throws {
+        let environment = try config.environment()
         let paths = try job.rulePaths(environment)
         let logger = try log.logger(environment)
         let settings = try deliverySettings(environment)

@@ -52,10 +52,7 @@ struct GatewayCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await serve(Environment()) } catch { throw CommandError(error) }
-    }
-
-    private func serve(_ environment: Environment) async throws {
+        let environment = Environment()
         let logger = try log.logger(environment, isDaemon: true)
         OpenFiles.raiseLimit()
         let place = try ListenAddress(listen ?? environment["listen"] ?? "127.0.0.1:4985", option: "listen")

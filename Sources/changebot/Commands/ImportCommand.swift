@@ -37,10 +37,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(try config.environment()) } catch { throw CommandError(error) }
-    }
-
-    private func start(_ environment: Environment) async throws {
+        let environment = try config.environment()
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
         let summary = common.summaryPath(environment)

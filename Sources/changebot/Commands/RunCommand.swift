@@ -61,10 +61,6 @@ struct RunCommand: AsyncParsableCommand {
     var onBotFailure: BotFailurePolicy?
 
     func run() async throws {
-        do { try await start() } catch { throw CommandError(error) }
-    }
-
-    private func start() async throws {
         let (process, bots) = try plan()
         if process.isOneShot { EarlyHangUp.letGo() }
         try await StatusServer.whileServing(process.monitored, process.http, process.logger) {

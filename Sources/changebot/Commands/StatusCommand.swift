@@ -27,27 +27,23 @@ struct StatusCommand: AsyncParsableCommand {
     var watch = false
 
     func run() async throws {
-        do {
-            let json = try Environment().isOn(json, "json")
-            repeat {
-                if watch, !json { Console.clearScreen() }
-                let environments = try config.environments()
-                var missing: [CommandError] = []
-                for environment in environments {
-                    do { try await show(environment, json) } catch let error as CommandError
-                        where error.code == .missingInput && environments.count > 1
-                    {
-                        // The others are to be seen, too.
-                        missing.append(error)
-                        try notes.note(error.description)
-                    }
+        let json = try Environment().isOn(json, "json")
+        repeat {
+            if watch, !json { Console.clearScreen() }
+            let environments = try config.environments()
+            var missing: [CommandError] = []
+            for environment in environments {
+                do { try await show(environment, json) } catch let error as CommandError
+                    where error.code == .missingInput && environments.count > 1
+                {
+                    // The others are to be seen, too.
+                    missing.append(error)
+                    try notes.note(error.description)
                 }
-                if let first = missing.first, missing.count == environments.count, !watch { throw first }
-                if watch { try await Task.sleep(for: .seconds(2)) }
-            } while watch
-        } catch {
-            throw CommandError(error)
-        }
+            }
+            if let first = missing.first, missing.count == environments.count, !watch { throw first }
+            if watch { try await Task.sleep(for: .seconds(2)) }
+        } while watch
     }
 
     private func show(_ environment: Environment, _ json: Bool) async throws {
@@ -94,19 +90,15 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let environment = try config.environments()[0]
-            let directory = state.directory(environment)
-            let rows = try rows(directory)
-            if try environment.isOn(json, "json") {
-                for row in rows { try Console.write(Self.json(row)) }
-            } else if rows.isEmpty {
-                try notes.note("no bot has state in \(directory)")
-            } else {
-                try Console.write(Self.table(rows))
-            }
-        } catch {
-            throw CommandError(error)
+        let environment = try config.environments()[0]
+        let directory = state.directory(environment)
+        let rows = try rows(directory)
+        if try environment.isOn(json, "json") {
+            for row in rows { try Console.write(Self.json(row)) }
+        } else if rows.isEmpty {
+            try notes.note("no bot has state in \(directory)")
+        } else {
+            try Console.write(Self.table(rows))
         }
     }
 

@@ -46,10 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await start(try config.environment()) } catch { throw CommandError(error) }
-    }
-
-    private func start(_ environment: Environment) async throws {
+        let environment = try config.environment()
         let logger = try log.logger(environment)
         let limit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number ?? 1000
         let choice = try (against ?? environment["against"]).map { text throws(CommandError) in

@@ -21,10 +21,6 @@ struct CheckpointResetCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await reset() } catch { throw CommandError(error) }
-    }
-
-    private func reset() async throws {
         let state = try database.existing(self.state, config.environment())
         try await state.with(.exclusive) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {

@@ -21,10 +21,6 @@ struct CheckpointSetCommand: AsyncParsableCommand {
     var sequence: String
 
     func run() async throws {
-        do { try await set() } catch { throw CommandError(error) }
-    }
-
-    private func set() async throws {
         let state = try database.existing(self.state, config.environment())
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandError(

@@ -20,14 +20,10 @@ struct CheckpointShowCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        do {
-            let environment = try config.environment()
-            let json = try environment.isOn(json, "json")
-            let state = try database.existing(self.state, environment)
-            let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }
-            if json { try Console.write(report.json) } else { try Console.write(report.lines) }
-        } catch {
-            throw CommandError(error)
-        }
+        let environment = try config.environment()
+        let json = try environment.isOn(json, "json")
+        let state = try database.existing(self.state, environment)
+        let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }
+        if json { try Console.write(report.json) } else { try Console.write(report.lines) }
     }
 }

@@ -23,24 +23,20 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
     var all = false
 
     func run() async throws {
-        do {
-            let filter = deadLetters.filter
-            guard [all, !selection.isEmpty, !filter.isEmpty].count(where: { $0 }) == 1 else {
-                throw CommandError(
-                    .usage,
-                    all || !selection.isEmpty || !filter.isEmpty
-                        ? "use only one of: numbers, --all, or --rule/--reason/--since"
-                        : "which ones? give numbers, --rule, --reason or --since, or --all")
-            }
-            let state = try database.existing(self.state, config.environment())
-            let dropped = try await state.with(.shared) { ledger in
-                if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
-                return try await ledger.drop(
-                    selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
-            }
-            try notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
-        } catch {
-            throw CommandError(error)
+        let filter = deadLetters.filter
+        guard [all, !selection.isEmpty, !filter.isEmpty].count(where: { $0 }) == 1 else {
+            throw CommandError(
+                .usage,
+                all || !selection.isEmpty || !filter.isEmpty
+                    ? "use only one of: numbers, --all, or --rule/--reason/--since"
+                    : "which ones? give numbers, --rule, --reason or --since, or --all")
         }
+        let state = try database.existing(self.state, config.environment())
+        let dropped = try await state.with(.shared) { ledger in
+            if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
+            return try await ledger.drop(
+                selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
+        }
+        try notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
     }
 }

@@ -27,25 +27,21 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     var count = false
 
     func run() async throws {
-        do {
-            let environment = try config.environment()
-            let json = try environment.isOn(json, "json")
-            let count = try environment.isOn(count, "count")
-            try await database.existing(self.state, environment).with(.shared) { ledger in
-                let filter = deadLetters.filter
-                if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
-                let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
-                if count {
-                    return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
-                }
-                guard counts.total > 0 else {
-                    return try notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
-                }
-                try DeadLetterPages(ledger, filter).writeTable()
-                try notes.note(counts.line)
+        let environment = try config.environment()
+        let json = try environment.isOn(json, "json")
+        let count = try environment.isOn(count, "count")
+        try await database.existing(self.state, environment).with(.shared) { ledger in
+            let filter = deadLetters.filter
+            if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
+            let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
+            if count {
+                return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
             }
-        } catch {
-            throw CommandError(error)
+            guard counts.total > 0 else {
+                return try notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
+            }
+            try DeadLetterPages(ledger, filter).writeTable()
+            try notes.note(counts.line)
         }
     }
 }
@@ -63,12 +59,8 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     func run() async throws {
-        do {
-            try await database.existing(self.state, config.environment()).with(.shared) { ledger in
-                try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
-            }
-        } catch {
-            throw CommandError(error)
+        try await database.existing(self.state, config.environment()).with(.shared) { ledger in
+            try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
         }
     }
 }

@@ -28,10 +28,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        do { try await retry(try config.environment()) } catch { throw CommandError(error) }
-    }
-
-    private func retry(_ environment: Environment) async throws {
+        let environment = try config.environment()
         let paths = try job.rulePaths(environment)
         let logger = try log.logger(environment)
         let choice = try gateway.choice(environment)
@@ -45,7 +42,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
         let ruleSet = try files.ruleSet()
-        do throws(StateError) { try place.catalogue.requireState() } catch { throw CommandError(error) }
+        try place.catalogue.requireState()
         let job = Job(
             options: common, access: access, environment: environment, logger: logger, ruleSetHash: ruleSet.hash,
             place: place,

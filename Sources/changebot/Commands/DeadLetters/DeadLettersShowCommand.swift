@@ -17,23 +17,19 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        do {
-            guard !selection.isEmpty else {
-                throw CommandError(.usage, "which one? give its number, or the id of its document")
+        guard !selection.isEmpty else {
+            throw CommandError(.usage, "which one? give its number, or the id of its document")
+        }
+        let environment = try config.environment()
+        let json = try environment.isOn(json, "json")
+        let state = try database.existing(self.state, environment)
+        let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }
+        for (index, deadLetter) in deadLetters.enumerated() {
+            guard !json else {
+                try Console.write(DeadLetterText.json(deadLetter))
+                continue
             }
-            let environment = try config.environment()
-            let json = try environment.isOn(json, "json")
-            let state = try database.existing(self.state, environment)
-            let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }
-            for (index, deadLetter) in deadLetters.enumerated() {
-                guard !json else {
-                    try Console.write(DeadLetterText.json(deadLetter))
-                    continue
-                }
-                try Console.write((index > 0 ? [""] : []) + DeadLetterText.lines(deadLetter))
-            }
-        } catch {
-            throw CommandError(error)
+            try Console.write((index > 0 ? [""] : []) + DeadLetterText.lines(deadLetter))
         }
     }
 }

@@ -19,12 +19,8 @@ struct RuleFileArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
     var paths: [String]
 
-    /// - Throws: ``CommandError`` with 65 if a file is not valid, 66 if one is missing.
-    func load() throws(CommandError) -> RuleFileSet {
-        do throws(RuleFilesError) { return try RuleFileSet.load(paths: paths, kind: nil) } catch {
-            throw CommandError(error)
-        }
-    }
+    /// - Throws: ``RuleFilesError`` if a file is not valid or is missing.
+    func load() throws(RuleFilesError) -> RuleFileSet { try RuleFileSet.load(paths: paths, kind: nil) }
 }
 
 /// The time that rules know as `$now`.

@@ -25,10 +25,6 @@ struct RulesExplainCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await explain() } catch { throw CommandError(error) }
-    }
-
-    private func explain() async throws {
         let environment = Environment()
         let style = try color.style(environment, of: .standardOutput)
         let names = environment.values(rule, "rule")

@@ -20,10 +20,6 @@ struct RulesTestCommand: AsyncParsableCommand {
     @OptionGroup var notes: NoteOptions
 
     func run() async throws {
-        do { try await test() } catch { throw CommandError(error) }
-    }
-
-    private func test() async throws {
         let environment = Environment()
         let style = try color.style(environment, of: .standardOutput)
         let results = try await files.load().runTests(now: now.seconds(environment))

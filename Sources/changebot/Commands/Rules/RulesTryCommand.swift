@@ -33,10 +33,6 @@ struct RulesTryCommand: AsyncParsableCommand {
     private static let batchBytes = 4 << 20
 
     func run() async throws {
-        do { try await tryOut() } catch { throw CommandError(error) }
-    }
-
-    private func tryOut() async throws {
         let environment = Environment()
         let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
         let decider = ruleSet.makeDecider()
