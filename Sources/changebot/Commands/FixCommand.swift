@@ -45,29 +45,26 @@ struct FixCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = try config.environment()
-        let paths = try job.rulePaths(environment)
-        let logger = try log.logger(environment)
-        let settings = try deliverySettings(environment)
-        let choice = try gateway.choice(environment)
-        let name = "fix-" + (try state.botName(environment))
-        let files = try job.loadRules(
-            paths, common, access, choice, state: state.directory(environment), environment, logger)
-        let place = StateLocation(choice: choice, directory: state.directory(environment), name)
+        guard try now == nil || environment.isOn(job.dryRun, "dry-run") else {
+            throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
+        }
+        var plan = try OneShotPlan(environment, namePrefix: "fix-", gateway, access, state, job, common, log)
+        plan.settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
+        try setTime(of: &plan.settings, environment)
         let filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
             try DocumentFilter(text, name: "--selector")
         }
-        let ruleSet = try files.ruleSet(only: environment.values(rule, "rule"), filter: filter)
-        let job = Job(
-            options: common, access: access, environment: environment, logger: logger, ruleSetHash: ruleSet.hash,
-            place: place,
-            choice: choice, settings: settings, isOneShot: true, progress: try progress(environment, settings))
+        let ruleSet = try plan.rules.ruleSet(only: environment.values(rule, "rule"), filter: filter)
+        var job = plan.job(ruleSet)
+        job.progress = try progress(environment, plan.settings)
+        let (name, logger) = (plan.name, plan.logger)
         try await job.run { parts in
             Fixer(
                 gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
                 settings: parts.settings, report: parts.report, logger: parts.logger)
         } whenDone: { counters in
             guard logger.logLevel <= .info else { return }
-            let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: settings.preview != nil)
+            let totals = RuleTotals(counters: counters, rules: ruleSet.names, isDryRun: job.settings.preview != nil)
             totals.report()
         }
     }
@@ -80,21 +77,13 @@ struct FixCommand: AsyncParsableCommand {
         return try common.progress(environment, log)
     }
 
-    private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(
-            common, environment, memory: job.memoryPool(environment), isDaemon: false)
-        settings.savesCheckpoint = false
-        settings.changeLimit = try environment.value(limit, "limit", parse: Count.init(argument:))?.number
-        guard settings.preview != nil || now == nil else {
-            throw CommandError(.usage, "--now requires --dry-run; without it, leave --now out")
-        }
+    /// One time for the whole pass, so that all documents get the same `$now`.
+    private func setTime(of settings: inout Delivery.Settings, _ environment: Environment) throws(CommandError) {
         // A variable is set for all commands. It is ignored if documents are written.
         let point =
             settings.preview == nil
             ? nil : try environment.value(now, "now", parse: PointInTimeArgument.init(argument:))
-        // One time for the whole pass, so that all documents get the same `$now`.
         let start = point?.seconds ?? Timestamp.secondsNow
         settings.now = { start }
-        return settings
     }
 }

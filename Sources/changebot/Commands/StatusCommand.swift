@@ -15,10 +15,7 @@ struct StatusCommand: AsyncParsableCommand {
             bot that is not running, it shows what its state says.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
 
     @Flag(help: "Print one JSON object for each run, as in /status of --http.")
     var json = false
@@ -30,7 +27,7 @@ struct StatusCommand: AsyncParsableCommand {
         let json = try Environment().isOn(json, "json")
         repeat {
             if watch, !json { Console.clearScreen() }
-            let environments = try config.environments()
+            let environments = try bot.config.environments()
             var missing: [CommandError] = []
             for environment in environments {
                 do { try await show(environment, json) } catch let error as CommandError
@@ -38,7 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
                 {
                     // The others are to be seen, too.
                     missing.append(error)
-                    try notes.note(error.description)
+                    try bot.notes.note(error.description)
                 }
             }
             if let first = missing.first, missing.count == environments.count, !watch { throw first }
@@ -47,7 +44,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func show(_ environment: Environment, _ json: Bool) async throws {
-        let existing = try database.existing(state, environment)
+        let existing = try bot.existing(environment)
         let running = RunningBot.all(in: existing.catalogue.directory, named: existing.name).filter {
             existing.address == nil || existing.isHint || existing.address == $0.gateway
         }

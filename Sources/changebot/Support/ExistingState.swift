@@ -3,8 +3,11 @@ internal import Encodings
 internal import Pipeline
 internal import Transfer
 
-/// The options that choose a state to show or to change, beside ``StateOptions``.
+/// The options of commands that show or change the state of a bot that has run before.
 struct ExistingStateOptions: ParsableArguments {
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+
     @Option(
         name: .customLong("gateway"),
         help: ArgumentHelp(
@@ -12,8 +15,13 @@ struct ExistingStateOptions: ParsableArguments {
             valueName: "url"))
     var address: String?
 
+    @OptionGroup var notes: NoteOptions
+
+    /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid; what the configuration file throws.
+    func existing() throws -> ExistingState { try existing(config.environment()) }
+
     /// - Throws: ``CommandError`` with 64 for a name or an address that is not valid.
-    func existing(_ state: StateOptions, _ environment: Environment) throws(CommandError) -> ExistingState {
+    func existing(_ environment: Environment) throws(CommandError) -> ExistingState {
         // A variable is set for all commands, so it only chooses among several states.
         let text = address ?? environment["gateway"]
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }

@@ -15,23 +15,20 @@ struct CheckpointResetCommand: AsyncParsableCommand {
             same rules wrote are still skipped, and dead letters are kept.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
 
     func run() async throws {
-        let state = try database.existing(self.state, config.environment())
+        let state = try bot.existing()
         try await state.with(.exclusive) { ledger in
             guard let before = try ledger.checkpoint()?.sequence else {
                 // Recorded even without a checkpoint: otherwise the next run would use the copy in the database.
                 try await ledger.resetCheckpoint(reason: "reset by hand")
-                try notes.note(
+                try bot.notes.note(
                     "'\(state.name)' had no checkpoint; its next run starts at the beginning, or at --since")
                 return
             }
             try await ledger.resetCheckpoint(reason: "reset by hand")
-            try notes.note(
+            try bot.notes.note(
                 "'\(state.name)' starts at the beginning, or at --since; "
                     + "to undo this: changebot checkpoint set \(before.queryValue.shellWord) \(state.options)"
             )

@@ -12,16 +12,13 @@ struct CheckpointSetCommand: AsyncParsableCommand {
             The bot must be stopped. Write the sequence as the gateway prints it: a number, or text such as 7-g1AAAA.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
 
     @Argument(help: ArgumentHelp("The next run continues after this sequence.", valueName: "seq"))
     var sequence: String
 
     func run() async throws {
-        let state = try database.existing(self.state, config.environment())
+        let state = try bot.existing()
         guard let sequence = SequenceID(self.sequence), sequence.isOfKnownForm else {
             throw CommandError(
                 .usage,
@@ -31,7 +28,7 @@ struct CheckpointSetCommand: AsyncParsableCommand {
         try await state.with(.exclusive) { ledger in
             let before = try ledger.checkpoint()?.sequence
             try await ledger.saveCheckpoint(sequence, reason: "set by hand")
-            try notes.note(
+            try bot.notes.note(
                 "'\(state.name)' continues after \(sequence.queryValue.visible); "
                     + "the checkpoint was \(before?.queryValue.visible ?? "none")")
         }

@@ -11,18 +11,15 @@ struct CheckpointShowCommand: AsyncParsableCommand {
             The bot may be running.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() async throws {
-        let environment = try config.environment()
+        let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
-        let state = try database.existing(self.state, environment)
+        let state = try bot.existing(environment)
         let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }
         if json { try Console.write(report.json) } else { try Console.write(report.lines) }
     }

@@ -12,10 +12,7 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
             Their documents are not changed.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
     @OptionGroup var selection: DeadLetterSelection
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
@@ -31,12 +28,12 @@ struct DeadLettersDropCommand: AsyncParsableCommand {
                     ? "use only one of: numbers, --all, or --rule/--reason/--since"
                     : "which ones? give numbers, --rule, --reason or --since, or --all")
         }
-        let state = try database.existing(self.state, config.environment())
+        let state = try bot.existing()
         let dropped = try await state.with(.shared) { ledger in
             if selection.isEmpty { return try await ledger.dropDeadLetters(filter) }
             return try await ledger.drop(
                 selection.deadLetters(in: ledger, found: state.options).compactMap(\.filing?.number))
         }
-        try notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
+        try bot.notes.note("dropped \(Quantity.count(dropped, "dead letter"))")
     }
 }

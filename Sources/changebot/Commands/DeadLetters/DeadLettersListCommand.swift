@@ -14,10 +14,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
             """)
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     @Flag(help: "Print one JSON object per line, like 'export'.")
@@ -27,10 +24,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     var count = false
 
     func run() async throws {
-        let environment = try config.environment()
+        let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
         let count = try environment.isOn(count, "count")
-        try await database.existing(self.state, environment).with(.shared) { ledger in
+        try await bot.existing(environment).with(.shared) { ledger in
             let filter = deadLetters.filter
             if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
             let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
@@ -38,10 +35,10 @@ struct DeadLettersListCommand: AsyncParsableCommand {
                 return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
             }
             guard counts.total > 0 else {
-                return try notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
+                return try bot.notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
             }
             try DeadLetterPages(ledger, filter).writeTable()
-            try notes.note(counts.line)
+            try bot.notes.note(counts.line)
         }
     }
 }
@@ -52,14 +49,11 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
         abstract: "Write dead letters to stdout, one JSON object a line.",
         discussion: "Example: changebot dead-letters export > dead-letters.ndjson")
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     func run() async throws {
-        try await database.existing(self.state, config.environment()).with(.shared) { ledger in
+        try await bot.existing().with(.shared) { ledger in
             try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
         }
     }

@@ -28,25 +28,16 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func run() async throws {
-        let environment = try config.environment()
-        let paths = try job.rulePaths(environment)
-        let logger = try log.logger(environment)
-        let choice = try gateway.choice(environment)
-        let files = try job.loadRules(
-            paths, common, access, choice, state: state.directory(environment), environment, logger)
-        let name = try state.botName(environment)
-        let place = StateLocation(choice: choice, directory: state.directory(environment), name)
-        let settings = try deliverySettings(environment)
         let filter = deadLetters.filter
         guard selection.isEmpty || filter.isEmpty else {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
-        let ruleSet = try files.ruleSet()
+        let plan = try OneShotPlan(try config.environment(), gateway, access, state, job, common, log)
+        let ruleSet = try plan.rules.ruleSet()
+        let (name, place, logger) = (plan.name, plan.place, plan.logger)
         try place.catalogue.requireState()
-        let job = Job(
-            options: common, access: access, environment: environment, logger: logger, ruleSetHash: ruleSet.hash,
-            place: place,
-            choice: choice, settings: settings, isOneShot: true, isBesideRun: true)
+        var job = plan.job(ruleSet)
+        job.isBesideRun = true
         let outcome = RetryOutcome()
         do {
             try await job.run { [selection] parts in
@@ -62,7 +53,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                     },
                     outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
-        } catch let failure as CommandError where failure.code == .incomplete && settings.preview == nil {
+        } catch let failure as CommandError where failure.code == .incomplete && plan.settings.preview == nil {
             // Reported below.
         }
         guard outcome.before > 0 else {
@@ -71,7 +62,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             }
             return
         }
-        guard settings.preview == nil else { return }
+        guard plan.settings.preview == nil else { return }
         let before = Quantity.count(outcome.before, "dead letter")
         if logger.logLevel <= .info {
             let settled = outcome.before - outcome.left
@@ -83,12 +74,5 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                 "\(Quantity.count(outcome.left)) of \(before) \(outcome.left == 1 ? "is" : "are") left; "
                     + "see why with: changebot dead-letters list \(place.options)")
         }
-    }
-
-    private func deliverySettings(_ environment: Environment) throws(CommandError) -> Delivery.Settings {
-        var settings = try job.deliverySettings(
-            common, environment, memory: job.memoryPool(environment), isDaemon: false)
-        settings.savesCheckpoint = false
-        return settings
     }
 }

@@ -7,10 +7,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         abstract: "Show all details of dead letters.",
         discussion: "Example: changebot dead-letters show 12")
 
-    @OptionGroup var config: ConfigOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var database: ExistingStateOptions
-    @OptionGroup var notes: NoteOptions
+    @OptionGroup var bot: ExistingStateOptions
     @OptionGroup var selection: DeadLetterSelection
 
     @Flag(help: "Print one JSON object per line.")
@@ -20,9 +17,9 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         guard !selection.isEmpty else {
             throw CommandError(.usage, "which one? give its number, or the id of its document")
         }
-        let environment = try config.environment()
+        let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
-        let state = try database.existing(self.state, environment)
+        let state = try bot.existing(environment)
         let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }
         for (index, deadLetter) in deadLetters.enumerated() {
             guard !json else {
