@@ -6,7 +6,7 @@ internal import Locking
 /// it holds, and must not stop the others. The other half is for whoever needs it.
 package final class MemoryPool: Sendable {
     /// Bytes, for all bots together.
-    let limit: Int
+    package let limit: Int
     private let members = Locked<[Member]>([])
 
     /// - Parameter bytes: For all bots together.

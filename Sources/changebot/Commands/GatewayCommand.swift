@@ -76,7 +76,7 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         if let file = faults ?? environment["faults"] { configuration.faults = try Self.faults(file) }
         let service = EmbeddedGatewayService(gateway: EmbeddedGateway(configuration), logger: logger)
-        try await StoppableService.run(service, grace: grace?.duration ?? .seconds(30), logger: logger)
+        try await StoppableService.run(service, grace: grace?.duration ?? StoppableService.defaultGrace, logger: logger)
     }
 
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it is not valid.

@@ -88,11 +88,14 @@ extension BotFailurePolicy: ExpressibleByArgument {}
 struct StartArgument: OptionValue {
     static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
 
+    /// The start of the feed, where a run without a checkpoint starts by itself.
+    static let beginning = "0"
+
     let start: BotSettings.Start
 
     init?(argument: String) {
         switch argument {
-        case "0": start = .beginning
+        case Self.beginning: start = .beginning
         case "now": start = .now
         default:
             guard let sequence = SequenceArgument(argument: argument) else { return nil }

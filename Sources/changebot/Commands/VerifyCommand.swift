@@ -71,7 +71,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 ).compare(findings.print)
             }
         }
-        try await StoppableService.run(verification, grace: .seconds(30), logger: logger)
+        try await StoppableService.run(verification, grace: StoppableService.defaultGrace, logger: logger)
         if findings.unprinted > 0 {
             logger.warning(
                 "not all findings are printed; see --limit",

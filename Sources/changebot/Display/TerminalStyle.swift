@@ -7,6 +7,8 @@ struct TerminalStyle: Sendable {
     /// The values of `--color`.
     enum Choice: String, CaseIterable, Sendable {
         case auto, always, never
+
+        static let `default` = Choice.auto
     }
 
     enum Stream: Sendable {

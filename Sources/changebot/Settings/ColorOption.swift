@@ -19,6 +19,6 @@ struct ColorOption: ParsableArguments {
         _ flag: TerminalStyle.Choice?, _ environment: Environment, of stream: TerminalStyle.Stream
     ) throws(CommandError) -> TerminalStyle {
         let choice = try environment.value(flag, "color", parse: TerminalStyle.Choice.init(rawValue:))
-        return TerminalStyle(choice ?? .auto, environment: environment, stream: stream)
+        return TerminalStyle(choice ?? .default, environment: environment, stream: stream)
     }
 }

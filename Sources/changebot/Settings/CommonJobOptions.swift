@@ -35,7 +35,7 @@ struct CommonJobOptions: ParsableArguments {
 
     func grace(_ environment: Environment) throws(CommandError) -> Duration {
         try environment.value(shutdownGrace, "shutdown-grace", parse: TimeSpan.init(argument:))?.duration
-            ?? .seconds(30)
+            ?? StoppableService.defaultGrace
     }
 
     func errorLimit(_ environment: Environment) throws(CommandError) -> ErrorLimit? {

@@ -33,6 +33,8 @@ struct AccessOptions: ParsableArguments {
 
 enum AuthenticationForm: String, CaseIterable, ExpressibleByArgument {
     case basic, session
+
+    static let `default` = AuthenticationForm.basic
 }
 
 /// The gateway that a command talks to: a remote one, or one inside this process.
@@ -95,8 +97,8 @@ extension AccessOptions {
                 .usage, "credentials are given in the URL and as \(given.name): remove one")
         }
         settings.credentials = credentials ?? url.userInfo
-        settings.usesSession =
-            try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) == .session
+        let form = try environment.value(auth, "auth", parse: AuthenticationForm.init(rawValue:)) ?? .default
+        settings.usesSession = form == .session
         if settings.usesSession {
             guard case .basic? = settings.credentials else {
                 throw environment.contradiction(

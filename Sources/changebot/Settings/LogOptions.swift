@@ -21,16 +21,18 @@ struct LogOptions: ParsableArguments {
     @Flag(help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
     var quiet = false
 
+    static let defaultLevel = Logger.Level.info
+
     /// - Parameter isDaemon: Whether the command runs until it is asked to stop, and so logs errors even with
     ///   `--quiet`. Other commands report at the end why they fail.
     func logger(
-        _ environment: Environment, default: Logger.Level = .info, isDaemon: Bool = false
+        _ environment: Environment, default: Logger.Level = Self.defaultLevel, isDaemon: Bool = false
     ) throws(CommandError) -> Logger {
         let format = try environment.value(logFormat, "log-format", parse: StandardErrorLog.Format.init(rawValue:))
         let level = try level(environment)
         let isQuiet = try environment.isOn(quiet, "quiet")
         let handler = StandardErrorLog(
-            format: format ?? .text, logLevel: isQuiet ? isDaemon ? .error : .critical : level ?? `default`)
+            format: format ?? .default, logLevel: isQuiet ? isDaemon ? .error : .critical : level ?? `default`)
         return Logger(label: "changebot") { _ in handler }
     }
 
@@ -44,7 +46,7 @@ struct LogOptions: ParsableArguments {
     /// - Parameter style: The style of stderr.
     func progress(_ environment: Environment, _ style: TerminalStyle) throws(CommandError) -> ProgressPacing {
         ProgressPacing(
-            style, isQuiet: try environment.isOn(quiet, "quiet"), level: try level(environment) ?? .info)
+            style, isQuiet: try environment.isOn(quiet, "quiet"), level: try level(environment) ?? Self.defaultLevel)
     }
 }
 

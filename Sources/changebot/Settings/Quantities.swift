@@ -26,10 +26,15 @@ struct InvalidValue: Error, CustomStringConvertible {
 }
 
 /// A span of time on the command line: `500ms`, `30s`, `5m`, `2h`, `1d`.
-struct TimeSpan: OptionValue {
+struct TimeSpan: OptionValue, CustomStringConvertible {
     static let expected = "a whole number and its unit, ms, s, m, h or d, such as 30s or 5m"
 
     let duration: Duration
+
+    init(_ duration: Duration) { self.duration = duration }
+
+    /// In whole seconds, as on the command line.
+    var description: String { "\(duration.components.seconds)s" }
 
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
@@ -47,10 +52,15 @@ struct TimeSpan: OptionValue {
 
 /// A size on the command line, greater than 0: `24MiB`, `24M`, `512KiB`, `1GiB`, `4096B`. K, M and G are powers of
 /// 1,024.
-struct ByteSize: OptionValue {
+struct ByteSize: OptionValue, CustomStringConvertible {
     static let expected = "a whole number from 1 on and its unit, KiB, MiB or GiB, such as 24MiB"
 
     let bytes: Int
+
+    init(bytes: Int) { self.bytes = bytes }
+
+    /// In whole mebibytes, as on the command line.
+    var description: String { "\(bytes >> 20)MiB" }
 
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }

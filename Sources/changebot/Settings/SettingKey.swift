@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Logging
 internal import Pipeline
 
 /// A key of the configuration file. Each is an option of `run`, with `_` for `-`; a few have no option, because a secret
@@ -25,7 +26,7 @@ struct SettingKey: Sendable {
     let name: String
     let scope: Scope
     let kind: Kind
-    /// What holds if it is given nowhere, for `config show`; nil: nothing.
+    /// What holds if it is given nowhere, for `config show`; nil: nothing. Made from the default itself.
     let fallback: String?
 
     /// Whether the key is for `run` alone: the other commands don't see it, even if they have such an option.
@@ -59,11 +60,11 @@ struct SettingKey: Sendable {
         SettingKey("password_credential", .bot),
         SettingKey("token_file", .bot, .path),
         SettingKey("token_credential", .bot),
-        SettingKey("auth", .bot, fallback: "basic"),
+        SettingKey("auth", .bot, fallback: AuthenticationForm.default.rawValue),
         SettingKey("ca_file", .bot, .path),
         SettingKey("insecure", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),
-        SettingKey("since", .bot, fallback: "0"),
+        SettingKey("since", .bot, fallback: StartArgument.beginning),
         SettingKey("feed", .bot, fallback: BotSettings().following.rawValue),
         SettingKey("channels", .bot, .list),
         SettingKey("on_reset", .bot, fallback: BotSettings().onReset.rawValue),
@@ -76,15 +77,15 @@ struct SettingKey: Sendable {
         SettingKey("dry_run", .process, .flag, fallback: "false"),
         SettingKey("watch", .process, .flag, fallback: "false"),
         SettingKey("on_bot_failure", .process, fallback: BotFailurePolicy.default.rawValue),
-        SettingKey("memory_budget", .process, fallback: "24MiB"),
-        SettingKey("shutdown_grace", .process, fallback: "30s"),
+        SettingKey("memory_budget", .process, fallback: "\(ByteSize(bytes: Delivery.Settings().memory.limit))"),
+        SettingKey("shutdown_grace", .process, fallback: "\(TimeSpan(StoppableService.defaultGrace))"),
         SettingKey("http", .process),
         SettingKey("http_allow_remote", .process, .flag, fallback: "false"),
         SettingKey("http_shows_documents", .process, .flag, fallback: "false"),
-        SettingKey("log_format", .process, fallback: "text"),
-        SettingKey("log_level", .process, fallback: "info"),
+        SettingKey("log_format", .process, fallback: StandardErrorLog.Format.default.rawValue),
+        SettingKey("log_level", .process, fallback: LogOptions.defaultLevel.rawValue),
         SettingKey("quiet", .process, .flag, fallback: "false"),
-        SettingKey("color", .process, fallback: "auto"),
+        SettingKey("color", .process, fallback: TerminalStyle.Choice.default.rawValue),
     ]
 
     static func named(_ name: String) -> SettingKey? { all.first { $0.name == name } }

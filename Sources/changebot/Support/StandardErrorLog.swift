@@ -5,6 +5,8 @@ struct StandardErrorLog: LogHandler {
     enum Format: String, CaseIterable {
         case text, json
 
+        static let `default` = Format.text
+
         /// The format of this process. It is known before the arguments are parsed, because errors in them use it too.
         static let chosen = named(in: Array(CommandLine.arguments.dropFirst()), Environment())
 
@@ -16,7 +18,7 @@ struct StandardErrorLog: LogHandler {
                 if option == "--log-format" { format = next }
                 if option.hasPrefix("--log-format=") { format = String(option.dropFirst("--log-format=".count)) }
             }
-            return format.flatMap(Format.init(rawValue:)) ?? .text
+            return format.flatMap(Format.init(rawValue:)) ?? .default
         }
     }
 

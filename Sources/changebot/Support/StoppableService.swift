@@ -4,6 +4,9 @@ internal import UnixSignals
 
 /// Runs one service until it ends or a signal asks it to stop.
 enum StoppableService {
+    /// How long a service that is asked to stop may take, unless an option says otherwise.
+    static let defaultGrace: Duration = .seconds(30)
+
     /// SIGTERM and SIGINT start a graceful shutdown. After `grace`, the service is cancelled; a second signal exits at
     /// once.
     ///
