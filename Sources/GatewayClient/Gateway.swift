@@ -29,9 +29,9 @@ public final class Gateway: Sendable {
         var configuration = HTTPClientConfiguration()
         configuration.tls.caFile = settings.caFile
         configuration.tls.isInsecure = settings.isInsecure
-        configuration.tls.certificate = settings.clientCertificate.map {
-            HTTPClientConfiguration.ClientCertificate(file: $0.file, keyFile: $0.keyFile, keyPassword: $0.keyPassword)
-        }
+        configuration.tls.certificateFile = settings.clientCertificate?.file
+        configuration.tls.keyFile = settings.clientCertificate?.keyFile
+        configuration.tls.keyPassword = settings.clientCertificate?.keyPassword
         configuration.userAgent = settings.userAgent
         if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
         // A quarter of the transport's default: rows are processed as they arrive, and saving memory matters more than

@@ -31,28 +31,16 @@ package struct HTTPClientConfiguration: Sendable {
         package var caFile: String?
         /// Accepts any certificate for any host. Default false.
         package var isInsecure = false
-        /// Shown to servers that ask for one. Default nil.
-        package var certificate: ClientCertificate?
+        /// The client's own certificate, a PEM file that is shown to servers that ask for one. Requests fail with
+        /// `.tlsFailed` if it can't be used. Default nil.
+        package var certificateFile: String?
+        /// The PEM file with the key of the certificate. Default nil: it is in the same file.
+        package var keyFile: String?
+        /// Default nil: the key is not encrypted.
+        package var keyPassword: String?
 
         /// Every property has its default.
         package init() {}
-    }
-
-    /// The client's own certificate, in PEM.
-    package struct ClientCertificate: Sendable {
-        /// Path of the certificate; the key may be in the same file.
-        package var file: String
-        /// Path of the key; nil if it is in `file`.
-        package var keyFile: String?
-        /// Nil for a key that is not encrypted.
-        package var keyPassword: String?
-
-        /// Reads no file: if one can't be used, `https` requests fail with `.tlsFailed`.
-        package init(file: String, keyFile: String? = nil, keyPassword: String? = nil) {
-            self.file = file
-            self.keyFile = keyFile
-            self.keyPassword = keyPassword
-        }
     }
 
     /// Default: 10 s to connect, any number per host.

@@ -60,7 +60,8 @@ struct TLSTests {
         await #expect(throws: HTTPTransportError.self) { try await send(to: server) { $0.isInsecure = true } }
         let status = try await send(to: server) { tls in
             tls.caFile = certificate.file
-            tls.certificate = .init(file: certificate.file, keyFile: certificate.keyFile)
+            tls.certificateFile = certificate.file
+            tls.keyFile = certificate.keyFile
         }
         #expect(status == 200)
     }
@@ -69,7 +70,7 @@ struct TLSTests {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let error = await #expect(throws: HTTPTransportError.self) {
-            try await send(to: server) { $0.certificate = .init(file: "/no/such/file") }
+            try await send(to: server) { $0.certificateFile = "/no/such/file" }
         }
         #expect(error?.code == .tlsFailed(.clientCertificate))
         #expect(error?.isRetryable == false)

@@ -30,10 +30,10 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
         ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
         ccurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
-    if let certificate = configuration.tls.certificate {
-        ccurl_setopt_str(easy, CURLOPT_SSLCERT, certificate.file)
-        ccurl_setopt_str(easy, CURLOPT_SSLKEY, certificate.keyFile ?? certificate.file)
-        if let password = certificate.keyPassword { ccurl_setopt_str(easy, CURLOPT_KEYPASSWD, password) }
+    if let certificate = configuration.tls.certificateFile {
+        ccurl_setopt_str(easy, CURLOPT_SSLCERT, certificate)
+        ccurl_setopt_str(easy, CURLOPT_SSLKEY, configuration.tls.keyFile ?? certificate)
+        if let password = configuration.tls.keyPassword { ccurl_setopt_str(easy, CURLOPT_KEYPASSWD, password) }
     }
 }
 
