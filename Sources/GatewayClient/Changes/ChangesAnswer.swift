@@ -2,6 +2,37 @@ internal import Encodings
 internal import HTTPTransport
 internal import LosslessJSON
 
+extension Gateway {
+    /// For feeds that wait: somebody may wait for what a change leads to.
+    private static let gatheringTimeOfFeeds: Duration = .milliseconds(4)
+
+    /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
+    /// at once on Sync Gateway, and with the first change on CouchDB.
+    ///
+    /// - Throws: `.badRequest` for a sequence, filter or feed type that this gateway does not accept.
+    /// - Note: Source: `GET /{keyspace}/_changes`; `POST` if the filter lists documents.
+    public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
+        var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
+        if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
+        switch request.feed {
+        case .normal:
+            exchange.deadline = settings.deadlines.stream
+            exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
+        case .longpoll(let timeout):
+            exchange.gatheringTime = Self.gatheringTimeOfFeeds
+            // Heartbeats end a silence, and a dead feed may send them forever: so both limits are needed.
+            exchange.deadline = timeout + settings.deadlines.longpollGrace
+            exchange.silence = exchange.deadline
+        case .continuous(let duration):
+            exchange.gatheringTime = Self.gatheringTimeOfFeeds
+            exchange.deadline = min(duration, settings.deadlines.feed)
+            exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
+        }
+        return ChangesAnswer(
+            body: try await open(exchange).body, url: url, feed: request.feed, deadlines: settings.deadlines)
+    }
+}
+
 /// The answer to one `_changes` request, read as it arrives.
 ///
 /// The transfer is paused until the next batch is requested, so memory holds one batch and 256 KiB read ahead, whatever
@@ -83,33 +114,87 @@ public struct ChangesAnswer {
     }
 }
 
-extension Gateway {
-    /// For feeds that wait: somebody may wait for what a change leads to.
-    private static let gatheringTimeOfFeeds: Duration = .milliseconds(4)
-
-    /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
-    /// at once on Sync Gateway, and with the first change on CouchDB.
-    ///
-    /// - Throws: `.badRequest` for a sequence, filter or feed type that this gateway does not accept.
-    /// - Note: Source: `GET /{keyspace}/_changes`; `POST` if the filter lists documents.
-    public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
-        var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
-        if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
-        switch request.feed {
-        case .normal:
-            exchange.deadline = settings.deadlines.stream
-            exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
-        case .longpoll(let timeout):
-            exchange.gatheringTime = Self.gatheringTimeOfFeeds
-            // Heartbeats end a silence, and a dead feed may send them forever: so both limits are needed.
-            exchange.deadline = timeout + settings.deadlines.longpollGrace
-            exchange.silence = exchange.deadline
-        case .continuous(let duration):
-            exchange.gatheringTime = Self.gatheringTimeOfFeeds
-            exchange.deadline = min(duration, settings.deadlines.feed)
-            exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
-        }
-        return ChangesAnswer(
-            body: try await open(exchange).body, url: url, feed: request.feed, deadlines: settings.deadlines)
+/// Parses the answer of `_changes`: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`, or one row per line.
+struct ChangesParser {
+    private enum Form {
+        case answer(RowsParser<Change.Fields>)
+        case lines(ChangeLinesParser)
     }
+
+    private var form: Form
+
+    init(isContinuous: Bool = false) { form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser()) }
+
+    /// `last_seq`: where the next request continues. Nil until it has arrived; for a continuous feed, that of the last
+    /// row.
+    var lastSequence: SequenceID? {
+        switch form {
+        case .answer(let parser): parser.keptValue.flatMap { SequenceID($0.root) }
+        case .lines(let parser): parser.lastSequence
+        }
+    }
+
+    /// Whether nothing is missing: the closing bracket has arrived, or a continuous feed is between two lines.
+    var isComplete: Bool {
+        switch form {
+        case .answer(let parser): parser.isComplete
+        case .lines(let parser): parser.isAtLineEnd
+        }
+    }
+
+    mutating func append(_ chunk: [UInt8]) {
+        // The parser is taken out and put back, so that its buffer has one owner and is not copied.
+        switch form {
+        case .answer(var parser):
+            form = .lines(ChangeLinesParser())
+            parser.append(chunk)
+            form = .answer(parser)
+        case .lines(var parser):
+            form = .answer(RowsParser())
+            parser.append(chunk)
+            form = .lines(parser)
+        }
+    }
+
+    /// All complete rows that have arrived since the last batch; nil if there are none.
+    ///
+    /// - Throws: ``JSONError`` if this is not an answer of `_changes`; its offset counts from the end of the last
+    ///   batch. The parser can't be used afterwards.
+    mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
+        switch form {
+        case .answer(var parser):
+            form = .lines(ChangeLinesParser())
+            let rows = try parser.nextBatch()
+            form = .answer(parser)
+            return rows.map(ChangesBatch.init)
+        case .lines(var parser):
+            form = .answer(RowsParser())
+            let batch = try parser.nextBatch()
+            form = .lines(parser)
+            return batch
+        }
+    }
+}
+
+/// Rows of a changes feed that arrived together, in the order in which they came.
+///
+/// They share one block of bytes and one tape, so a row that nobody reads costs no allocation.
+public final class ChangesBatch: Sendable {
+    let gathered: GatheredRows<Change.Fields>
+
+    init(_ gathered: GatheredRows<Change.Fields>) { self.gathered = gathered }
+}
+
+extension ChangesBatch: RandomAccessCollection {
+    /// Always 0.
+    public var startIndex: Int { 0 }
+    /// The number of rows, at least 1.
+    public var endIndex: Int { gathered.rows.count }
+    /// The row at `position`, as a view that keeps the whole batch alive.
+    public subscript(position: Int) -> Change { Change(batch: self, fields: gathered.rows[position]) }
+}
+
+extension Slice<ChangesBatch> {
+    /// Length of these rows in the answer, in bytes.
+    public var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

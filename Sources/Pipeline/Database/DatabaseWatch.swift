@@ -29,6 +29,33 @@ struct DatabaseWatch: Sendable {
     /// The time between two checks of the mark.
     let checkInterval: Duration
 
+    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
+    /// the feed meets them too and handles them.
+    ///
+    /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
+    func run() async throws {
+        var schedule = CopySchedule()
+        while true {
+            try await Task.sleep(for: checkInterval)
+            do {
+                switch try await look() {
+                case .reset(let reset): throw reset
+                case .unknowable(let reason):
+                    logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(reason)"])
+                case .same(let mark):
+                    let isCurrent = mark.isCopy(of: try ledger.checkpoint(), channels: channels)
+                    if schedule.isDue(at: .now, isCurrent: isCurrent) {
+                        try await copyCheckpoint()
+                        schedule.noteCopy(at: .now)
+                    }
+                }
+            } catch let error as GatewayError {
+                if error.code == .cancelled { throw CancellationError() }
+                logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(error)"])
+            }
+        }
+    }
+
     /// Checks the mark, and adds one to a database that no state belongs to yet.
     ///
     /// - Throws: `GatewayError`, ``StateError``.
@@ -74,36 +101,27 @@ struct DatabaseWatch: Sendable {
         return left.mark
     }
 
+    /// Copies the state's checkpoint, if there is one, into the database.
+    func copyCheckpoint() async throws {
+        let checkpoint = try ledger.checkpoint()
+        try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
+        CrashPoint.checkpointCopied.pass()
+    }
+
     /// Writes the mark again, so that an earlier copy of the database can be told from it.
     func rewriteMark() async throws {
         try await replaceOwn { $0 }
     }
 
-    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
-    /// the feed meets them too and handles them.
-    ///
-    /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
-    func run() async throws {
-        var schedule = CopySchedule()
-        while true {
-            try await Task.sleep(for: checkInterval)
-            do {
-                switch try await look() {
-                case .reset(let reset): throw reset
-                case .unknowable(let reason):
-                    logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(reason)"])
-                case .same(let mark):
-                    let isCurrent = mark.isCopy(of: try ledger.checkpoint(), channels: channels)
-                    if schedule.isDue(at: .now, isCurrent: isCurrent) {
-                        try await copyCheckpoint()
-                        schedule.noteCopy(at: .now)
-                    }
-                }
-            } catch let error as GatewayError {
-                if error.code == .cancelled { throw CancellationError() }
-                logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(error)"])
-            }
+    /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
+    private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
+        let check = try check()
+        guard !isReadOnly, check.known != nil else { return }
+        let replaced = try await marks.replace { found in
+            guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
+            return change(own.mark)
         }
+        if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
     }
 
     /// The reset of the database since the run began, if there was one. For the end of a one-shot run: a gateway that
@@ -122,22 +140,69 @@ struct DatabaseWatch: Sendable {
             return nil
         }
     }
+}
 
-    /// Copies the state's checkpoint, if there is one, into the database.
-    func copyCheckpoint() async throws {
-        let checkpoint = try ledger.checkpoint()
-        try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
-        CrashPoint.checkpointCopied.pass()
+/// When the checkpoint is copied into the database.
+struct CopySchedule {
+    /// The time between two copies of a checkpoint that moves.
+    static let interval: Duration = .seconds(60)
+    /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
+    /// documents after 90 days.
+    static let refreshInterval: Duration = .seconds(86_400)
+
+    private var copied: ContinuousClock.Instant?
+
+    /// The first copy is due at once.
+    ///
+    /// - Parameter isCurrent: The copy in the database is that of the present checkpoint.
+    func isDue(at now: ContinuousClock.Instant, isCurrent: Bool) -> Bool {
+        guard let copied else { return true }
+        return copied.duration(to: now) >= (isCurrent ? Self.refreshInterval : Self.interval)
     }
 
-    /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
-    private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
-        let check = try check()
-        guard !isReadOnly, check.known != nil else { return }
-        let replaced = try await marks.replace { found in
-            guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
-            return change(own.mark)
-        }
-        if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
+    mutating func noteCopy(at now: ContinuousClock.Instant) { copied = now }
+}
+
+/// What the mark in the database says about the state's database.
+struct MarkCheck {
+    enum Result: Equatable {
+        /// The database is the state's.
+        case same(FoundMark)
+        /// The state has no database yet: from now on it belongs to this one.
+        case adopt(FoundMark)
+        /// The state has no database yet, and this one has no mark: it gets one.
+        case addMark
+        /// The mark is gone. One answer is not enough: it may come from a gateway that is just starting.
+        case lookAgain
+        case reset(DatabaseReset)
+    }
+
+    /// The nonce of the state's database; nil if it has none yet.
+    let known: String?
+    /// How often the mark had been written when it was last seen.
+    let generation: Int
+
+    /// - Parameter isSecondCheck: The mark was gone before, and the gateway reports the database as online.
+    func result(_ found: FoundMark?, isSecondCheck: Bool) -> Result {
+        guard let known else { return found.map { .adopt($0) } ?? .addMark }
+        guard let found else { return isSecondCheck ? .reset(DatabaseReset(mark: nil)) : .lookAgain }
+        guard found.mark.identity == known else { return .reset(DatabaseReset(mark: found.mark)) }
+        // A restored backup may hold an older version of the mark.
+        return found.generation < generation ? .reset(DatabaseReset(mark: found.mark, isOlder: true)) : .same(found)
+    }
+}
+
+/// The database is no longer the one that the state belongs to.
+struct DatabaseReset: Error, Equatable {
+    /// The mark that is there now, if any: another bot, or this one on another machine, was here first.
+    let mark: DatabaseMark?
+    /// The mark is an earlier version of this bot's own.
+    var isOlder = false
+
+    var reason: String {
+        if isOlder { return "the database was restored: it has this bot's mark as it was before" }
+        return mark == nil
+            ? "the database was reset or restored: it does not have this bot's mark any longer"
+            : "the database was reset or restored: it has another mark than this bot's"
     }
 }

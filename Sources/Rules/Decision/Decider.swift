@@ -84,3 +84,229 @@ package final class Decider {
         return decisions
     }
 }
+
+/// A document for the rules to decide about, and how it was found.
+package struct DecisionInput: Sendable {
+    /// As the feed brought it, without `_cv`; in a mapping, as the file has it.
+    package let document: JSONText
+    /// Whether it is a tombstone.
+    package let isDeleted: Bool
+    /// Its sequence in the feed, as JSON; nil if it is not from a feed.
+    package let sequence: [UInt8]?
+
+    /// - Parameter sequence: As JSON text; nil if the document is not from a feed.
+    package init(_ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil) {
+        self.document = document
+        self.isDeleted = isDeleted
+        self.sequence = sequence
+    }
+
+    /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`.
+    var change: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("seq", raw: sequence ?? Self.null)
+            writer.member("id", raw: document.root["_id"]?.bytes ?? Self.null[...])
+            writer.member("rev", raw: document.root["_rev"]?.bytes ?? Self.null[...])
+            writer.member("deleted", bool: isDeleted)
+        }
+        return writer.bytes
+    }
+
+    private static let null = Array("null".utf8)
+}
+
+/// One decision in progress. It advances until it is made or needs answers from jq, which the caller fetches.
+struct DecisionRun {
+    enum Step {
+        /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
+        case asks([JQCall])
+        case decided(Decision)
+    }
+
+    /// The most passes; a document that still changes in the last one is dead-lettered.
+    static let passLimit = 5
+
+    private let input: DecisionInput
+    private let ruleSet: RuleSet
+    private let now: Int
+    private var decision: Decision
+    private var draft: Draft
+    private var candidates: RuleBits
+    /// The rule to look at next in this pass.
+    private var next = 0
+    private var hasBegun = false
+    /// The rules that changed the document in this pass.
+    private var changing: [Int] = []
+    private var passes: [[Int]] = []
+    private var attempt: RuleAttempt?
+    /// The rules that failed and are not tried again.
+    private var skipped: Set<Int> = []
+
+    init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int) {
+        self.input = input
+        self.ruleSet = ruleSet
+        self.now = now
+        decision = Decision(input.document)
+        decision.isMapping = ruleSet.kind == .mapping
+        draft = Draft(document: input.document)
+        candidates = ruleSet.index.makeBits()
+    }
+
+    mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
+        do throws(DecisionError) {
+            var outcomes = outcomes
+            while true {
+                if attempt == nil { attempt = try nextAttempt(scratch) }
+                guard var attempt else { break }
+                let programs = attempt.programs
+                if outcomes.count < programs.count {
+                    return .asks(
+                        ruleSet.calls(
+                            programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
+                            now: now, scratch))
+                }
+                try proceed(&attempt, outcomes)
+                outcomes = []
+            }
+            return .decided(try finished())
+        } catch {
+            decision.error = error
+            return .decided(decision)
+        }
+    }
+
+    /// Advances the attempt by one step.
+    private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(DecisionError) {
+        self.attempt = nil
+        do throws(DecisionError) {
+            switch try attempt.proceed(outcomes) {
+            case .continues: self.attempt = attempt
+            case .fires: try commit(attempt)
+            case .doesNotFire: break
+            }
+        } catch {
+            try skip([attempt.index], after: error)
+        }
+    }
+
+    /// Continues without the rules that failed, if all of them may be skipped.
+    ///
+    /// Their work in earlier passes is undone: the decision starts again without them.
+    private mutating func skip(_ failed: [Int], after error: DecisionError) throws(DecisionError) {
+        guard !failed.isEmpty, !error.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw error }
+        for rule in failed where skipped.insert(rule).inserted {
+            decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: error.reason))
+        }
+        if decision.fired.contains(where: failed.contains) { startAgain() }
+    }
+
+    private mutating func startAgain() {
+        draft = Draft(document: input.document)
+        decision.fired = []
+        attempt = nil
+        changing = []
+        passes = []
+        next = 0
+        findCandidates()
+    }
+
+    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing. A mapping has
+    /// one pass.
+    private mutating func nextAttempt(_ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
+        if !hasBegun {
+            guard try isWanted(scratch) else { return nil }
+            hasBegun = true
+            findCandidates()
+        }
+        while !draft.isDeleted {
+            while let index = candidates.next(from: next) {
+                next = index + 1
+                guard !skipped.contains(index) else { continue }
+                let rule = ruleSet.rules[index]
+                do throws(MatchError) {
+                    guard try rule.fires(on: draft.document.root, scratch) else { continue }
+                } catch {
+                    try skip([index], after: DecisionError(rule: rule.name, reason: error.description))
+                    continue
+                }
+                return RuleAttempt(rule, index, draft)
+            }
+            if changing.isEmpty || ruleSet.kind == .mapping { return nil }
+            try beginPass()
+        }
+        return nil
+    }
+
+    private mutating func beginPass() throws(DecisionError) {
+        passes.append(changing)
+        changing = []
+        next = 0
+        findCandidates()
+        guard passes.count == Self.passLimit else { return }
+        let rules = loopingRules
+        let skippable = rules.filter(ruleSet.skipsErrors(of:))
+        try skip(skippable, after: loop(of: rules))
+    }
+
+    private func isWanted(_ scratch: MatchScratch) throws(DecisionError) -> Bool {
+        do throws(MatchError) {
+            return try ruleSet.filter?.selector.matches(input.document.root, scratch) ?? true
+        } catch {
+            throw DecisionError(rule: nil, reason: error.description)
+        }
+    }
+
+    private mutating func findCandidates() {
+        ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
+    }
+
+    private mutating func commit(_ attempt: RuleAttempt) throws(DecisionError) {
+        let before = draft.document
+        let result = attempt.draft(onto: draft)
+        let isChanged = result.document !== before && result.document.bytes != before.bytes
+        // Gateways keep one of two members with the same name. Writing the document would choose for them.
+        if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
+            throw DecisionError(
+                rule: attempt.rule.name,
+                reason: "two members are named '\(name)': gateways keep one of them, and writing the document would "
+                    + "be a guess at which")
+        }
+        draft = result
+        if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
+        guard isChanged else { return }
+        changing.append(attempt.index)
+        findCandidates()
+    }
+
+    private func finished() throws(DecisionError) -> Decision {
+        var decision = decision
+        decision.document = draft.document
+        decision.attachments = draft.attachments
+        decision.puts = draft.puts
+        decision.isDeletion = draft.isDeleted
+        decision.isChanged =
+            draft.document !== input.document && draft.document.bytes != input.document.bytes
+        if decision.isMapping {
+            if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
+            decision.dropLostAttachments()
+            let names = decision.fired.map { ruleSet.rules[$0].name }
+            if let error = mappedIDError ?? decision.mappingError(fired: names) { throw error }
+        }
+        return decision
+    }
+
+    private var mappedIDError: DecisionError? {
+        guard !draft.isDeleted else { return nil }
+        return ReservedID.error(
+            inMapping: draft.document.root["_id"]?.string, was: input.document.root["_id"]?.string)
+    }
+
+    /// The rules that changed the document in the last two passes.
+    private var loopingRules: [Int] { Set(passes.suffix(2).joined()).sorted() }
+
+    private func loop(of rules: [Int]) -> DecisionError {
+        let names = rules.map { ruleSet.rules[$0].name }
+        return DecisionError(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
+    }
+}

@@ -95,3 +95,51 @@ struct RuleAttempt {
         return result
     }
 }
+
+/// The result of a rule's `if:` for a document.
+enum ConditionOutcome {
+    case holds
+    case fails
+    case failed(String, isTemporary: Bool)
+
+    /// As in jq: everything but false and null is true. No output is false.
+    init(_ outcome: JQOutcome) {
+        switch outcome {
+        case .failed(let error): self = .failed("if: \(error)", isTemporary: error.isTemporary)
+        case .outputs(let outputs) where outputs.count > 1:
+            self = .failed("if: the program gives \(outputs.count) values, not one", isTemporary: false)
+        case .outputs(let outputs):
+            switch outputs.first?.root.kind {
+            case nil, .null, .false: self = .fails
+            default: self = .holds
+            }
+        }
+    }
+}
+
+/// A document while rules change it, and the other documents that they want.
+struct Draft {
+    var document: JSONText
+    /// The attachments behind the document's placeholders, by name.
+    var attachments: [ExactString: Attachment] = [:]
+    /// Other documents, in the order in which rules first wanted them.
+    var puts: [PutEffect] = []
+    /// The document is a tombstone now: no other rule applies.
+    private(set) var isDeleted = false
+
+    init(document: JSONText) { self.document = document }
+
+    /// Makes it a tombstone: `_id`, `_rev` and `_deleted`.
+    mutating func delete() throws(ActionError) {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for name in ["_id", "_rev"] {
+                if let value = document.root[name] { writer.member(name, raw: value.bytes) }
+            }
+            writer.member("_deleted", bool: true)
+        }
+        do throws(JSONError) { document = try JSONText(writer.bytes) } catch { throw .failed("\(error)") }
+        attachments = [:]
+        isDeleted = true
+    }
+}

@@ -19,3 +19,38 @@ extension RuleSet {
         return programs.map { JQCall(program: $0, document: document, change: change, match: match, now: now) }
     }
 }
+
+/// The programs' `$match`: the named groups of the regular expressions in a rule's `when`.
+enum MatchedGroups {
+    /// A JSON object: the matched text for each named group of a pattern that matched; null for a group that took no
+    /// part. Patterns inside `$not`, `$elemMatch` and the like are ignored; of groups with the same name the last one
+    /// counts.
+    static func json(of selector: Selector, in document: JSONValue, _ scratch: MatchScratch) -> [UInt8] {
+        var groups: [(name: String, text: [UInt8]?)] = []
+        collect(selector, document, scratch, &groups)
+        var writer = JSONWriter()
+        writer.object { writer in
+            var seen: Set<String> = []
+            for (name, text) in groups.reversed() where seen.insert(name).inserted {
+                writer.name(name)
+                if let text { writer.string(String(decoding: text, as: UTF8.self)) } else { writer.null() }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func collect(
+        _ selector: Selector, _ document: JSONValue, _ scratch: MatchScratch,
+        _ groups: inout [(name: String, text: [UInt8]?)]
+    ) {
+        switch selector {
+        case .all(let selectors), .any(let selectors):
+            for selector in selectors { collect(selector, document, scratch, &groups) }
+        case .field(let path, .regex(let regex)):
+            if case .found(let value) = path.look(in: document), let found = regex.namedGroups(in: value, scratch) {
+                groups += found
+            }
+        case .field, .value, .not, .none: break
+        }
+    }
+}
