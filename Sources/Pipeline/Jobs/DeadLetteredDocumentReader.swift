@@ -61,7 +61,7 @@ struct DeadLetteredDocumentReader {
         let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
         guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
         let answer = try await contact.askOrGiveUp(
-            gateway, history: history, "documents can't be read; trying again", ["id": "\(id)"],
+            gateway, history: history, "documents can't be read; trying again", [LogKey.id: "\(id)"],
             unless: DocumentRemains.isFinal
         ) { try await gateway.openRevisions(of: id) }
         switch answer {

@@ -63,7 +63,7 @@ package struct Fixer: Service {
     private func openState() async throws -> StateKeeper.Watched {
         let watched = try await keeper.open { reset, state in
             logger.notice(
-                "forgetting the earlier passes over the database", metadata: ["reason": "\(reset.reason)"])
+                "forgetting the earlier passes over the database", metadata: [LogKey.reason: "\(reset.reason)"])
             return try await keeper.renew(reset, state) { try await state.ledger.forgetDatabase(identity: $0) }
         }
         // Otherwise Sync Gateway drops it after 90 days.

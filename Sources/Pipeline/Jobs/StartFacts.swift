@@ -115,7 +115,7 @@ extension RunStart {
                 return "; for documents from before: changebot fix\(rules) \(options)"
             }
             var metadata: Logger.Metadata = [:]
-            if !names.isEmpty { metadata["rules"] = "\(names.joined(separator: ", "))" }
+            if !names.isEmpty { metadata[LogKey.rules] = "\(names.joined(separator: ", "))" }
             logger.notice(
                 "the rules have changed since the checkpoint; they apply from here on\(names.isEmpty ? "" : advice ?? "")",
                 metadata: metadata)
