@@ -1,4 +1,5 @@
-internal import DocumentFlow
+package import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import Rules
@@ -56,132 +57,6 @@ package struct Delivery: Sendable {
             }
         }
         return siblings
-    }
-
-    /// Where the run stands.
-    var facts: RunFacts {
-        get async {
-            var facts = await progress.facts
-            (facts.bytesInFlight, facts.documentsInFlight) = await budget.inUse
-            facts.writeRate = await pace.limit
-            facts.outage = settings.retries.outage.standing
-            return facts
-        }
-    }
-
-    /// The input for one task that delivers changes in the order of the feed, or documents.
-    func makeIntake() -> Intake {
-        let filter = ChangeFilter(
-            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
-            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
-            note: interruptions.makeNote(DecisionNoteFile.slots - 1))
-        return Intake(delivery: self, filter: filter)
-    }
-
-    /// Takes changes or documents from one task. Not to be shared: it filters with a decider of its own.
-    struct Intake {
-        fileprivate let delivery: Delivery
-        fileprivate let filter: ChangeFilter
-
-        /// Takes a batch of the feed and returns once there is room for the next.
-        ///
-        /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room,
-        ///   after it has taken the batch; ``RunError`` if too many documents failed.
-        func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
-            let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
-            try await delivery.accept(
-                filtered, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0, reached: reached)
-        }
-
-        /// The same for documents that are not from a feed.
-        func take(_ documents: DocumentBatch) async throws {
-            let bytes = documents.reduce(0) { $0 + $1.byteCount }
-            try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
-        }
-
-        /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no
-        /// change.
-        func take(_ documents: [RetriedDocument]) async throws {
-            let bytes = documents.reduce(0) { $0 + $1.byteCount }
-            try await delivery.accept(filter.filter(documents), documents: documents.count, bytes: bytes)
-        }
-    }
-
-    private func accept(
-        _ filtered: ChangeFilter.Result, changes: Int, bytes: Int, reached: SequenceID
-    ) async throws {
-        let newestDeadLetter = deadLettered.newest
-        try await deadLetter(filtered.deadLetters)
-        let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
-        let tickets = await progress.advance(through: matches, to: reached, changes: changes, bytes: bytes)
-        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestDeadLetter)
-    }
-
-    private func accept(_ filtered: ChangeFilter.Result, documents: Int, bytes: Int) async throws {
-        let newestDeadLetter = deadLettered.newest
-        try await deadLetter(filtered.deadLetters)
-        await progress.count { counters in
-            counters.changes += documents
-            counters.bytesIn += bytes
-        }
-        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestDeadLetter)
-    }
-
-    private func accept(_ filtered: ChangeFilter.RetryResult, documents: Int, bytes: Int) async throws {
-        let newestDeadLetter = deadLettered.newest
-        try await deadLetter(filtered.deadLetters)
-        try await ledger.drop(filtered.settled)
-        await progress.count { counters in
-            counters.changes += documents
-            counters.bytesIn += bytes
-            counters.deadLetters += filtered.untouched
-        }
-        try await submit(filtered.candidates, newestDeadLetter)
-    }
-
-    private func deadLetter(_ deadLetters: [DeadLetter]) async throws {
-        guard !deadLetters.isEmpty else { return }
-        let deadLetters = Array(deadLetters.prefix(await progress.admit(deadLetters.count, settings.errorLimit)))
-        deadLetterLog.report(deadLetters)
-        settings.observe(deadLetters)
-        deadLettered.insert(deadLetters, numbers: try await ledger.keep(deadLetters))
-        try await progress.check(settings.errorLimit)
-    }
-
-    /// - Parameter newestDeadLetter: The highest number of a dead letter when the candidates were read.
-    private func submit(_ candidates: [Candidate], _ newestDeadLetter: Int) async throws {
-        guard !candidates.isEmpty else { return }
-        let candidates = candidates.map { candidate in
-            var candidate = candidate
-            candidate.newestDeadLetter = newestDeadLetter
-            return candidate
-        }
-        await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
-        let freed = await queue.submit(candidates)
-        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
-        try await budget.room()
-    }
-
-    /// Writes until the queue is finished and everything taken in is settled.
-    private func write() async throws {
-        let shared = BulkWriter.Shared(
-            gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
-            busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
-            interruptions: interruptions, settings: settings, logger: logger)
-        // The order of output, and the choice of documents under a limit, must not depend on timing.
-        let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
-        try await withThrowingTaskGroup { group in
-            for number in 0..<writers {
-                group.addTask {
-                    do { try await BulkWriter(shared: shared, number: number).run() } catch {
-                        await queue.abort()
-                        throw error
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
     }
 
     /// Runs reading, writing and checkpoints concurrently, until `read` has returned and all that it delivered is
@@ -243,6 +118,39 @@ package struct Delivery: Sendable {
         }
     }
 
+    /// The input for one task that delivers changes in the order of the feed, or documents.
+    func makeIntake() -> Intake {
+        let filter = ChangeFilter(
+            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
+            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
+            note: interruptions.makeNote(DecisionNoteFile.slots - 1))
+        return Intake(
+            filter: filter, queue: queue, budget: budget, progress: progress, ledger: ledger,
+            deadLettered: deadLettered, deadLetterLog: deadLetterLog, settings: settings)
+    }
+
+    /// Writes until the queue is finished and everything taken in is settled.
+    private func write() async throws {
+        let shared = BulkWriter.Shared(
+            gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
+            budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
+            busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
+            interruptions: interruptions, settings: settings, logger: logger)
+        // The order of output, and the choice of documents under a limit, must not depend on timing.
+        let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
+        try await withThrowingTaskGroup { group in
+            for number in 0..<writers {
+                group.addTask {
+                    do { try await BulkWriter(shared: shared, number: number).run() } catch {
+                        await queue.abort()
+                        throw error
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
     private func resumePostponed() async throws {
         do {
@@ -265,9 +173,13 @@ package struct Delivery: Sendable {
         }
     }
 
-    private func close() async {
-        deadLetterLog.finish()
-        interruptions.close()
+    /// Saves the last checkpoint if the safe sequence has moved. To be called when nothing is under way any more.
+    ///
+    /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
+    private func saveCheckpoint() async throws {
+        guard settings.savesCheckpoint, let sequence = await progress.unsaved else { return }
+        try await ledger.saveCheckpoint(sequence)
+        await progress.noteSaved(sequence)
     }
 
     /// Drops what is not finished, so that every task of the pipeline ends.
@@ -276,12 +188,72 @@ package struct Delivery: Sendable {
         await progress.end()
     }
 
-    /// Saves the last checkpoint if the safe sequence has moved. To be called when nothing is under way any more.
-    ///
-    /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
-    private func saveCheckpoint() async throws {
-        guard settings.savesCheckpoint, let sequence = await progress.unsaved else { return }
-        try await ledger.saveCheckpoint(sequence)
-        await progress.noteSaved(sequence)
+    private func close() async {
+        deadLetterLog.finish()
+        interruptions.close()
+    }
+
+    /// Where the run stands.
+    var facts: RunFacts {
+        get async {
+            var facts = await progress.facts
+            (facts.bytesInFlight, facts.documentsInFlight) = await budget.inUse
+            facts.writeRate = await pace.limit
+            facts.outage = settings.retries.outage.standing
+            return facts
+        }
+    }
+}
+
+// MARK: - Settings
+
+extension Delivery {
+    /// How a run delivers. All defaults are set here and nowhere else.
+    package struct Settings: Sendable {
+        /// Concurrent `_bulk_docs` requests. A dry run and a run with ``changeLimit`` have one.
+        package var writers = 4
+        /// Bytes of documents in the pipeline, of all runs that have the same pool: 24 MiB.
+        package var memory = MemoryPool(bytes: 24 << 20)
+        /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
+        /// bytes.
+        package var documentBudget = 1000
+        /// The size of requests, and how often a write is tried.
+        package var limits = BulkWriter.Limits()
+        /// How failed requests are retried.
+        package var retries = RetryPolicy.Settings()
+        /// Stops the run when too many documents fail. Nil: never.
+        package var errorLimit: ErrorLimit?
+        /// How many documents the run may change. Nil: any number.
+        package var changeLimit: Int?
+        /// Guards against rules that write the same documents over and over. Nil for a pass over documents, which can't
+        /// loop.
+        package var effectLimits: EffectLimits?
+        /// Whether this is a pass over all documents: it decides again what an earlier pass wrote.
+        package var isPass = false
+        /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
+        package var decidesPuts = false
+        /// Set for a dry run: nothing is written; what would be is passed to it.
+        package var preview: Preview?
+        /// The programs' `$now`: seconds since 1970.
+        package var now: @Sendable () -> Int = { Timestamp.secondsNow }
+        /// Whether a later run continues where this one ends. A full pass has no such place.
+        package var savesCheckpoint = true
+        /// How writers wait before a retry; a run that can be stopped ends these waits early.
+        package var pauses = Pauses()
+        /// The options by which the commands that the log advises find the state of this run.
+        /// Nil: none can, because the state is gone with the run.
+        package var stateOptions: String?
+        /// The shortest time between two checkpoints. A crash repeats at most the work since the last one.
+        package var checkpointInterval: Duration = .seconds(1)
+
+        /// Without effect limits: the caller sets those of a run that follows a feed.
+        package init() {}
+
+        /// Told what the run does. Nil: nobody. Set it in ``retries``.
+        var observer: (any RunObserver)? { retries.observer }
+
+        func observe(_ deadLetters: [DeadLetter]) {
+            for deadLetter in deadLetters { observer?.note(.deadLettered(rule: deadLetter.rule)) }
+        }
     }
 }

@@ -18,7 +18,7 @@ import Testing
         result.fail([try order("a", plan: 1)], "no")
         result.postpone([try order("a", plan: 2)], until: .now)
         result.outdated = [3]
-        result.wrote = [4]
+        result.plansWithWrites = [4]
         #expect(result.ended == [1, 2, 3])
     }
 

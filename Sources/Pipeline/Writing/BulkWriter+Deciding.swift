@@ -1,19 +1,14 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-// What happens before a changed document is written: the decision.
+// From a candidate to its write: the decision, and the guards that end loops and slow down repeated writes.
 extension BulkWriter {
-    /// What a decision leads to.
-    struct Decided {
-        /// The writes of the changed documents themselves; everything that must come before them is done.
-        var writes: [Planner.Write] = []
-        /// To be settled again: documents to be read again, or in a dry run those that would have been `put`.
-        var again: [Candidate] = []
-    }
-
+    /// Decides a batch of candidates, and does everything that must come before their writes.
+    ///
     /// - Parameters:
     ///   - open: Emptied, so that the memory of what was read is free during the requests.
     ///   - undecided: Receives candidates that can't be decided now.
@@ -36,7 +31,17 @@ extension BulkWriter {
         }
         plans = try await withoutRefused(plans)
         plans = try await withoutBusy(plans)
-        return try await writeOthers(for: plans, &context)
+        // If another document can't be written, the change is not written either.
+        let others = try await writeOthers(for: plans, &context)
+        return try await writes(of: plans, after: others)
+    }
+
+    /// What a decision leads to.
+    struct Decided {
+        /// The writes of the changed documents themselves; everything that must come before them is done.
+        var writes: [Planner.Write] = []
+        /// To be settled again: documents to be read again, or in a dry run those that would have been `put`.
+        var again: [Candidate] = []
     }
 
     /// The plans with something to write or to report. All other candidates are settled, except those that can't be
@@ -91,6 +96,231 @@ extension BulkWriter {
         try await finish(settled)
         return rest
     }
+}
+
+/// Applies the rules to candidates. Without I/O, but for what the rules ask of jq.
+struct Planner {
+    let ruleSet: RuleSet
+    let decider: Decider
+    let interruptions: InterruptedDecisions
+    /// Records which document is being decided, in case the process dies over it.
+    let note: DecisionNote
+    /// Whether to count how often a content leads to a write.
+    let countsEffects: Bool
+    /// Seconds since 1970.
+    let now: @Sendable () -> Int
+
+    /// One plan for each candidate that can be decided; the others are dead-lettered in `settled`.
+    func plan(_ candidates: [Candidate], _ settled: inout Settlement) async -> [Plan] {
+        var decidable: [Candidate] = []
+        var inputs: [DecisionInput] = []
+        for candidate in candidates {
+            do throws(Undecidable) {
+                inputs.append(try input(candidate))
+                decidable.append(candidate)
+            } catch {
+                settled.deadLetter(candidate, candidate.deadLetter(reason: error.reason))
+            }
+        }
+        note.end()
+        let decisions = await decider.decide(on: inputs, now: now()) { index in
+            guard let index else { return note.end() }
+            note.begin(decidable[index].id, decidable[index].revision)
+        }
+        note.end()
+        return decidable.indices.map { plan(decidable[$0], inputs[$0], decisions[$0]) }
+    }
+
+    private func input(_ candidate: Candidate) throws(Undecidable) -> DecisionInput {
+        guard !interruptions.isExcluded(candidate.id, candidate.revision) || candidate.isRetried else {
+            throw Undecidable(reason: InterruptedDecisions.reason)
+        }
+        note.begin(candidate.id, candidate.revision)
+        let text: JSONText
+        do { text = try JSONText(candidate.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
+        // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
+        // for.
+        guard text.root["_id"]?.isString(candidate.id.text) == true else {
+            throw Undecidable(reason: "the document's _id is not that of its change")
+        }
+        return DecisionInput(text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json)
+    }
+
+    private struct Undecidable: Error {
+        let reason: String
+    }
+
+    private func plan(_ candidate: Candidate, _ input: DecisionInput, _ decision: Decision) -> Plan {
+        var plan = Plan(
+            candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
+        plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
+        plan.candidate.skippedRules = decision.skipped.map {
+            Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
+        }
+        if countsEffects, plan.isEffective { plan.candidate.content = ContentFingerprint(input.document.root) }
+        return plan
+    }
+
+    /// A candidate and the decision about it.
+    struct Plan {
+        var candidate: Candidate
+        let report: DecisionReport
+        /// The rules that led to the document; nil if its decision wants no other documents.
+        var chain: RuleChain?
+        /// Why it must not be carried out.
+        var refusal: DeadLetter?
+
+        var decision: Decision { report.decision }
+
+        /// Whether there is anything to write or to report.
+        var needsAction: Bool { isEffective || decision.error != nil }
+
+        /// Whether there may be anything to write.
+        var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
+
+        /// The write of the changed document itself.
+        ///
+        /// - Parameter keepsContent: Whether ``Write/before`` is wanted.
+        func write(keepsContent: Bool) -> Write {
+            let before = keepsContent ? try? JSONText(candidate.document).withoutVersion() : nil
+            var planned = candidate
+            planned.isDeletion = decision.isDeletion
+            // The content is not needed any more: after a refusal the document is read again.
+            if !candidate.isDeleted { planned.document = [] }
+            return Write(
+                candidate: planned, document: BulkDocument(id: candidate.id, segments: decision.bodySegments()),
+                before: before)
+        }
+    }
+
+    /// What goes to the gateway.
+    struct Write {
+        /// The candidate that this write settles.
+        let candidate: Candidate
+        let document: BulkDocument
+        /// The document as the rules found it; nil unless it is wanted for those who watch the run.
+        let before: JSONText?
+    }
+}
+
+// MARK: - Guards against loops and repeated writes
+
+extension BulkWriter {
+    /// Notes which plans must not be carried out: those whose rules failed, those that somebody undoes each time, and
+    /// those that would continue too long a chain of `put`s. A dry run and a run refuse the same.
+    private func noteRefusals(_ plans: inout [Planner.Plan], _ context: inout WriterContext) async throws {
+        for index in plans.indices {
+            guard let error = plans[index].decision.error else { continue }
+            plans[index].refusal = plans[index].candidate.deadLetter(rule: error.rule, reason: error.reason)
+        }
+        let orders = orders(of: plans)
+        var refusals = longChains(plans, orders)
+        refusals.merge(try await undoneEffects(plans)) { _, undone in undone }
+        guard !refusals.isEmpty else { return }
+        // Those that would write nothing have nothing to do anyway.
+        let wanted = try await context.others.wanted(
+            orders.filter { refusals[$0.plan] != nil }, after: context.previewed)
+        for (index, refusal) in refusals where plans[index].refusal == nil {
+            if plans[index].decision.isChanged || wanted.contains(index) { plans[index].refusal = refusal }
+        }
+    }
+
+    /// Plans whose content has led to a write too often: somebody undoes it each time.
+    private func undoneEffects(_ plans: [Planner.Plan]) async throws -> [Int: DeadLetter] {
+        guard let limits = settings.effectLimits else { return [:] }
+        let effects = plans.map { plan in
+            Ledger.Effect(id: plan.candidate.id, content: plan.candidate.content ?? ContentFingerprint(bytes: []))
+        }
+        var refusals: [Int: DeadLetter] = [:]
+        for (index, count) in try await ledger.effectCounts(of: effects, window: limits.window).enumerated() {
+            refusals[index] = limits.reason(count).map { plans[index].candidate.deadLetter(reason: $0) }
+        }
+        return refusals
+    }
+
+    /// Dead-letters the plans that must not be carried out.
+    private func withoutRefused(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        guard plans.contains(where: { $0.refusal != nil }) else { return plans }
+        var settled = Settlement()
+        for plan in plans {
+            if let refusal = plan.refusal { settled.deadLetter(plan.candidate, refusal) }
+        }
+        try await finish(settled)
+        return plans.filter { $0.refusal == nil }
+    }
+
+    /// Postpones documents that are written too often. Their latest content is decided later.
+    private func withoutBusy(_ plans: [Planner.Plan]) async throws -> [Planner.Plan] {
+        func place(_ plan: Planner.Plan) -> DocumentPlace { DocumentPlace(keyspace: nil, id: plan.candidate.id) }
+        let due = await shared.busy.due(plans.compactMap { $0.decision.isChanged ? place($0) : nil })
+        guard !due.isEmpty else { return plans }
+        let waiting = plans.filter { due[place($0)] != nil && $0.decision.isChanged }
+        await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
+        await logBusy(waiting.map(place))
+        return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
+    }
+
+    /// Logs each document once while it is busy.
+    private func logBusy(_ places: [DocumentPlace]) async {
+        for place in await shared.busy.notYetLogged(places) {
+            logger.notice(
+                "a document is written very often; it is now decided less often, each time with its latest content",
+                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
+        }
+    }
+
+    // MARK: - The writes
+
+    /// The writes of the changed documents themselves. Dead-letters or postpones those whose other documents could not
+    /// be written, and settles those that need no write.
+    private func writes(of plans: [Planner.Plan], after others: OtherDocuments.Result) async throws -> Decided {
+        var decided = Decided()
+        var settled = Settlement()
+        var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
+        for (index, plan) in plans.enumerated() {
+            if others.outdated.contains(index) {
+                var candidate = plan.candidate
+                candidate.dropContent()
+                candidate.outdatedDecisions += 1
+                if candidate.outdatedDecisions.isMultiple(of: Self.outdatedBeforeInsisting) {
+                    postponed.append((.now + AttemptLimits.contestedWait, candidate))
+                } else {
+                    decided.again.append(candidate)
+                }
+            } else if let reason = others.failures[index] {
+                settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
+            } else if let due = others.postponed[index] {
+                postponed.append((due, plan.candidate))
+            } else if plan.decision.isChanged {
+                decided.writes.append(plan.write(keepsContent: settings.observer?.wantsDocuments == true))
+            } else {
+                if !others.plansWithWrites.contains(index), !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+                settled.end(plan.candidate, isWrite: others.plansWithWrites.contains(index))
+            }
+        }
+        try await finish(settled)
+        await postpone(postponed)
+        return decided
+    }
+
+    // MARK: - Counting, and candidates that need no write
+
+    /// Counts matches and fired rules, each candidate once.
+    func count(_ plans: inout [Planner.Plan]) async {
+        var fired: [[Int]] = []
+        for index in plans.indices where !plans[index].candidate.isCounted {
+            let decision = plans[index].decision
+            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
+            plans[index].candidate.isCounted = true
+            fired.append(decision.fired)
+        }
+        guard !fired.isEmpty else { return }
+        let names = shared.ruleSet.names
+        await progress.count { [fired] counters in
+            counters.matched += fired.count
+            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
+        }
+    }
 
     /// Counts the dead letters of skipped rules. Leaves out plans whose dead letters would exceed the error limit: they
     /// are not settled, and the run ends.
@@ -116,22 +346,5 @@ extension BulkWriter {
     func endWithoutWrite(_ plan: Planner.Plan, _ settled: inout Settlement) {
         settled.end(plan.candidate, isWrite: false)
         if !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-    }
-
-    /// Counts matches and fired rules, each candidate once.
-    func count(_ plans: inout [Planner.Plan]) async {
-        var fired: [[Int]] = []
-        for index in plans.indices where !plans[index].candidate.isCounted {
-            let decision = plans[index].decision
-            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
-            plans[index].candidate.isCounted = true
-            fired.append(decision.fired)
-        }
-        guard !fired.isEmpty else { return }
-        let names = shared.ruleSet.names
-        await progress.count { [fired] counters in
-            counters.matched += fired.count
-            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
-        }
     }
 }

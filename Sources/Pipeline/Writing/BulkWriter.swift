@@ -42,35 +42,6 @@ package struct BulkWriter: Sendable {
     var logger: Logger { shared.logger }
     var limits: Limits { shared.settings.limits }
 
-    /// The state of one call of ``run()``.
-    struct WriterContext {
-        let planner: Planner
-        var sender: BulkSender
-        var others: OtherDocuments
-        var previewed = PreviewedPuts()
-        /// Whether any rule writes other documents.
-        let mayPut: Bool
-        /// For a machine that can't run jq programs at the moment.
-        private var retrier: Retrier
-
-        init(planner: Planner, sender: BulkSender, others: OtherDocuments, retrier: Retrier) {
-            self.planner = planner
-            mayPut = planner.ruleSet.mayPut
-            self.sender = sender
-            self.others = others
-            self.retrier = retrier
-        }
-
-        /// - Throws: ``RunError`` if a one-shot job has waited long enough.
-        mutating func pause(before postponed: [Candidate]) async throws {
-            guard !postponed.isEmpty else { return retrier.succeed() }
-            let error = GatewayError(.unavailable, "no process for jq programs can be started")
-            try await retrier.wait(
-                after: error, "documents can't be decided now; trying again",
-                ["documents": .stringConvertible(postponed.count)])
-        }
-    }
-
     /// Works until the queue is finished and empty.
     ///
     /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
@@ -90,29 +61,6 @@ package struct BulkWriter: Sendable {
         }
     }
 
-    private func makeContext() -> WriterContext {
-        let policy = RetryPolicy(settings.retries, hasSucceeded: true)
-        func sender(_ gateway: Gateway) -> BulkSender {
-            BulkSender(
-                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
-                logger: logger)
-        }
-        var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
-        for (keyspace, sibling) in shared.siblings { senders[keyspace] = sender(sibling) }
-        return WriterContext(
-            planner: Planner(
-                ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
-                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number),
-                countsEffects: settings.effectLimits != nil, now: settings.now),
-            sender: sender(shared.gateway),
-            others: OtherDocuments(
-                ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
-                busy: shared.busy),
-            retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
-                await progress.noteRetry()
-            })
-    }
-
     /// Decides and writes candidates. Empties `open`, so that what was read is freed before anything is sent.
     ///
     /// - Returns: Those that are not settled yet.
@@ -130,7 +78,7 @@ package struct BulkWriter: Sendable {
     }
 
     /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
-    func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
+    private func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
         guard !candidates.isEmpty else { return [] }
         var settled = Settlement()
         var open: [Candidate] = []
@@ -182,5 +130,80 @@ package struct BulkWriter: Sendable {
         }
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
         return result
+    }
+
+    // MARK: - The state of a writer
+
+    /// The state of one call of ``run()``.
+    struct WriterContext {
+        let planner: Planner
+        var sender: BulkSender
+        var others: OtherDocuments
+        var previewed = PreviewedPuts()
+        /// Whether any rule writes other documents.
+        let mayPut: Bool
+        /// For a machine that can't run jq programs at the moment.
+        private var retrier: Retrier
+
+        init(planner: Planner, sender: BulkSender, others: OtherDocuments, retrier: Retrier) {
+            self.planner = planner
+            mayPut = planner.ruleSet.mayPut
+            self.sender = sender
+            self.others = others
+            self.retrier = retrier
+        }
+
+        /// - Throws: ``RunError`` if a one-shot job has waited long enough.
+        mutating func pause(before postponed: [Candidate]) async throws {
+            guard !postponed.isEmpty else { return retrier.succeed() }
+            let error = GatewayError(.unavailable, "no process for jq programs can be started")
+            try await retrier.wait(
+                after: error, "documents can't be decided now; trying again",
+                [LogKey.documents: .stringConvertible(postponed.count)])
+        }
+    }
+
+    private func makeContext() -> WriterContext {
+        let policy = RetryPolicy(settings.retries, hasSucceeded: true)
+        func sender(_ gateway: Gateway) -> BulkSender {
+            BulkSender(
+                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
+                logger: logger)
+        }
+        var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
+        for (keyspace, sibling) in shared.siblings { senders[keyspace] = sender(sibling) }
+        return WriterContext(
+            planner: Planner(
+                ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
+                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number),
+                countsEffects: settings.effectLimits != nil, now: settings.now),
+            sender: sender(shared.gateway),
+            others: OtherDocuments(
+                ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
+                busy: shared.busy),
+            retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
+                await progress.noteRetry()
+            })
+    }
+}
+
+extension BulkWriter {
+    /// The size of requests, and the number of attempts.
+    package struct Limits: Sendable {
+        /// The most documents in one request.
+        package var documents = 250
+        /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
+        package var bytes = 4 << 20
+        /// The write of a document at which it is given up: the gateway has failed on so many, or has refused so many
+        /// as conflicts although no other revision is there. The two are counted separately.
+        package var attempts = AttemptLimits.failures
+
+        /// Limits that Sync Gateway and CouchDB take with their default settings.
+        package init() {}
+
+        /// Groups documents into requests, by count and by bytes, in order.
+        func requests(_ written: [BulkDocument]) -> [ArraySlice<BulkDocument>] {
+            written.grouped(count: documents, bytes: bytes) { $0.byteCount }
+        }
     }
 }

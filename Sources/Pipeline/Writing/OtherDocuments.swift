@@ -37,7 +37,7 @@ struct OtherDocuments {
             waiting = result.open(again)
         }
         // A trigger that is written itself gets a conflict if it has changed. The others are checked here.
-        let unwritten = result.wrote.subtracting(result.ended).filter { !triggers[$0].isWritten }
+        let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await noteOutdated(among: unwritten, triggers, &result)
         return result
     }
@@ -155,7 +155,7 @@ struct OtherDocuments {
             switch target.record(outcome, of: write.need, attemptLimit: limits.attempts) {
             case .written(let revision):
                 written.append((write, revision))
-                result.wrote.formUnion(write.need.orders.map(\.plan))
+                result.plansWithWrites.formUnion(write.need.orders.map(\.plan))
             case .again: break
             case .failed(let reason): result.fail(write.need.orders, reason)
             case .postponed:
@@ -166,7 +166,7 @@ struct OtherDocuments {
         }
         CrashPoint.othersWritten.pass()
         if keyspace == nil { try await remember(written) }
-        result.written += written.map { write, revision in
+        result.documents += written.map { write, revision in
             Written(
                 place: write.target.place, revision: revision, document: write.document, rules: write.need.lastRules)
         }
@@ -223,8 +223,9 @@ extension OtherDocuments {
         /// Plans that wait for a busy document, and until when.
         var postponed: [Int: ContinuousClock.Instant] = [:]
         /// Plans for which something was written.
-        var wrote: Set<Int> = []
-        var written: [Written] = []
+        var plansWithWrites: Set<Int> = []
+        /// The documents that were written.
+        var documents: [Written] = []
 
         /// Plans for which nothing more is done here.
         var ended: Set<Int> { outdated.union(failures.keys).union(postponed.keys) }
@@ -248,4 +249,34 @@ extension OtherDocuments {
             }
         }
     }
+}
+
+/// Lets tasks work on the same keys one after the other, and on different keys concurrently.
+///
+/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same key get it in order.
+actor KeyedLock<Key: Hashable & Sendable> {
+    private var taken: Set<Key> = []
+    private(set) var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
+    func lock(_ keys: Set<Key>) async {
+        guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
+            return taken.formUnion(keys)
+        }
+        await withCheckedContinuation { waiting.append((keys, $0)) }
+    }
+
+    func unlock(_ keys: Set<Key>) {
+        taken.subtract(keys)
+        var wanted: Set<Key> = []
+        waiting.removeAll { waiter in
+            defer { wanted.formUnion(waiter.keys) }
+            guard isFree(waiter.keys), wanted.isDisjoint(with: waiter.keys) else { return false }
+            taken.formUnion(waiter.keys)
+            waiter.continuation.resume()
+            return true
+        }
+    }
+
+    private func isFree(_ keys: Set<Key>) -> Bool { taken.isDisjoint(with: keys) }
 }

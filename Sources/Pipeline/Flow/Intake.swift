@@ -3,6 +3,87 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
+/// Takes changes or documents from one task, and submits those on which a rule may fire to the writers.
+///
+/// Not to be shared: it filters with a decider of its own.
+struct Intake {
+    let filter: ChangeFilter
+    let queue: CandidateQueue
+    let budget: MemoryBudget
+    let progress: RunProgress
+    let ledger: Ledger
+    let deadLettered: DeadLetteredDocuments
+    let deadLetterLog: DeadLetterLog
+    let settings: Delivery.Settings
+
+    /// Takes a batch of the feed and returns once there is room for the next.
+    ///
+    /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room, after
+    ///   it has taken the batch; ``RunError`` if too many documents failed.
+    func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
+        let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
+        let newestDeadLetter = deadLettered.newest
+        try await deadLetter(filtered.deadLetters)
+        let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
+        let tickets = await progress.advance(
+            through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
+        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestDeadLetter)
+    }
+
+    /// The same for documents that are not from a feed.
+    func take(_ documents: DocumentBatch) async throws {
+        let filtered = filter.filter(documents)
+        let newestDeadLetter = deadLettered.newest
+        try await deadLetter(filtered.deadLetters)
+        await count(documents.map(\.byteCount))
+        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestDeadLetter)
+    }
+
+    /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no change.
+    func take(_ documents: [RetriedDocument]) async throws {
+        let filtered = filter.filter(documents)
+        let newestDeadLetter = deadLettered.newest
+        try await deadLetter(filtered.deadLetters)
+        try await ledger.drop(filtered.settled)
+        await count(documents.map(\.byteCount), deadLetters: filtered.untouched)
+        try await submit(filtered.candidates, newestDeadLetter)
+    }
+
+    private func deadLetter(_ deadLetters: [DeadLetter]) async throws {
+        guard !deadLetters.isEmpty else { return }
+        let deadLetters = Array(deadLetters.prefix(await progress.admit(deadLetters.count, settings.errorLimit)))
+        deadLetterLog.report(deadLetters)
+        settings.observe(deadLetters)
+        deadLettered.insert(deadLetters, numbers: try await ledger.keep(deadLetters))
+        try await progress.check(settings.errorLimit)
+    }
+
+    /// - Parameter bytes: The size of each document.
+    private func count(_ bytes: [Int], deadLetters: Int = 0) async {
+        await progress.count { counters in
+            counters.changes += bytes.count
+            counters.bytesIn += bytes.reduce(0, +)
+            counters.deadLetters += deadLetters
+        }
+    }
+
+    /// - Parameter newestDeadLetter: The highest number of a dead letter when the candidates were read.
+    private func submit(_ candidates: [Candidate], _ newestDeadLetter: Int) async throws {
+        guard !candidates.isEmpty else { return }
+        let candidates = candidates.map { candidate in
+            var candidate = candidate
+            candidate.newestDeadLetter = newestDeadLetter
+            return candidate
+        }
+        // Never waits: what has been read is in memory already.
+        await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
+        let freed = await queue.submit(candidates)
+        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+        // Until writers have freed enough, nothing more is read.
+        try await budget.room()
+    }
+}
+
 /// Finds the documents, in a batch of the feed or of a full pass, on which some rule may fire. All others cost one
 /// look.
 struct ChangeFilter {

@@ -1,0 +1,108 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+// The other documents that rules `put`: they are written before the changed documents.
+extension BulkWriter {
+    /// Asks the ledger, once per batch, which rules led to the documents whose decisions want other documents.
+    func noteChains(_ plans: inout [Planner.Plan]) async throws {
+        let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
+        guard !putting.isEmpty else { return }
+        let chains = try await ledger.chains(
+            of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
+        for (index, recorded) in zip(putting, chains) {
+            plans[index].chain = plans[index].candidate.chain ?? recorded
+        }
+    }
+
+    /// The other documents that rules want, with the rules that led to them.
+    func orders(of plans: [Planner.Plan]) -> [PutOrder] {
+        let home = shared.gateway.url.keyspace
+        var orders: [PutOrder] = []
+        for (index, plan) in plans.enumerated() {
+            guard let chain = plan.chain else { continue }
+            orders += plan.decision.puts.map { put in
+                PutOrder(
+                    plan: index, effect: put, home: home, chain: chain.followed(by: shared.ruleSet.names[put.rule]))
+            }
+        }
+        return orders
+    }
+
+    /// Plans whose rules would continue too long a chain of `put`s.
+    func longChains(_ plans: [Planner.Plan], _ orders: [PutOrder]) -> [Int: DeadLetter] {
+        let names = shared.ruleSet.names
+        return orders.reduce(into: [:]) { refusals, order in
+            guard order.chain.isTooLong, refusals[order.plan] == nil else { return }
+            let plan = plans[order.plan]
+            refusals[order.plan] = plan.candidate.deadLetter(
+                rule: plan.decision.puts.last.map { names[$0.rule] }, reason: order.chain.reason)
+        }
+    }
+
+    /// Writes the other documents. Until the ledger knows what led to them, nobody decides them.
+    func writeOthers(
+        for plans: [Planner.Plan], _ context: inout WriterContext
+    ) async throws -> OtherDocuments.Result {
+        let orders = orders(of: plans)
+        guard !orders.isEmpty else { return OtherDocuments.Result() }
+        // The feed may show these documents before the ledger has their rule chains on disk.
+        let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
+        await queue.hold(held)
+        do {
+            let result = try await context.others.write(orders, triggers: plans.map(trigger))
+            noteWritten(result.documents)
+            await decideWritten(result.documents.filter { $0.place.keyspace == nil }, context.planner)
+            await queue.release(held)
+            return result
+        } catch {
+            await queue.release(held)
+            throw error
+        }
+    }
+
+    /// How many consecutive decisions may be outdated at once because the document keeps changing. After that, a change
+    /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
+    static let outdatedBeforeInsisting = 5
+
+    private func trigger(_ plan: Planner.Plan) -> PutTrigger {
+        let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
+        return PutTrigger(
+            plan, isFollowed: isOfFeed && plan.candidate.outdatedDecisions >= Self.outdatedBeforeInsisting)
+    }
+
+    /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.
+    private func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
+        guard settings.decidesPuts else { return }
+        let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }
+            .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
+        guard !candidates.isEmpty else { return }
+        await shared.budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
+        let freed = await queue.submit(candidates)
+        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+    }
+
+    /// Tells the observer and the log.
+    private func noteWritten(_ written: [OtherDocuments.Written]) {
+        if let observer = settings.observer, !written.isEmpty {
+            observer.note(
+                .wrote(
+                    written.suffix(observer.wantedWrites).map { other in
+                        WrittenDocument(
+                            id: other.place.id, keyspace: other.place.keyspace, revision: other.revision,
+                            rules: other.rules, isDeletion: false)
+                    }))
+        }
+        guard logger.logLevel <= .debug else { return }
+        for other in written {
+            var metadata: Logger.Metadata = [
+                LogKey.id: "\(other.place.id)", LogKey.revision: "\(other.revision)",
+                LogKey.rules: .array(other.rules.map { "\($0)" }),
+            ]
+            metadata[LogKey.keyspace] = other.place.keyspace.map { "\($0)" }
+            logger.debug("wrote another document", metadata: metadata)
+        }
+    }
+}
