@@ -86,6 +86,7 @@ package struct Delivery: Sendable {
                     return .loggingDeadLetters
                 }
                 group.addTask {
+                    await queue.gather(true)
                     try await readUntilStopped(read)
                     await queue.finish()
                     return .reading
@@ -116,6 +117,12 @@ package struct Delivery: Sendable {
             logger.info("finishing the work under way")
             await progress.note(.stopping)
         }
+    }
+
+    /// To be called when a feed has been read to its end, and when that is no longer certain.
+    func noteStanding(isCaughtUp: Bool) async {
+        await progress.note(isCaughtUp ? .following : .catchingUp)
+        await queue.gather(!isCaughtUp)
     }
 
     /// The input for one task that delivers changes in the order of the feed, or documents.

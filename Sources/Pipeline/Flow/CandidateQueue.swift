@@ -3,9 +3,8 @@ internal import GatewayClient
 
 /// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
 ///
-/// Changes of a document in progress are merged into one candidate with the newest content. There is no minimum and no
-/// delay: an idle writer takes what there is, even a single candidate; while all writers are busy, candidates
-/// accumulate. So an idle bot reacts at once and a busy one writes in bulk.
+/// Changes of a document in progress are merged into one candidate with the newest content. ``TakingRule`` says when an
+/// idle writer takes what there is: an idle bot reacts at once, and a busy one writes in bulk.
 actor CandidateQueue {
     /// When a postponed candidate is due.
     typealias Instant = ContinuousClock.Instant
@@ -16,14 +15,17 @@ actor CandidateQueue {
     /// For each busy document, the merged changes that arrived meanwhile.
     private var waiting: [DocumentID: Candidate] = [:]
     private var postponed: [(due: Instant, candidate: Candidate)] = []
+    private var rule = TakingRule()
     private var isFinished = false
     private var isAborted = false
     private var isStopping = false
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
     private var idleTimer: CheckedContinuation<Void, Never>?
 
+    private let now: @Sendable () -> Instant
+
     /// Empty and open.
-    init() {}
+    init(now: @escaping @Sendable () -> Instant = { .now }) { self.now = now }
 
     /// The part of the memory budget that the queue has released.
     struct Freed: Sendable, Equatable {
@@ -56,10 +58,18 @@ actor CandidateQueue {
         return freed
     }
 
-    /// Takes up to `limit` candidates, no two of one document; waits for the first one. Empty once the queue is
-    /// finished and nothing is left, or when it is aborted. Cancelling a task that waits here aborts the queue for all.
-    func take(limit: Int, byteLimit: Int) async -> [Candidate] {
-        while ready.isEmpty, !isAborted {
+    /// Whether more candidates will come at once, so that they are worth gathering. False at first.
+    func gather(_ gathers: Bool) {
+        rule.gathers = gathers
+        wake()
+    }
+
+    /// Takes up to `limit` candidates, no two of one document; waits until there are any that ``TakingRule`` gives.
+    /// What the writer took before is settled. Empty once the queue is finished and nothing is left, or when it is
+    /// aborted. Cancelling a task that waits here aborts the queue for all.
+    func take(limit: Int, byteLimit: Int, writer: Int = 0) async -> [Candidate] {
+        rule.noteReturn(writer: writer)
+        while !mayTake, !isAborted {
             if isFinished, busy.isEmpty { return [] }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { idleWriters.append($0) }
@@ -77,7 +87,14 @@ actor CandidateQueue {
             })
         // Linear in what remains, which the budget bounds.
         ready.removeFirst(taken.count)
+        rule.noteTake(writer: writer, now: now())
+        wake()
         return taken
+    }
+
+    private var mayTake: Bool {
+        !ready.isEmpty
+            && rule.mayTake(documents: ready.count, bytes: ready.reduce(0) { $0 + $1.byteCount }, now: now())
     }
 
     /// Merges what arrived for this candidate's document meanwhile. To be called before the document is read again:
@@ -120,6 +137,7 @@ actor CandidateQueue {
     /// Nothing more will be submitted. What is queued is still processed.
     func finish() {
         isFinished = true
+        rule.gathers = false
         wake()
     }
 
@@ -131,10 +149,15 @@ actor CandidateQueue {
 
     private func wake() {
         if isAborted { wakeTimer() }
-        guard !ready.isEmpty || isAborted || (isFinished && busy.isEmpty) else { return }
-        let woken = idleWriters
-        idleWriters = []
-        for continuation in woken { continuation.resume() }
+        guard !idleWriters.isEmpty else { return }
+        if isAborted || isFinished && busy.isEmpty {
+            let woken = idleWriters
+            idleWriters = []
+            for continuation in woken { continuation.resume() }
+        } else if mayTake {
+            // One is enough: it wakes the next if it leaves anything.
+            idleWriters.removeLast().resume()
+        }
     }
 
     // MARK: - Postponed candidates

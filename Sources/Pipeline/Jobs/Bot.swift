@@ -212,7 +212,7 @@ package struct Bot: Service {
             guard settings.delivery.preview == nil else { return }
             if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
         }
-        reader.noteStanding = { await progress.note($0 ? .following : .catchingUp) }
+        reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

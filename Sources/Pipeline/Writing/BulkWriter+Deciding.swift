@@ -1,7 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
-internal import Logging
 internal import LosslessJSON
 internal import Rules
 
@@ -258,15 +257,6 @@ extension BulkWriter {
         await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
         await logBusy(waiting.map(place))
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
-    }
-
-    /// Logs each document once while it is busy.
-    private func logBusy(_ places: [DocumentPlace]) async {
-        for place in await shared.busy.notYetLogged(places) {
-            logger.notice(
-                "a document is written very often; it is now decided less often, each time with its latest content",
-                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
-        }
     }
 
     // MARK: - The writes

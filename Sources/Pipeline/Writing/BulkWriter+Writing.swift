@@ -163,6 +163,15 @@ extension BulkWriter {
         await shared.budget.giveBack(bytes: freed, documents: 0)
         await queue.postpone(waiting)
     }
+
+    /// Logs each document once while it is busy.
+    func logBusy(_ places: [DocumentPlace]) async {
+        for place in await shared.busy.notYetLogged(places) {
+            logger.notice(
+                "a document is written very often; it is now decided less often, each time with its latest content",
+                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
+        }
+    }
 }
 
 /// Candidates that were settled together, and what to record about them.

@@ -52,7 +52,7 @@ package struct BulkWriter: Sendable {
         var context = makeContext()
         do {
             while true {
-                var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes)
+                var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes, writer: number)
                 if open.isEmpty { return }
                 while !open.isEmpty { open = try await decideAndWrite(&open, &context) }
             }

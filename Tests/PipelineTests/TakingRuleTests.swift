@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Pipeline
+
+/// When an idle writer may take what there is.
+@Suite struct TakingRuleTests {
+    private static let start = ContinuousClock.now
+
+    /// Another writer has taken something at the start and is not back.
+    @Test(arguments: [
+        (1, 1, 0, false), (124, 1 << 19, 99, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 100, true),
+    ])
+    func besideABusyWriter(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
+        var rule = TakingRule()
+        let now = Self.start + .milliseconds(milliseconds)
+        rule.gathers = true
+        rule.noteTake(writer: 0, now: Self.start)
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
+        rule.gathers = false
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now))
+    }
+
+    @Test func aloneAtOnce() {
+        var rule = TakingRule()
+        rule.gathers = true
+        #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+        rule.noteTake(writer: 0, now: Self.start)
+        rule.noteTake(writer: 1, now: Self.start)
+        rule.noteReturn(writer: 0)
+        #expect(!rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+        rule.noteReturn(writer: 1)
+        rule.noteReturn(writer: 1)
+        #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+    }
+}
