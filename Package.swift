@@ -139,7 +139,10 @@ let package = Package(
         .target(name: "CAllocationCounter"),
         .executableTarget(
             name: "changebot-bench",
-            dependencies: ["GatewayClient", "LosslessJSON", "CJSONC", "CAllocationCounter", "TestKit"],
+            dependencies: [
+                "CAllocationCounter", "CJSONC", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                "TestKit", .argumentParser,
+            ],
             swiftSettings: settings),
 
         // Kills the bot at random moments, and looks whether anything is lost.

@@ -76,7 +76,7 @@ enum BotBenchmark {
                 try await gateway.put(id, body: Array(#"{"type":"task","task":"apple"}"#.utf8))
                 let began = ContinuousClock.now
                 while try await gateway.document(id)?.root["_attachments"] == nil {
-                    guard bot.isRunning else { throw CocoaError(.executableLoad) }
+                    guard bot.isRunning else { throw BenchmarkError("the program failed") }
                 }
                 waits.append(ContinuousClock.now - began)
             }

@@ -1,26 +1,44 @@
-internal import Glibc
+internal import ArgumentParser
 
-/// `changebot-bench NAME`: measurements that anyone can repeat. One file for each benchmark.
+/// `changebot-bench NAME`: measurements that anyone can repeat.
 @main
-struct ChangebotBench {
-    /// - Returns: Whether all checks held that do not depend on the machine.
-    typealias Benchmark = @Sendable () async -> Bool
+struct ChangebotBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changebot-bench",
+        abstract: "Measure the program and its parts.",
+        discussion: """
+            Most need the program beside this one, and the project's folder as the working directory: \
+            swift build -c release
+            """,
+        subcommands: [
+            ScannerCommand.self, RulesCommand.self, BotCommand.self, PageCommand.self,
+        ])
+}
 
-    static let benchmarks: [(name: String, about: String, run: Benchmark)] = [
-        ("scanner", "change rows through the JSON scanner, against json-c and memcpy", { ScannerBenchmark.run() }),
-        ("rules", "the program over 100,000 documents: full passes, many rules", { await RulesBenchmark.run() }),
-        ("bot", "the program beside an embedded gateway: catching up, latency", { await BotBenchmark.run() }),
-        ("page", "what --http and hundreds of readers of the page cost a bot", { await PageBenchmark.run() }),
-    ]
+struct ScannerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scanner", abstract: "Change rows through the JSON scanner, against json-c and memcpy.")
 
-    static func main() async {
-        guard CommandLine.arguments.count == 2,
-            let benchmark = benchmarks.first(where: { $0.name == CommandLine.arguments[1] })
-        else {
-            print("usage: changebot-bench NAME, where NAME is")
-            for benchmark in benchmarks { print("  \(benchmark.name)  \(benchmark.about)") }
-            exit(64)
-        }
-        exit(await benchmark.run() ? 0 : 1)
-    }
+    func run() throws { if !ScannerBenchmark.run() { throw ExitCode(1) } }
+}
+
+struct RulesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rules", abstract: "The program over 100,000 documents: full passes, many rules.")
+
+    func run() async throws { if await !RulesBenchmark.run() { throw ExitCode(1) } }
+}
+
+struct BotCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bot", abstract: "The program beside an embedded gateway: catching up, latency.")
+
+    func run() async throws { if await !BotBenchmark.run() { throw ExitCode(1) } }
+}
+
+struct PageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "page", abstract: "What --http and hundreds of readers of the page cost a bot.")
+
+    func run() async throws { if await !PageBenchmark.run() { throw ExitCode(1) } }
 }

@@ -25,22 +25,13 @@ enum PageBenchmark {
         case readers = "100 pages, 100 that never read"
     }
 
-    private struct Figures {
-        var seconds: [Double] = []
-        var processor: [Double] = []
-        var memory: [Double] = []
-        var read: [Double] = []
-
-        static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
-    }
-
     static func run() async -> Bool {
         Program.require([])
-        var all: [Watching: Figures] = [:]
+        var figures = Figures()
         do {
             // In turn, so that a change of the machine's load hits all kinds.
             for _ in 0..<rounds {
-                for watching in Watching.allCases { try await measure(watching, &all[watching, default: Figures()]) }
+                for watching in Watching.allCases { try await measure(watching, &figures) }
             }
         } catch {
             print("can't measure: \(error)")
@@ -48,15 +39,13 @@ enum PageBenchmark {
         }
         print("\(documents) documents, all matching; the median of \(rounds) runs each")
         for watching in Watching.allCases {
-            guard let figures = all[watching] else { continue }
-            let rate = Double(documents) / Figures.median(figures.seconds)
+            func median(_ measure: String) -> Double { figures.median(measure, of: watching.rawValue) ?? 0 }
+            let rate = Double(documents) / median("wall time")
             print(
                 "  " + watching.rawValue.padded(to: 32) + rate.formatted(decimals: 0, width: 7) + " documents/s, "
-                    + Figures.median(figures.processor).formatted(decimals: 2, width: 5) + " s processor, peak "
-                    + (Figures.median(figures.memory) / 1_048_576).formatted(decimals: 1, width: 5) + " MiB"
-                    + (watching == .readers
-                        ? ", \((Figures.median(figures.read) / 1_048_576).formatted(decimals: 1, width: 1)) MiB read"
-                        : ""))
+                    + median("processor time").formatted(decimals: 2, width: 5) + " s processor, peak "
+                    + median("peak memory").formatted(decimals: 1, width: 5) + " MiB"
+                    + (watching == .readers ? ", \(median("read").formatted(decimals: 1, width: 1)) MiB read" : ""))
         }
         return true
     }
@@ -82,12 +71,15 @@ enum PageBenchmark {
             reading?.cancel()
             let read = await reading?.value ?? 0
             guard usage.status == 0, Program.integer("written", of: summary) == documents else {
-                throw CocoaError(.executableLoad)
+                throw BenchmarkError("the program failed")
             }
-            result.seconds.append(usage.wall)
-            result.processor.append(usage.processor)
-            result.memory.append(Double(Program.integer("peak_memory", of: summary)))
-            result.read.append(Double(read))
+            for (measure, unit, value) in [
+                ("wall time", "s", usage.wall), ("processor time", "s", usage.processor),
+                ("peak memory", "MiB", Double(Program.integer("peak_memory", of: summary)) / 1_048_576),
+                ("read", "MiB", Double(read) / 1_048_576),
+            ] {
+                result.add(value, measure, unit: unit, of: watching.rawValue)
+            }
         }
         figures = result
     }

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import LosslessJSON
+
+/// What the rounds of a benchmark measured.
+///
+/// Run the cases in turn, round after round, so that a change of the machine's load hits all of them: then the median
+/// of each says what it costs.
+struct Figures {
+    /// One quantity of one case.
+    struct Figure {
+        let name: String
+        let measure: String
+        let unit: String
+        /// One for each round.
+        var values: [Double]
+        var median: Double { Figures.median(values) }
+    }
+
+    /// In the order in which they first came.
+    private(set) var all: [Figure] = []
+
+    /// Adds what one round measured.
+    ///
+    /// - Parameter name: The case.
+    mutating func add(_ value: Double, _ measure: String, unit: String, of name: String) {
+        if let index = all.firstIndex(where: { $0.name == name && $0.measure == measure }) {
+            all[index].values.append(value)
+        } else {
+            all.append(Figure(name: name, measure: measure, unit: unit, values: [value]))
+        }
+    }
+
+    /// Nil if no round measured it.
+    func median(_ measure: String, of name: String) -> Double? {
+        all.first { $0.name == name && $0.measure == measure }?.median
+    }
+
+    /// The middle value; of an even number, the mean of the two in the middle.
+    static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    }
+
+    /// Writes an array of `{"case","measure","unit","values","median"}`, one on each line.
+    ///
+    /// - Parameter file: Nil: nothing is written.
+    func write(to file: String?) throws {
+        guard let file else { return }
+        let lines = all.map { figure in
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("case", string: figure.name)
+                writer.member("measure", string: figure.measure)
+                writer.member("unit", string: figure.unit)
+                writer.name("values")
+                writer.array { writer in for value in figure.values { writer.raw("\(value)".utf8) } }
+                writer.member("median", raw: "\(figure.median)".utf8)
+            }
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        try Data("[\n\(lines.joined(separator: ",\n"))\n]\n".utf8).write(to: URL(fileURLWithPath: file))
+    }
+}
