@@ -11,7 +11,7 @@ struct ChangebotBench: AsyncParsableCommand {
             swift build -c release
             """,
         subcommands: [
-            ScannerCommand.self, RulesCommand.self, BotCommand.self, PageCommand.self,
+            ScannerCommand.self, RulesCommand.self, BotCommand.self, PageCommand.self, WireCommand.self,
         ])
 }
 

@@ -1,0 +1,92 @@
+internal import GatewayClient
+internal import Glibc
+internal import TestKit
+
+/// How a feed without end of its own is sent.
+struct WireFeed: Sendable {
+    /// The size of the pieces of a feed that is sent whole.
+    private static let pieceSize = 256 << 10
+
+    let rows: WireRows
+    /// Nil: as fast as the client reads. Otherwise each row is a chunk that a `send` of its own sends, after a pause of
+    /// so many microseconds.
+    let pause: Int?
+
+    init(_ dialect: GatewayDialect, pause: Int? = nil) {
+        rows = WireRows(dialect)
+        self.pause = pause
+    }
+
+    /// Answers a request for `_changes`.
+    func send(_ numbers: Range<Int>, lastSequence: Int, on connection: TestConnection) throws {
+        let opening = Array(Self.opening(rows.dialect).utf8)
+        let closing = Array(Self.closing(rows.dialect, lastSequence).utf8)
+        if let pause {
+            try sendPaced(numbers, opening, closing, pause: pause, on: connection)
+        } else {
+            try sendWhole(numbers, opening, closing, on: connection)
+        }
+    }
+
+    static func opening(_ dialect: GatewayDialect) -> String {
+        dialect == .couchDB ? "{\"results\":[\n" : "{\"results\":[\r\n"
+    }
+
+    static func closing(_ dialect: GatewayDialect, _ lastSequence: Int) -> String {
+        switch dialect {
+        case .couchDB:
+            "\n],\n\"last_seq\":\(WireRows.sequence("\(lastSequence)", .couchDB)),\"pending\":0}\n"
+        case .syncGateway: "\n],\n\"last_seq\":\"\(lastSequence)\"}\n"
+        }
+    }
+
+    private func sendWhole(
+        _ numbers: Range<Int>, _ opening: [UInt8], _ closing: [UInt8], on connection: TestConnection
+    ) throws {
+        let stride = rows.byteCount + rows.separator.count
+        let length = opening.count + max(0, numbers.count * stride - rows.separator.count) + closing.count
+        try connection.write(
+            Array((WireDatabase.head(200, rows.dialect) + "Content-Length: \(length)\r\n\r\n").utf8) + opening)
+        guard let last = numbers.last else { return try connection.write(closing) }
+        let count = Self.pieceSize / stride
+        var block = rows.block(count, suffix: rows.separator)
+        var next = numbers.lowerBound
+        while next + count < last {
+            rows.number(&block, rows: count, from: next, prefix: 0, stride: stride)
+            try connection.write(block)
+            next += count
+        }
+        try connection.write(rows.text(next..<last + 1) + closing)
+    }
+
+    private func sendPaced(
+        _ numbers: Range<Int>, _ opening: [UInt8], _ closing: [UInt8], pause: Int, on connection: TestConnection
+    ) throws {
+        try connection.write(
+            Array((WireDatabase.head(200, rows.dialect) + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+                + Self.chunk(opening + rows.text(numbers.prefix(1))))
+        let size = Array((String(rows.separator.count + rows.byteCount, radix: 16) + "\r\n").utf8)
+        let prefix = size + rows.separator
+        var chunk = rows.block(1, prefix: prefix, suffix: Array("\r\n".utf8))
+        for number in numbers.dropFirst() {
+            rows.number(&chunk, rows: 1, from: number, prefix: prefix.count, stride: chunk.count)
+            let due = MonotonicTime.nanoseconds + pause * 1000
+            while MonotonicTime.nanoseconds < due {}
+            try connection.write(chunk)
+        }
+        try connection.write(Self.chunk(closing) + Array("0\r\n\r\n".utf8))
+    }
+
+    static func chunk(_ bytes: [UInt8]) -> [UInt8] {
+        Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8)
+    }
+}
+
+/// A clock that costs no system call, for pauses of a few microseconds.
+enum MonotonicTime {
+    static var nanoseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}

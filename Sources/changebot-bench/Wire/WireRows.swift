@@ -1,0 +1,74 @@
+internal import GatewayClient
+
+/// Rows of a changes feed as a gateway sends them, all of one length. They are numbered where they are written, so
+/// that a feed of any length needs no more memory than one block of it.
+struct WireRows: Sendable {
+    /// The number of the first row. All numbers have eight digits.
+    static let first = 10_000_001
+    private static let placeholder = Array("########".utf8)
+
+    let dialect: GatewayDialect
+    /// Between two rows.
+    let separator: [UInt8]
+    private let row: [UInt8]
+    /// Where the row's number goes.
+    private let places: [Int]
+
+    init(_ dialect: GatewayDialect) {
+        self.dialect = dialect
+        separator = Array((dialect == .couchDB ? ",\r\n" : "\n,").utf8)
+        let note = String(repeating: "lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do ", count: 4)
+        let revision = "1-967a00dff5e02add41819138abb3284d"
+        let text =
+            #"{"seq":\#(Self.sequence("########", dialect)),"id":"task-########","changes":[{"rev":"\#(revision)"}],"#
+            + #""doc":{"_id":"task-########","_rev":"\#(revision)","type":"task","task":"thing ########","#
+            + #""complete":false,"createdAt":"2026-11-20T10:00:00.000Z","#
+            + #""taskList":{"id":"amy.groceries","owner":"amy"},"n":12345678901234567890123,"note":"\#(note)"}}"#
+        let row = Array(text.utf8)
+        self.row = row
+        places = row.indices.filter { row[$0...].starts(with: Self.placeholder) }
+    }
+
+    var byteCount: Int { row.count }
+
+    /// A sequence as it stands in JSON: CouchDB's are opaque strings.
+    static func sequence(_ number: String, _ dialect: GatewayDialect) -> String {
+        guard dialect == .couchDB else { return number }
+        return #""\#(number)-g1AAAACbeJzLYWBgYMpgTmEQTM4vTc5ISXIwNDLXMwBCwxyQVCJDUv3___-zMpgT2XKBAuypKWYmaebJ2DQ""#
+    }
+
+    /// Bytes for `count` rows, each after `prefix` and before `suffix`, which still need their numbers.
+    func block(_ count: Int, prefix: [UInt8] = [], suffix: [UInt8] = []) -> [UInt8] {
+        Array((0..<count).map { _ in prefix + row + suffix }.joined())
+    }
+
+    /// Numbers the rows of a block.
+    ///
+    /// - Parameters:
+    ///   - first: The number of the first row.
+    ///   - prefix: The length of what stands before each row.
+    ///   - stride: The length of a row with its prefix and suffix.
+    func number(_ block: inout [UInt8], rows count: Int, from first: Int, prefix: Int, stride: Int) {
+        for index in 0..<count {
+            var (rest, digits) = (first + index, 0 as UInt64)
+            for _ in 0..<8 {
+                digits = digits << 8 | UInt64(UInt8(ascii: "0") + UInt8(rest % 10))
+                rest /= 10
+            }
+            block.withUnsafeMutableBytes { bytes in
+                for place in places {
+                    bytes.storeBytes(of: digits, toByteOffset: index * stride + prefix + place, as: UInt64.self)
+                }
+            }
+        }
+    }
+
+    /// Rows with their numbers and the separators between them.
+    func text(_ numbers: Range<Int>) -> [UInt8] {
+        guard !numbers.isEmpty else { return [] }
+        var bytes = block(numbers.count, suffix: separator)
+        number(&bytes, rows: numbers.count, from: numbers.lowerBound, prefix: 0, stride: row.count + separator.count)
+        bytes.removeLast(separator.count)
+        return bytes
+    }
+}
