@@ -1,6 +1,6 @@
 internal import Encodings
 internal import HTTPTransport
-internal import LosslessJSON
+package import LosslessJSON
 
 extension Gateway {
     /// For feeds that wait: somebody may wait for what a change leads to.
@@ -115,7 +115,7 @@ public struct ChangesAnswer {
 }
 
 /// Parses the answer of `_changes`: `{"results":[ROW,ROW,…],"last_seq":SEQ,…}`, or one row per line.
-struct ChangesParser {
+package struct ChangesParser {
     private enum Form {
         case answer(RowsParser<Change.Fields>)
         case lines(ChangeLinesParser)
@@ -123,7 +123,10 @@ struct ChangesParser {
 
     private var form: Form
 
-    init(isContinuous: Bool = false) { form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser()) }
+    /// - Parameter isContinuous: Whether the answer is one row per line.
+    package init(isContinuous: Bool = false) {
+        form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser())
+    }
 
     /// `last_seq`: where the next request continues. Nil until it has arrived; for a continuous feed, that of the last
     /// row.
@@ -142,7 +145,8 @@ struct ChangesParser {
         }
     }
 
-    mutating func append(_ chunk: [UInt8]) {
+    /// Adds bytes as they arrive, in pieces of any size.
+    package mutating func append(_ chunk: [UInt8]) {
         // The parser is taken out and put back, so that its buffer has one owner and is not copied.
         switch form {
         case .answer(var parser):
@@ -160,7 +164,7 @@ struct ChangesParser {
     ///
     /// - Throws: ``JSONError`` if this is not an answer of `_changes`; its offset counts from the end of the last
     ///   batch. The parser can't be used afterwards.
-    mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
+    package mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
         switch form {
         case .answer(var parser):
             form = .lines(ChangeLinesParser())

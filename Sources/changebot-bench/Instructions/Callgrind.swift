@@ -1,0 +1,60 @@
+internal import Foundation
+
+/// Counts the instructions of this program under `valgrind --tool=callgrind`: they hardly differ from run to run,
+/// however busy the machine is.
+struct Callgrind {
+    static let path = "/usr/bin/valgrind"
+
+    /// What depends on the machine or on chance is switched off: the seed of hashes, and functions of glibc and OpenSSL
+    /// for processors that not every machine has.
+    private static let environment = [
+        "SWIFT_DETERMINISTIC_HASHING": "1",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM",
+    ]
+
+    private let directory: String
+    /// The file with the rows.
+    private let input: String
+    /// This program without debug information: valgrind 3.19 can't read the DWARF of Swift's compiler.
+    private let program: String
+
+    init(directory: String, input: String) throws {
+        self.directory = directory
+        self.input = input
+        program = directory + "/changebot-bench"
+        guard try Usage(of: ["/usr/bin/env", "strip", "-o", program, Program.own]).status == 0 else {
+            throw BenchmarkError("strip failed: install binutils")
+        }
+    }
+
+    /// The cost of an item, `times` times.
+    ///
+    /// It is the difference between a process that does it so many times and one that does it twice as often: starting
+    /// and preparing do not count. Both run at the same time.
+    func instructions(of item: WorkItem, times: Int) throws -> Int {
+        let logs = try [times, 2 * times].map { times in
+            let log = "\(directory)/\(item.rawValue)-\(times)"
+            let process = try Program.start(
+                [
+                    Self.path, "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=\(log)",
+                    program, WorkCommand.name, item.rawValue, String(times), input, directory,
+                ], environment: Self.environment)
+            return (log: log, process: process)
+        }
+        let counts = try logs.map { log, process in
+            process.waitUntilExit()
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            guard process.terminationStatus == 0, let count = Self.collected(text) else {
+                throw BenchmarkError("valgrind failed on \(item.rawValue):\n\(text)")
+            }
+            return count
+        }
+        return counts[1] - counts[0]
+    }
+
+    /// From a line such as `==42== Collected : 1234567`.
+    private static func collected(_ log: String) -> Int? {
+        log.split(separator: "\n").first { $0.contains(" Collected : ") }
+            .flatMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+    }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import GatewayClient
+internal import LosslessJSON
+
+/// A feed that work is done on. It comes from a file: to make the rows anew in each process would take longer than the
+/// work.
+struct WorkInput {
+    private static let rowCount = 500
+    private static let pieceSize = 64 << 10
+    private static let opening = Array("{\"results\":[\n".utf8)
+    private static let closing = Array("\n],\n\"last_seq\":\"1000000\"}\n".utf8)
+
+    /// Rows with separators between them.
+    let rowBytes: [UInt8]
+    /// Where the rows are in ``rowBytes``.
+    let rows: [Range<Int>]
+
+    /// Makes rows, and writes them to a file.
+    init(writingTo file: String) throws {
+        let block = ChangeRows(.mixed, byteCount: 1).blocks[0]
+        rows = Array(block.rows.prefix(Self.rowCount))
+        rowBytes = Array(block.bytes[..<(rows.last?.upperBound ?? 0)])
+        try Data(rowBytes).write(to: URL(fileURLWithPath: file))
+    }
+
+    /// Reads such a file.
+    init(file: String) throws {
+        rowBytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+        var rows: [Range<Int>] = []
+        // Strings in JSON have no line feeds.
+        for line in rowBytes.split(separator: UInt8(ascii: "\n")) {
+            rows.append(line.startIndex..<(line.last == UInt8(ascii: ",") ? line.endIndex - 1 : line.endIndex))
+        }
+        self.rows = rows
+    }
+
+    /// The answer of `_changes` as it arrives in full buffers.
+    var pieces: [[UInt8]] {
+        let body = Self.opening + rowBytes + Self.closing
+        return stride(from: 0, to: body.count, by: Self.pieceSize).map {
+            Array(body[$0..<min($0 + Self.pieceSize, body.count)])
+        }
+    }
+
+    /// The same as it arrives from a gateway that sends each row by itself.
+    var rowPieces: [[UInt8]] {
+        let pieces = rows.enumerated().map { index, row in Array((index == 0 ? "" : "\n,").utf8) + rowBytes[row] }
+        return [Self.opening] + pieces + [Self.closing]
+    }
+
+    static func parse(_ pieces: [[UInt8]]) throws -> [ChangesBatch] {
+        var parser = ChangesParser()
+        var batches: [ChangesBatch] = []
+        for piece in pieces {
+            parser.append(piece)
+            while let batch = try parser.nextBatch() { batches.append(batch) }
+        }
+        return batches
+    }
+
+    /// Scans all rows into one tape, as a batch of a feed is.
+    func scan() throws {
+        let text = rowBytes.span
+        var tape = JSONTape(minimumCapacity: text.count / 20)
+        for row in rows { _ = try tape.scanValue(in: text, from: row.lowerBound) }
+        blackHole(tape.count)
+    }
+}

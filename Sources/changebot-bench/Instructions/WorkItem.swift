@@ -1,0 +1,131 @@
+internal import Encodings
+internal import Foundation
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// A piece of the program's work whose instructions are counted.
+enum WorkItem: String, CaseIterable {
+    case scan
+    case parsePieces = "parse-pieces"
+    case parseRows = "parse-rows"
+    case matchShipped = "match-shipped"
+    case matchWords = "match-1000-words"
+    case matchPatterns = "match-10-patterns"
+    case edit
+    case encodeBase64 = "base64-encode"
+    case decodeBase64 = "base64-decode"
+    case sha256, sha1, md5
+
+    /// How large a picture is.
+    private static let pictureSize = 1 << 20
+
+    /// What it is, for the baseline.
+    var about: String {
+        switch self {
+        case .scan: "change rows through the JSON scanner"
+        case .parsePieces: "a feed in pieces of 64 KiB"
+        case .parseRows: "a feed, one row in each piece"
+        case .matchShipped: "documents on which none of the project's rules fires"
+        case .matchWords: "the same with 1,000 rules of the form (?i)^word$"
+        case .matchPatterns: "the same with 10 rules with other patterns"
+        case .edit: "a merge into a document"
+        case .encodeBase64: "a picture of 1 MiB to base64"
+        case .decodeBase64: "and back"
+        case .sha256, .sha1, .md5: "the digest of 1 MiB"
+        }
+    }
+
+    /// What its cost is divided by.
+    enum Unit: String {
+        case row, byte
+    }
+
+    var unit: Unit {
+        switch self {
+        case .scan, .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: .byte
+        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .edit: .row
+        }
+    }
+
+    /// How many units one repetition does.
+    func unitCount(_ input: WorkInput) -> Int {
+        switch self {
+        case .scan: input.rowBytes.count
+        case .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: Self.pictureSize
+        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .edit: input.rows.count
+        }
+    }
+
+    /// Repetitions for which a count is stable and soon there.
+    var repetitions: Int {
+        switch self {
+        case .scan, .parsePieces, .parseRows, .matchShipped, .matchWords: 4
+        case .matchPatterns, .edit: 2
+        case .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: 1
+        }
+    }
+
+    /// Does it, single-threaded, after preparations that do not depend on `times`.
+    ///
+    /// - Parameter directory: For rule files.
+    func run(times: Int, _ input: WorkInput, in directory: String) throws {
+        switch self {
+        case .scan: for _ in 0..<times { try input.scan() }
+        case .parsePieces:
+            let pieces = input.pieces
+            for _ in 0..<times { blackHole(try WorkInput.parse(pieces)) }
+        case .parseRows:
+            let pieces = input.rowPieces
+            for _ in 0..<times { blackHole(try WorkInput.parse(pieces)) }
+        case .matchShipped: try match(times, input, WireCase.shippedRules)
+        case .matchWords:
+            try match(times, input, RuleFiles.write(1000, in: directory) { "(?i)^word \($0)$" })
+        case .matchPatterns:
+            try match(times, input, RuleFiles.write(10, in: directory) { "word \($0)\\\\b" })
+        case .edit: try edit(times, input)
+        case .encodeBase64:
+            let picture = Self.picture
+            for _ in 0..<times { blackHole(Base64.encode(picture)) }
+        case .decodeBase64:
+            let text = Base64.encode(Self.picture)
+            for _ in 0..<times { blackHole(try Base64.decode(text)) }
+        case .sha256: digest(.sha256, times)
+        case .sha1: digest(.sha1, times)
+        case .md5: digest(.md5, times)
+        }
+    }
+
+    private func match(_ times: Int, _ input: WorkInput, _ rules: String) throws {
+        let decider = try RuleSet.load(paths: [rules]).makeDecider()
+        let batches = try WorkInput.parse(input.pieces)
+        for _ in 0..<times {
+            for change in batches.joined() {
+                guard let document = change.document else { continue }
+                if decider.mayFire(on: document, isDeleted: change.isDeleted) {
+                    throw BenchmarkError("a rule matches \(change.id)")
+                }
+            }
+        }
+    }
+
+    private func edit(_ times: Int, _ input: WorkInput) throws {
+        let patch = try JSONText(
+            #"{"complete":true,"priority":null,"checkedAt":"2026-11-20T10:00:00Z","taskList":{"owner":"ben"}}"#)
+        let documents = try WorkInput.parse(input.pieces).joined().compactMap { $0.document?.copied() }
+        for _ in 0..<times {
+            for document in documents { blackHole(try document.merging(patch.root)) }
+        }
+    }
+
+    private func digest(_ digest: Digest, _ times: Int) {
+        let picture = Self.picture
+        for _ in 0..<times { blackHole(digest(picture)) }
+    }
+
+    /// Bytes as of a compressed picture.
+    private static var picture: [UInt8] {
+        var random = LinearCongruentialGenerator(state: 1)
+        return (0..<pictureSize).map { _ in UInt8(random.next(below: 256)) }
+    }
+}
