@@ -175,6 +175,46 @@ import Testing
         task.cancel()
         #expect(await task.value.isEmpty)
     }
+
+    // MARK: - Gathering
+
+    private func numbered(_ numbers: Range<Int>, bytes: Int = 1) -> [Candidate] {
+        candidates(numbers.map(String.init), bytes: bytes)
+    }
+
+    @Test func aSecondWriterWaitsUntilThereIsEnoughForARequest() async {
+        let start = ContinuousClock.now
+        let queue = CandidateQueue(now: { start })
+        await queue.gather(true)
+        await queue.submit(numbered(0..<1))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+        async let second = queue.take(limit: 250, byteLimit: 1000, writer: 1)
+        for number in 1...TakingRule.worthwhileDocuments { await queue.submit(numbered(number..<number + 1)) }
+        #expect(await second.count == TakingRule.worthwhileDocuments)
+    }
+
+    @Test func theOnlyWriterTakesWhateverCameMeanwhile() async {
+        let start = ContinuousClock.now
+        let queue = CandidateQueue(now: { start })
+        await queue.gather(true)
+        await queue.submit(numbered(0..<1))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+        await queue.submit(numbered(1..<4))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 3)
+    }
+
+    @Test func nothingIsHeldBackAtTheEndOfTheFeed() async {
+        let start = ContinuousClock.now
+        for isEnd in [false, true] {
+            let queue = CandidateQueue(now: { start })
+            await queue.gather(true)
+            await queue.submit(numbered(0..<1))
+            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+            await queue.submit(numbered(1..<2))
+            if isEnd { await queue.finish() } else { await queue.gather(false) }
+            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 1).count == 1)
+        }
+    }
 }
 
 @Suite struct MemoryBudgetTests {
@@ -227,45 +267,5 @@ import Testing
     ])
     func packsByCountAndBytesInOrder(sizes: [Int], count: Int, bytes: Int, expected: [[Int]]) {
         #expect(sizes.grouped(count: count, bytes: bytes, size: { $0 }).map(Array.init) == expected)
-    }
-
-    // MARK: - Gathering
-
-    private func numbered(_ numbers: Range<Int>, bytes: Int = 1) -> [Candidate] {
-        candidates(numbers.map(String.init), bytes: bytes)
-    }
-
-    @Test func aSecondWriterWaitsUntilThereIsEnoughForARequest() async {
-        let start = ContinuousClock.now
-        let queue = CandidateQueue(now: { start })
-        await queue.gather(true)
-        await queue.submit(numbered(0..<1))
-        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
-        async let second = queue.take(limit: 250, byteLimit: 1000, writer: 1)
-        for number in 1...TakingRule.worthwhileDocuments { await queue.submit(numbered(number..<number + 1)) }
-        #expect(await second.count == TakingRule.worthwhileDocuments)
-    }
-
-    @Test func theOnlyWriterTakesWhateverCameMeanwhile() async {
-        let start = ContinuousClock.now
-        let queue = CandidateQueue(now: { start })
-        await queue.gather(true)
-        await queue.submit(numbered(0..<1))
-        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
-        await queue.submit(numbered(1..<4))
-        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 3)
-    }
-
-    @Test func nothingIsHeldBackAtTheEndOfTheFeed() async {
-        let start = ContinuousClock.now
-        for isEnd in [false, true] {
-            let queue = CandidateQueue(now: { start })
-            await queue.gather(true)
-            await queue.submit(numbered(0..<1))
-            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
-            await queue.submit(numbered(1..<2))
-            if isEnd { await queue.finish() } else { await queue.gather(false) }
-            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 1).count == 1)
-        }
     }
 }
