@@ -8,7 +8,7 @@ import Testing
 
     /// Another writer has taken something at the start and is not back.
     @Test(arguments: [
-        (1, 1, 0, false), (124, 1 << 19, 99, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 100, true),
+        (1, 1, 0, false), (124, 1 << 19, 999, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 1000, true),
     ])
     func besideABusyWriter(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
         var rule = TakingRule()

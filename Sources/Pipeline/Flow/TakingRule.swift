@@ -11,7 +11,7 @@ struct TakingRule: Sendable {
     /// So many bytes of candidates are, too.
     static let worthwhileBytes = 1 << 20
     /// What arrives this long after the last request began is not held back for its answer.
-    static let longestGathering: Duration = .milliseconds(100)
+    static let longestGathering: Duration = .seconds(1)
 
     /// Whether candidates are gathered: more of them will come at once.
     var gathers = false
