@@ -105,21 +105,28 @@ extension CompiledProgram {
     ///   for example because one of them is empty: then check each.
     static func check(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
         guard !programs.contains(where: { $0.contains(0) }) else { throw nulError }
-        guard programs.count > 1 else {
-            guard let program = programs.first else { return }
+        guard let program = programs.first else { return }
+        do throws(JQCompileError) { try compileTogether(programs, bindings) } catch {
+            guard programs.count == 1 else { throw error }
+            // The message must be about its own text. And it may be empty, or only define functions.
             try compileAlone(program, bindings)
             // What begins with a directive, such as `module`, compiles alone only.
             _ = try CompiledProgram(program, bindings)
-            return
         }
-        // A program can close one kind of bracket and open it again; in the other kind, that is an error. The empty line
-        // is for a comment that goes on in the next line. What is a comment in the line after it is an error in a text
-        // that is still open.
-        for (opening, closing) in [("(", ")"), ("[", "]")] {
-            let end = Array("\n\n# \\(|)\n\(closing)".utf8)
-            let texts = programs.map { Array("\(opening)\n".utf8) + $0 + end }
-            try compileAlone(Array(texts.joined(separator: ",".utf8)), bindings)
+    }
+
+    /// Compiles each of the programs in two kinds of brackets, all in one text: most of the time is for jq's own
+    /// definitions.
+    ///
+    /// A program can close one kind of bracket and open it again; in the other kind, that is an error. The empty line is
+    /// for a comment that goes on in the next line. What is a comment before and after the closing bracket is an error in
+    /// a text that is still open there.
+    private static func compileTogether(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
+        let texts = [("(", ")"), ("[", "]")].flatMap { opening, closing in
+            let end = Array("\n\n# \\(|)\n\(closing) # \\(|)\n".utf8)
+            return programs.map { Array("\(opening)\n".utf8) + $0 + end }
         }
+        try compileAlone(Array(texts.joined(separator: ",".utf8)), bindings)
     }
 
     /// Without the wrapper.

@@ -79,7 +79,7 @@ struct JQProgramTests {
             ["1) , (2", "."], ["1] , [2", "."], ["1", "2) | (3", "4"], ["(1 | # \\", "2)"], ["1 | # \\", "2"],
             ["1 |", "2"], ["(1", "2)"], [".", "1) # x"], ["\"", "\""],
             ["\"\\(1", "2\""], ["\"\\(1", "2)\""], ["def f: 1", "; f"], ["if . then 1", "else 2 end"],
-            ["module {\"a\":1}; 1"],
+            ["module {\"a\":1}; 1"], ["1 # \") , [2 + \"x \n + \" # \\(3"],
         ])
     func compiledTogether(programs: [String]) throws {
         let together = try JQCompiler.check(programs)
