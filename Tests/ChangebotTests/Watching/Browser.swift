@@ -25,8 +25,36 @@ final class Browser: Sendable {
         self.session = session
     }
 
-    /// A browser with a profile of its own while `body` runs.
+    /// That of the suite.
+    @TaskLocal private static var shared: Browser?
+
+    /// The suite's browser while `body` runs; afterwards it shows nothing, as at its start.
     static func with(_ body: (Browser) async throws -> Void) async throws {
+        let browser = try #require(shared, "the suite lacks the trait .sharedBrowser")
+        let result = await Result { try await body(browser) }
+        try await browser.clear()
+        try result.get()
+    }
+
+    private func clear() async throws {
+        try await open("about:blank")
+        try await devTools("Emulation.clearDeviceMetricsOverride", "{}")
+        try await devTools("Emulation.setEmulatedMedia", #"{"features":[]}"#)
+        // What the console says belongs to the test that ends.
+        _ = try await complaints()
+    }
+
+    /// One browser for all tests of a suite: it takes longer to start than most of them.
+    struct Sharing: SuiteTrait, TestScoping {
+        func provideScope(
+            for test: Test, testCase: Test.Case?, performing tests: @Sendable () async throws -> Void
+        ) async throws {
+            try await Browser.start { browser in try await Browser.$shared.withValue(browser) { try await tests() } }
+        }
+    }
+
+    /// A browser with a profile of its own while `body` runs.
+    private static func start(_ body: (Browser) async throws -> Void) async throws {
         let path = try #require(driver.path, "\(driver.variable) is set, but there is no chromedriver in PATH")
         try await Program.withDirectory { folder in
             let process = try ChildProcess([path, "--port=0"], errors: folder + "/driver-errors")
@@ -166,6 +194,11 @@ final class Browser: Sendable {
         let data = try #require(picture["data"]?.string.flatMap { Data(base64Encoded: $0) })
         try data.write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
     }
+}
+
+extension Trait where Self == Browser.Sharing {
+    /// The suite's tests share a browser, which ``Browser/with(_:)`` lends to one at a time.
+    static var sharedBrowser: Self { Self() }
 }
 
 extension String {

@@ -5,7 +5,8 @@ import TestKit
 import Testing
 
 /// The page at `/` of a real bot, as a person with a browser sees it.
-@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .timeLimit(.minutes(10))) struct BrowserTests {
+@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .timeLimit(.minutes(10)))
+struct BrowserTests {
     private static let stamp = """
         - name: stamp
           when: { type: task, done: { $exists: false } }

@@ -6,7 +6,8 @@ import Monitoring
 import Testing
 
 /// The page with what no test gateway would give a bot: ids of 10 kB, as CouchDB allows them, and hundreds of rules.
-@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .timeLimit(.minutes(10))) struct PageLayoutTests {
+@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .timeLimit(.minutes(10)))
+struct PageLayoutTests {
     private func withPage(
         deadLetters count: Int, _ body: (_ page: String) async throws -> Void
     ) async throws {
