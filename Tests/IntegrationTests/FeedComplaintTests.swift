@@ -210,9 +210,11 @@ import Testing
                 try connection.answer(headers: ScriptedServer.syncGateway, body: page)
             }
         }
-        let reader = FeedReader(
+        var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
             retries: .init(), logger: BotTestBed.logger, noteRetry: {})
+        // How long it waits: `FeedPaceTests`.
+        reader.longestPause = .milliseconds(10)
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }

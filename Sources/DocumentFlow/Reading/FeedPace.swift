@@ -10,8 +10,10 @@ package struct FeedPace: Sendable {
     /// Answers in a row without progress after which a one-shot run ends.
     private static let stallLimit = 10
     private static let shortestPause: Duration = .milliseconds(500)
-    private static let longestPause: Duration = .seconds(5)
+    /// The longest wait, unless ``init(start:longestPause:)`` says another.
+    package static let longestPause: Duration = .seconds(5)
 
+    private let longestPause: Duration
     private var sequences = RecentNumbers()
     private var answers = RecentNumbers()
     private var current: Rows?
@@ -26,7 +28,10 @@ package struct FeedPace: Sendable {
     }
 
     /// `start` counts as seen: an answer that returns to it is no progress.
-    package init(start: SequenceID) { sequences.insert(start.hashValue) }
+    package init(start: SequenceID, longestPause: Duration = Self.longestPause) {
+        self.longestPause = longestPause
+        sequences.insert(start.hashValue)
+    }
 
     /// Records rows of the current answer.
     package mutating func add(_ rows: ChangesBatch.SubSequence) {
@@ -48,7 +53,7 @@ package struct FeedPace: Sendable {
     /// How long to wait before the feed is asked again; nil if it makes progress.
     package var pause: Duration? {
         guard stalls > 0 else { return nil }
-        return min(Self.longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.warningLimit + 1, 10))))
+        return min(longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.warningLimit + 1, 10))))
     }
 
     /// Whether the feed has just stalled long enough to be logged.

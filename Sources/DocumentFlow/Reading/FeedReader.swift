@@ -42,6 +42,8 @@ package struct FeedReader: Sendable {
     package var logsCaughtUp = true
     /// A request that fails after this long without traffic counts as ended by a proxy.
     package var idleAfter: Duration = .seconds(5)
+    /// The longest wait between requests to a feed that makes no progress.
+    package var longestPause = FeedPace.longestPause
     /// Called after a lost connection, before anything more is read: the database may be another one now. Throws to
     /// end the reading.
     package var confirmDatabase: @Sendable () async throws -> Void = {}
@@ -78,7 +80,7 @@ package struct FeedReader: Sendable {
         var progress = Progress(
             position: start,
             retrier: Retrier(RetryPolicy(retries, hasSucceeded: true), logger: logger, noteRetry: noteRetry),
-            asked: start, pace: FeedPace(start: start))
+            asked: start, pace: FeedPace(start: start, longestPause: longestPause))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
