@@ -141,7 +141,7 @@ import Transfer
                 while exporter.report.state.counters.changes < 100, !exporter.report.state.isStopped,
                     !FileManager.default.fileExists(atPath: bed.path("o.ndjson"))
                 {
-                    await Task.yield()
+                    try await Task.sleep(for: .milliseconds(1))
                 }
                 await group.triggerGracefulShutdown()
                 try await running.value

@@ -65,7 +65,9 @@ import Transfer
                 }
                 // The rest of what was asked for when it is stopped is written still.
                 let start = stops == 0 ? 0 : try doneBefore(progress)
-                while report.state.counts.settled < start + 60, !isOver.withLock({ $0 }) { await Task.yield() }
+                while report.state.counts.settled < start + 60, !isOver.withLock({ $0 }) {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
                 await group.triggerGracefulShutdown()
                 try await running.value
                 stops += 1
