@@ -131,16 +131,3 @@ extension JSONText {
         return value
     }
 }
-
-extension JSONValue {
-    /// The bytes of this object without one member, as ``JSONText/removing(_:)`` would leave them, copied once.
-    ///
-    /// - Throws: ``JSONEditError`` if there is no such member, or two members share a name.
-    public func bytes(withoutMember name: String) throws(JSONEditError) -> [UInt8] {
-        var edit = try JSONObjectEdit(self)
-        guard edit.remove(Array(name.utf8)[...]) else { throw .noSuchPlace(JSONPointer(tokens: [name])) }
-        var splices = JSONSplices()
-        edit.splice(into: &splices)
-        return splices.applied(to: text.bytes, in: range)
-    }
-}

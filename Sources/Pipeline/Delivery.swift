@@ -44,7 +44,7 @@ package struct Delivery: Sendable {
             logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
         deadLettered = DeadLetteredDocuments(
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
-            newest: try ledger.newestDeadLetter())
+            newest: try ledger.highestDeadLetterNumber())
         interruptions = try await ledger.interruptedDecisions()
         budget = MemoryBudget(settings.memory, documents: settings.documentBudget)
     }
@@ -130,6 +130,7 @@ package struct Delivery: Sendable {
         let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
+            // The writers have the slots before.
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
             filter: filter, queue: queue, budget: budget, progress: progress, ledger: ledger,

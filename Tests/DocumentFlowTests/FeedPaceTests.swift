@@ -55,7 +55,7 @@ import Testing
         }
         #expect(logged == 1)
         #expect(pace.pause == .seconds(5))
-        #expect(pace.shouldStopWaiting)
+        #expect(pace.hasStalledTooLong)
     }
 
     /// Rows that come again and again under sequences that are always new.
@@ -69,7 +69,7 @@ import Testing
         }
         // Something new at last.
         #expect(try read(&pace, [(seq: 100_000, id: "new", rev: "1-a")], last: 100_000) == nil)
-        #expect(pace.stalls == 0)
+        #expect(pace.answersWithoutProgress == 0)
     }
 
     @Test func pausesGrowToSomeSeconds() throws {

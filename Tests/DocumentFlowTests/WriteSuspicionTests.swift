@@ -21,7 +21,7 @@ import Testing
     ) -> WriteSuspicion {
         var suspicion = WriteSuspicion(documents: documents)
         for time in 0..<times {
-            suspicion.note(error, bytes: bytes * time, now: Self.start + .seconds(interval * time))
+            suspicion.note(error, writtenByRun: bytes * time, now: Self.start + .seconds(interval * time))
         }
         return suspicion
     }
@@ -77,10 +77,10 @@ import Testing
     func aGatewayThatHangsUpIsProbedAtOnce(code: GatewayError.Code) {
         let error = error(code)
         var suspicion = WriteSuspicion(documents: 1)
-        suspicion.note(error, bytes: 0, now: Self.start)
+        suspicion.note(error, writtenByRun: 0, now: Self.start)
         #expect(advice(suspicion, error) == .wait)
         for failure in 2...11 {
-            suspicion.note(error, bytes: 0, now: Self.start)
+            suspicion.note(error, writtenByRun: 0, now: Self.start)
             #expect(advice(suspicion, error) == .ask(.doesGatewayAnswer), "\(failure)")
             let next = suspicion.advice(given: true, to: .doesGatewayAnswer, now: Self.start)
             #expect(next == (failure < 11 ? .wait : .reject), "\(failure)")
@@ -103,7 +103,7 @@ import Testing
         #expect(suspicion(documents: 8, error, times: 3).needsProbe)
         #expect(!suspicion(documents: 1, error, times: 3).needsProbe)
         var other = suspicion(documents: 8, error, times: 3)
-        other.note(self.error(.timedOut), bytes: 0)
+        other.note(self.error(.timedOut), writtenByRun: 0)
         #expect(!other.needsProbe)
     }
 
@@ -125,7 +125,7 @@ import Testing
     func aStreamedDocumentIsRefusedIfWritesPass(code: GatewayError.Code) {
         let error = error(code)
         var suspicion = WriteSuspicion(documents: 1, isPut: true)
-        suspicion.note(error, bytes: 0)
+        suspicion.note(error, writtenByRun: 0)
         for mayBeFirewall in [true, false] {
             #expect(suspicion.advice(after: error, mayBeFirewall: mayBeFirewall) == .ask(.doWritesPass))
         }
@@ -152,7 +152,7 @@ import Testing
         let error = error(.serverError, status: 500)
         var suspicion = suspicion(documents: 1, error, times: 9, bytes: 100)
         #expect(suspicion.suspectedFailures == 8)
-        suspicion.note(self.error(.cannotConnect), bytes: 900)
+        suspicion.note(self.error(.cannotConnect), writtenByRun: 900)
         #expect(suspicion.suspectedFailures == 0 && suspicion.failures == 0)
     }
 }

@@ -133,7 +133,7 @@ import Testing
         try await LedgerTestBed.withLedger { _, ledger in
             let numbers = try await ledger.keep([deadLetter(revision: "1-a"), deadLetter(revision: "2-b")])
             #expect(numbers == [1, 2])
-            let resolved = Ledger.ResolvedDocument(id: "t1", newestDeadLetter: 1)
+            let resolved = Ledger.ResolvedDocument(id: "t1", highestDeadLetterNumber: 1)
             #expect(try await ledger.dropDeadLetters(of: [resolved]).map(\.count) == [1])
             #expect(try ledger.deadLetters().map(\.revision) == [RevisionID("2-b")])
         }

@@ -42,9 +42,9 @@ import Testing
             try order("a", plan: 1), try order("a", plan: 2), try order("b", plan: 1), try order("c", plan: 3),
         ])
         var result = OtherDocuments.Result()
-        #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[1, 2], [1], [3]])
+        #expect(result.withoutEnded(targets).map { $0.orders.map(\.plan) } == [[1, 2], [1], [3]])
         result.outdated = [1]
-        #expect(result.open(targets).map { $0.orders.map(\.plan) } == [[2], [3]])
-        #expect(result.open(targets).map(\.place.id) == ["a", "c"])
+        #expect(result.withoutEnded(targets).map { $0.orders.map(\.plan) } == [[2], [3]])
+        #expect(result.withoutEnded(targets).map(\.place.id) == ["a", "c"])
     }
 }

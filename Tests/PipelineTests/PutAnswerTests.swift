@@ -14,12 +14,14 @@ import Testing
         return PutOrder(plan: plan, effect: effect, home: try Keyspace("todo"), chain: RuleChain(rules))
     }
 
-    /// - Parameter refusals: How many of the conflicts came although nobody else had changed the document.
-    private static func target(orders: Int = 1, attempts: Int, conflicts: Int, refusals: Int) throws -> PutTarget {
+    /// - Parameter unexplainedConflicts: How many of the conflicts came although nobody else had changed the document.
+    private static func target(orders: Int = 1, attempts: Int, conflicts: Int, unexplainedConflicts: Int) throws
+        -> PutTarget
+    {
         var target = try #require(try PutTarget.targets(of: (0..<orders).map { try order($0) }).first)
         target.note(.missing)
         target.conflicts = conflicts
-        for _ in 0..<refusals { target.note(.missing) }
+        for _ in 0..<unexplainedConflicts { target.note(.missing) }
         target.attempts = attempts
         return target
     }
@@ -28,7 +30,7 @@ import Testing
         let outcome: BulkOutcome
         var attempts = 0
         var conflicts = 0
-        var refusals = 0
+        var unexplainedConflicts = 0
         let result: PutTarget.WriteResult
     }
 
@@ -53,14 +55,15 @@ import Testing
         Case(outcome: .conflict, conflicts: 9, result: .postponed),
         Case(outcome: .conflict, conflicts: 1000, result: .postponed),
         // Nobody does, and the gateway still answers with a conflict.
-        Case(outcome: .conflict, conflicts: 9, refusals: 9, result: .again),
+        Case(outcome: .conflict, conflicts: 9, unexplainedConflicts: 9, result: .again),
         Case(
-            outcome: .conflict, conflicts: 10, refusals: 10,
+            outcome: .conflict, conflicts: 10, unexplainedConflicts: 10,
             result: .failed(reason: "not accepted 10 times: other writers keep changing it")),
     ])
     private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
-        var target = try Self.target(attempts: test.attempts, conflicts: test.conflicts, refusals: test.refusals)
-        #expect(target.refusals == test.refusals)
+        var target = try Self.target(
+            attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
+        #expect(target.unexplainedConflicts == test.unexplainedConflicts)
         let need = target.need(.missing)
         #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.result)
     }
@@ -70,27 +73,28 @@ import Testing
         let outcomes: [BulkOutcome]
         var attempts = 0
         var conflicts = 0
-        var refusals = 0
+        var unexplainedConflicts = 0
     }
 
     @Test(arguments: [
         Count(outcomes: [.unmentioned, .failed(reason: "")], attempts: 2),
-        Count(outcomes: [.conflict, .conflict], conflicts: 2, refusals: 2),
+        Count(outcomes: [.conflict, .conflict], conflicts: 2, unexplainedConflicts: 2),
         // Only conflicts in a row count as such, and only a conflict is a refusal.
-        Count(outcomes: [.undecided(reason: "")]), Count(outcomes: [.conflict, .undecided(reason: "")], refusals: 1),
-        Count(outcomes: [.conflict, .unmentioned], attempts: 1, refusals: 1),
-        Count(outcomes: [.conflict, .failed(reason: "")], attempts: 1, refusals: 1),
-        Count(outcomes: [.conflict, .undecided(reason: ""), .conflict], conflicts: 1, refusals: 2),
+        Count(outcomes: [.undecided(reason: "")]),
+        Count(outcomes: [.conflict, .undecided(reason: "")], unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .unmentioned], attempts: 1, unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .failed(reason: "")], attempts: 1, unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .undecided(reason: ""), .conflict], conflicts: 1, unexplainedConflicts: 2),
     ])
     private func whatIsNotWrittenIsCounted(test: Count) throws {
-        var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
+        var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         for outcome in test.outcomes {
             let result = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
             #expect(result == .again)
             target.note(.missing)
         }
         #expect(target.attempts == test.attempts && target.conflicts == test.conflicts)
-        #expect(target.refusals == test.refusals)
+        #expect(target.unexplainedConflicts == test.unexplainedConflicts)
     }
 
     /// A document is left alone after ten conflicts in a row. Each time somebody else has changed it.
@@ -102,7 +106,7 @@ import Testing
             ([(.conflict, 10), (.unmentioned, 1)], .again),
         ] as [([(BulkOutcome, Int)], PutTarget.WriteResult)])
     private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: PutTarget.WriteResult) throws {
-        var target = try Self.target(attempts: 0, conflicts: 0, refusals: 0)
+        var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         var result: PutTarget.WriteResult?
         let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
         for (number, outcome) in each.enumerated() {
@@ -114,7 +118,7 @@ import Testing
 
     /// One order may be what the gateway refuses: each is tried alone.
     @Test func ordersThatWereRefusedTogetherAreTriedAlone() throws {
-        var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, refusals: 0)
+        var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")
         let need = try Self.need(of: 3)
         #expect(target.record(refusal, of: need, attemptLimit: Self.limit) == .again)
@@ -133,7 +137,7 @@ import Testing
     }
 
     @Test func onceWrittenNothingRemains() throws {
-        var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, refusals: 0)
+        var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         _ = target.record(.written(RevisionID("1-a")), of: try Self.need(of: 2), attemptLimit: Self.limit)
         #expect(target.orders.isEmpty)
     }

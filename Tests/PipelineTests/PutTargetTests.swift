@@ -101,10 +101,10 @@ import Testing
         for expected in 1...3 {
             target.conflicts += 1
             target.note(same)
-            #expect(target.refusals == expected)
+            #expect(target.unexplainedConflicts == expected)
         }
         target.conflicts += 1
         target.note(.found(RevisionID("4-d"), try JSONText("{}")))
-        #expect(target.refusals == 0)
+        #expect(target.unexplainedConflicts == 0)
     }
 }

@@ -25,10 +25,11 @@ import Testing
             case "refused": .refused(reason: "no")
             default: try Self.found(now)
             }
-        for isFollowed in [false, true] {
+        for willBeDecidedAgain in [false, true] {
             let trigger = PutTrigger(
-                id: "a", revision: RevisionID("1-a"), isDeleted: isDeleted, isWritten: false, isFollowed: isFollowed)
-            #expect(trigger.isOutdated(lookup) == (isOutdated && !isFollowed))
+                id: "a", revision: RevisionID("1-a"), isDeleted: isDeleted, isWritten: false,
+                willBeDecidedAgain: willBeDecidedAgain)
+            #expect(trigger.isOutdated(lookup) == (isOutdated && !willBeDecidedAgain))
         }
     }
 }

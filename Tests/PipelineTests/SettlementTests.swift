@@ -25,7 +25,7 @@ import Testing
         let outcome: BulkOutcome
         var attempts = 0
         var failures = 0
-        var refusals = 0
+        var unexplainedConflicts = 0
         let end: End
     }
 
@@ -41,14 +41,16 @@ import Testing
         Case(outcome: .undecided(reason: "busy"), attempts: 1000, failures: 9, end: .again),
         // Neither are writes of others, but a gateway that refuses the revision that it has is.
         Case(outcome: .conflict, attempts: 1000, end: .again),
-        Case(outcome: .conflict, attempts: 1000, refusals: 8, end: .again),
-        Case(outcome: .conflict, attempts: 1000, refusals: 9, end: .deadLettered),
-        Case(outcome: .unmentioned, refusals: 8, end: .again),
-        Case(outcome: .unmentioned, refusals: 9, end: .deadLettered),
+        Case(outcome: .conflict, attempts: 1000, unexplainedConflicts: 8, end: .again),
+        Case(outcome: .conflict, attempts: 1000, unexplainedConflicts: 9, end: .deadLettered),
+        Case(outcome: .unmentioned, unexplainedConflicts: 8, end: .again),
+        Case(outcome: .unmentioned, unexplainedConflicts: 9, end: .deadLettered),
     ])
     private func anOutcomeEndsACandidateOrItIsDecidedAgain(test: Case) {
         var candidate = candidate()
-        (candidate.attempts, candidate.failures, candidate.refusals) = (test.attempts, test.failures, test.refusals)
+        (candidate.attempts, candidate.failures, candidate.unexplainedConflicts) = (
+            test.attempts, test.failures, test.unexplainedConflicts
+        )
         var settled = Settlement()
         let next = settled.record(test.outcome, of: candidate, attemptLimit: Self.limit)
         if case .decideAgain(let again) = next {
@@ -79,7 +81,7 @@ import Testing
             guard case .decideAgain(let again) = settled.record(outcome, of: candidate, attemptLimit: Self.limit)
             else { continue }
             candidate = again
-            candidate.refusals = 0
+            candidate.unexplainedConflicts = 0
         }
         #expect(settled.deadLetters.map(\.attempts) == (attemptsOfDeadLetter.map { [$0] } ?? []))
     }

@@ -1,4 +1,4 @@
-/// The keys of the metadata of log lines that several places write. `LogField` formats values by their keys.
+/// The keys of the metadata of log lines. `LogField` formats values by their keys.
 package enum LogKey {
     // MARK: - Documents
 
@@ -23,14 +23,33 @@ package enum LogKey {
     package static let checkpoint = "checkpoint"
     /// The newest sequence of the database.
     package static let newest = "newest"
-    /// The last sequence of an export.
+    /// The sequence before.
+    package static let from = "from"
+    /// The sequence after, or the last one of an export.
     package static let to = "to"
+    /// When a checkpoint was saved.
+    package static let savedAt = "saved_at"
 
     // MARK: - Numbers
 
     package static let documents = "documents"
     package static let attachments = "attachments"
     package static let deadLetters = "dead_letters"
+    package static let revisions = "revisions"
+    /// How often something happened.
+    package static let times = "times"
+    /// How many others there are.
+    package static let more = "more"
+    /// The number of a line of a file.
+    package static let line = "line"
+
+    // MARK: - Documents by outcome
+
+    package static let inserted = "inserted"
+    package static let changed = "changed"
+    package static let deleted = "deleted"
+    package static let unchanged = "unchanged"
+    package static let rejected = "rejected"
 
     // MARK: - Sizes
 
@@ -42,6 +61,18 @@ package enum LogKey {
 
     /// Why something failed or is done.
     package static let reason = "reason"
+    /// The name of a fault of the embedded gateway.
+    package static let fault = "fault"
+    /// What a fault does.
+    package static let what = "what"
+    /// The names of a table's columns.
+    package static let columns = "columns"
+    /// The address of a database before.
+    package static let before = "before"
+    /// The address of a database now.
+    package static let now = "now"
+    /// The addresses of other databases.
+    package static let others = "others"
     /// A gateway's URL.
     package static let gateway = "gateway"
     /// The server that a gateway is.

@@ -18,7 +18,7 @@ package struct FeedPace: Sendable {
     private var answers = RecentNumbers()
     private var current: Rows?
     /// Answers in a row without progress.
-    package private(set) var stalls = 0
+    package private(set) var answersWithoutProgress = 0
 
     /// What is remembered of the rows of one answer.
     private struct Rows: Hashable {
@@ -47,20 +47,22 @@ package struct FeedPace: Sendable {
         guard let rows = current else { return }
         current = nil
         let isNewAnswer = answers.insert(rows.hashValue)
-        stalls = isNewSequence && isNewAnswer ? 0 : stalls + 1
+        answersWithoutProgress = isNewSequence && isNewAnswer ? 0 : answersWithoutProgress + 1
     }
 
     /// How long to wait before the feed is asked again; nil if it makes progress.
     package var pause: Duration? {
-        guard stalls > 0 else { return nil }
-        return min(longestPause, Self.shortestPause * (1 << max(0, min(stalls - Self.warningLimit + 1, 10))))
+        guard answersWithoutProgress > 0 else { return nil }
+        return min(
+            longestPause,
+            Self.shortestPause * (1 << max(0, min(answersWithoutProgress - Self.warningLimit + 1, 10))))
     }
 
     /// Whether the feed has just stalled long enough to be logged.
-    package var shouldLog: Bool { stalls == Self.warningLimit }
+    package var shouldLog: Bool { answersWithoutProgress == Self.warningLimit }
 
-    /// Whether a one-shot run should stop waiting.
-    package var shouldStopWaiting: Bool { stalls >= Self.stallLimit }
+    /// Whether a one-shot run should stop waiting for progress.
+    package var hasStalledTooLong: Bool { answersWithoutProgress >= Self.stallLimit }
 
     /// A hash of the document and its revision, whatever the sequence; without a revision, of the document and the
     /// sequence.

@@ -44,8 +44,8 @@ package struct FeedReader: Sendable {
     package var idleAfter: Duration = .seconds(5)
     /// The longest wait between requests to a feed that makes no progress.
     package var longestPause = FeedPace.longestPause
-    /// Called after a lost connection, before anything more is read: the database may be another one now. Throws to
-    /// end the reading.
+    /// Called after a failed request once it was waited for, and after an idle one that ended without a status. Nothing
+    /// more is read before: the database may be another one now. Throws to end the reading.
     package var confirmDatabase: @Sendable () async throws -> Void = {}
     /// Called when the feed was read to its end (true), and when that is no longer certain (false).
     package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
@@ -79,7 +79,7 @@ package struct FeedReader: Sendable {
     package func read(from start: SequenceID, deliver receive: Receive) async throws {
         var progress = Progress(
             position: start,
-            retrier: Retrier(RetryPolicy(retries, hasSucceeded: true), logger: logger, noteRetry: noteRetry),
+            retrier: Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger, noteRetry: noteRetry),
             asked: start, pace: FeedPace(start: start, longestPause: longestPause))
         while true {
             try Task.checkCancellation()
@@ -101,7 +101,7 @@ package struct FeedReader: Sendable {
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)
-                if progress.hasRows, progress.pace.stalls == 0 { progress.retrier.succeed() }
+                if progress.hasRows, progress.pace.answersWithoutProgress == 0 { progress.retrier.succeed() }
                 // The database exists, but this collection does not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunError(.databaseMissing, error.description)
@@ -149,9 +149,11 @@ package struct FeedReader: Sendable {
                 if let pause = progress.pace.pause { try await Task.sleep(for: pause) }
             }
             // CouchDB's shards pass the goal one by one: only the end of the answer is certain.
+            // L::S: changes between L and S are still to come.
             guard gateway.dialect.hasOrderedFeed, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
         }
+        // `last_seq` is a string where rows have numbers.
         if let last = answer.lastSequence?.spelled(like: progress.position) {
             progress.position = last
             try await receive(nil, last)
@@ -185,10 +187,10 @@ package struct FeedReader: Sendable {
     ) async throws {
         let rows = batch.prefix(while: { $0.kind != .failure })
         if let reached = rows.last?.sequence {
-            if reached.isFarBehind(progress.position), progress.pace.stalls == 0 {
+            if reached.isFarBehind(progress.position), progress.pace.answersWithoutProgress == 0 {
                 logger.notice(
                     "the feed went back; continuing: changes that are already processed are recognised",
-                    metadata: ["from": "\(progress.position)", "to": "\(reached)"])
+                    metadata: [LogKey.from: "\(progress.position)", LogKey.to: "\(reached)"])
             }
             try await receive(rows, reached)
             progress.position = reached
@@ -203,9 +205,9 @@ package struct FeedReader: Sendable {
     /// An answer, or its part before a cut, has been read. Logs once that the feed repeats itself, until it makes
     /// progress.
     private func noteEnd(of progress: inout Progress) {
-        let before = progress.pace.stalls
+        let before = progress.pace.answersWithoutProgress
         progress.pace.endAnswer(at: progress.position)
-        guard progress.pace.stalls != before, progress.pace.shouldLog else { return }
+        guard progress.pace.answersWithoutProgress != before, progress.pace.shouldLog else { return }
         logger.warning(
             "the feed makes no progress: it brings the same changes again and again; asking less often",
             metadata: [LogKey.since: "\(progress.position)"])
@@ -230,7 +232,7 @@ package struct FeedReader: Sendable {
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
         return goal == nil || !progress.hasRows || progress.position == progress.asked
-            || progress.pace.shouldStopWaiting || hasPassedGoal(progress.position)
+            || progress.pace.hasStalledTooLong || hasPassedGoal(progress.position)
     }
 
     /// Proxies end idle requests, some with an answer of their own, some without. A request that this client timed out

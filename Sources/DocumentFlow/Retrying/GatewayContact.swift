@@ -68,7 +68,7 @@ package struct GatewayContact: Sendable {
     ///
     /// - Throws: ``RunError``, `CancellationError`.
     package func ask<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
-        try await ask(RetryPolicy(settings, hasSucceeded: true), isFirst: false, question)
+        try await ask(RetryPolicy.ofKnownGateway(settings), isFirst: false, question)
     }
 
     private func ask<Answer: Sendable>(
@@ -93,19 +93,23 @@ package struct GatewayContact: Sendable {
     /// the gateway answers others. Waits for the end of an outage.
     ///
     /// - Parameters:
-    ///   - history: Of the requests of this kind; the caller notes successes.
+    ///   - history: Of the requests of this kind. Notes their failures and successes.
     ///   - isPermanent: Errors that a retry would not change.
+    ///   - isSuccess: Whether an answer shows that requests of this kind succeed.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunError`, `CancellationError`.
     package func askOrGiveUp<Answer: Sendable>(
         _ gateway: Gateway, history: SharedHistory, _ message: Logger.Message, _ metadata: Logger.Metadata,
         unless isPermanent: (GatewayError) -> Bool = { _ in false },
+        isSuccess: (Answer) -> Bool = { _ in true },
         _ question: () async throws -> Answer
     ) async throws -> Result<Answer, GatewayError> {
         var suspect = SuspectRequest(retryFor: settings.retryFor)
         while true {
             do {
-                return .success(try await question())
+                let answer = try await question()
+                if isSuccess(answer) { history.noteSuccess() }
+                return .success(answer)
             } catch let error as GatewayError {
                 try requireRunCanContinue(after: error)
                 if isPermanent(error) { return .failure(error) }
@@ -155,7 +159,7 @@ package struct GatewayContact: Sendable {
     // MARK: - Readers
 
     /// Retries requests to a gateway that has answered before.
-    package func makeRetrier() -> Retrier { makeRetrier(RetryPolicy(settings, hasSucceeded: true)) }
+    package func makeRetrier() -> Retrier { makeRetrier(RetryPolicy.ofKnownGateway(settings)) }
 
     private func makeRetrier(_ policy: RetryPolicy) -> Retrier {
         Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
@@ -164,7 +168,7 @@ package struct GatewayContact: Sendable {
     /// Reads current documents from a gateway that has answered before.
     package func makeReader(of gateway: Gateway) -> CurrentDocumentReader {
         CurrentDocumentReader(
-            gateway: gateway, policy: RetryPolicy(settings, hasSucceeded: true), pauses: pauses, logger: logger,
+            gateway: gateway, policy: RetryPolicy.ofKnownGateway(settings), pauses: pauses, logger: logger,
             noteRetry: noteRetry)
     }
 }

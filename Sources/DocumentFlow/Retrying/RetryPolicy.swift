@@ -51,6 +51,11 @@ package struct RetryPolicy: Sendable {
         self.backoff = backoff
     }
 
+    /// For requests to a gateway that has answered this run before.
+    package static func ofKnownGateway(_ settings: Settings) -> RetryPolicy {
+        RetryPolicy(settings, hasSucceeded: true)
+    }
+
     /// A valid answer arrived: earlier failures no longer count.
     package mutating func succeed() {
         hasSucceeded = true

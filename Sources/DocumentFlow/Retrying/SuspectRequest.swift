@@ -4,12 +4,13 @@ package import GatewayClient
 ///
 /// A refusal is final after three attempts. A temporary failure, such as a 500 or a cut, gets ten, and up to 30 s while
 /// no other request of its kind succeeds either. If the gateway asks for time (429, 503), it gets all that
-/// `--retry-for` allows. A request after which the gateway is gone each time has failed from the tenth outage on.
+/// `--retry-for` allows. If the gateway is gone after each attempt, the tenth outage counts as a failure of the request.
 ///
 /// Once four requests of a kind are given up for the same reason and none succeeds, the next ones get three attempts,
 /// and only one after `--retry-for`: thousands would each wait as long as the first.
 package struct SuspectRequest: Sendable {
-    private static let refusals = 3
+    /// Fewer are made only after ``retryFor`` without any success.
+    private static let fewestAttempts = 3
     /// The limit for a temporary failure while no other request of its kind succeeds either.
     private static let longestSilence: Duration = .seconds(30)
     private static let longestWait: Duration = .seconds(3)
@@ -81,16 +82,16 @@ package struct SuspectRequest: Sendable {
         _ error: GatewayError, _ history: RequestHistory, _ now: ContinuousClock.Instant
     ) -> Bool {
         if !needsOthers, history.allFail(with: error) {
-            return attempts >= Self.refusals || history.silence(now: now) >= retryFor
+            return attempts >= Self.fewestAttempts || history.silence(now: now) >= retryFor
         }
         let trouble = (since ?? now).duration(to: now)
         return switch error.prospect {
-        case .refused: attempts >= Self.refusals
+        case .refused: attempts >= Self.fewestAttempts
         case .mayPass:
             attempts >= AttemptLimits.failures
                 && (history.successes > successesBefore || trouble >= min(retryFor, Self.longestSilence))
-                || attempts >= Self.refusals && trouble >= retryFor
-        case .asksForTime: attempts >= Self.refusals && trouble >= retryFor
+                || attempts >= Self.fewestAttempts && trouble >= retryFor
+        case .asksForTime: attempts >= Self.fewestAttempts && trouble >= retryFor
         }
     }
 

@@ -84,7 +84,8 @@ package struct BulkSender {
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
-                part.suspicion.note(error, bytes: await progress.counters.bytesOut)
+                // If it grows while this part fails, other writes succeed.
+                part.suspicion.note(error, writtenByRun: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
                 case .reject: try await answered(part.documents.indices, [Self.rejection(error)])

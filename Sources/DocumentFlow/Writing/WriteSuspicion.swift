@@ -73,8 +73,8 @@ struct WriteSuspicion: Sendable {
 
     /// The request failed. An outage says nothing about its documents.
     ///
-    /// - Parameter bytes: Bytes that the run has written by now.
-    mutating func note(_ error: GatewayError, bytes: Int, now: ContinuousClock.Instant = .now) {
+    /// - Parameter bytes: How many bytes the run has written by now.
+    mutating func note(_ error: GatewayError, writtenByRun bytes: Int, now: ContinuousClock.Instant = .now) {
         refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
             // Other writes succeed meanwhile: it is no outage.

@@ -80,12 +80,8 @@ enum GoJSON {
     /// Its name for the kind of a value.
     static func name(of value: JSONValue) -> String {
         switch value.kind {
-        case .null: "null"
         case .true, .false: "bool"
-        case .number: "number"
-        case .string: "string"
-        case .array: "array"
-        case .object: "object"
+        default: value.kind.name
         }
     }
 }

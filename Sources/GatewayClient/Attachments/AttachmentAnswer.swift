@@ -27,7 +27,8 @@ public struct AttachmentAnswer {
         contentEncoding = response.headers["Content-Encoding"]
         byteCount = response.headers["Content-Length"].flatMap(Int.init)
         let digest = expected ?? AttachmentDigest(entityTag: response.headers["ETag"])
-        let isComparable = digest?.algorithm != .md5 || contentEncoding != nil || !Self.isStoredCompressed(contentType)
+        let isComparable =
+            digest?.algorithm != .md5 || contentEncoding != nil || !AttachmentDigest.isCompressedByCouchDB(contentType)
         self.digest = isAsStored || isComparable ? digest : nil
         check = isAsStored ? nil : self.digest.map { RunningDigest($0.algorithm) }
     }
@@ -48,15 +49,6 @@ public struct AttachmentAnswer {
             throw GatewayError(.digestMismatch, "\(url): the bytes of an attachment do not match its digest")
         }
         return nil
-    }
-
-    /// Whether CouchDB compresses attachments of this type to store them. Their digest is then that of the compressed
-    /// bytes, not of the bytes that it sends.
-    static func isStoredCompressed(_ type: String?) -> Bool {
-        guard let type = type?.lowercased() else { return false }
-        return ["text/", "application/json", "application/xml", "application/javascript"].contains {
-            type.hasPrefix($0)
-        }
     }
 }
 

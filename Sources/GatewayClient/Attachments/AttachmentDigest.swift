@@ -35,12 +35,16 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     package func isSame(as other: AttachmentDigest, contentType: String?) -> Bool? {
         guard algorithm == other.algorithm else { return nil }
         if base64 == other.base64 { return true }
-        return mayBeOfCompressedBytes && AttachmentAnswer.isStoredCompressed(contentType) ? nil : false
+        return mayBeOfCompressedBytes && Self.isCompressedByCouchDB(contentType) ? nil : false
     }
 
-    /// Whether CouchDB compresses attachments of this type by default.
+    /// Whether CouchDB compresses attachments of this type by default to store them. Their digest is then that of the
+    /// compressed bytes, not of the bytes that it sends.
     package static func isCompressedByCouchDB(_ contentType: String?) -> Bool {
-        AttachmentAnswer.isStoredCompressed(contentType)
+        guard let type = contentType?.lowercased() else { return false }
+        return ["text/", "application/json", "application/xml", "application/javascript"].contains {
+            type.hasPrefix($0)
+        }
     }
 
     /// As in an attachment's stub.

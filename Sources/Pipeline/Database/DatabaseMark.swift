@@ -49,6 +49,17 @@ struct MarkDocument: Sendable {
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
     }
 
+    /// Returns if the error of a request for the mark means that this user may not keep local documents.
+    ///
+    /// If something stands in for the gateway, such as a proxy, its answers are malformed, too. It then answers another
+    /// request in the same way.
+    ///
+    /// - Throws: `error` if it means something else; the error of that other request.
+    func requireRefusal(_ error: GatewayError) async throws(GatewayError) {
+        guard Self.isRefusal(error) else { throw error }
+        if error.code == .malformedAnswer { _ = try await gateway.databaseInfo() }
+    }
+
     /// Whether an error means that this user may not keep local documents. Not a missing database or a refused
     /// password: those may be temporary, and the feed handles them.
     static func isRefusal(_ error: GatewayError) -> Bool {

@@ -60,11 +60,8 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     func look() async throws -> Finding {
-        do { return try await look(isSecond: false) } catch let error as GatewayError
-            where MarkDocument.isRefusal(error)
-        {
-            // If something stands in for the gateway, it answers this request in the same way.
-            if error.code == .malformedAnswer { _ = try await marks.gateway.databaseInfo() }
+        do { return try await look(isSecond: false) } catch let error as GatewayError {
+            try await marks.requireRefusal(error)
             return .unknowable(error.message)
         }
     }
@@ -148,7 +145,7 @@ struct CopySchedule {
     static let interval: Duration = .seconds(60)
     /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
     /// documents after 90 days.
-    static let refreshInterval: Duration = .seconds(86_400)
+    private static let refreshInterval: Duration = .seconds(86_400)
 
     private var copied: ContinuousClock.Instant?
 

@@ -77,7 +77,7 @@ struct StateKeeper: Sendable {
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
     ) async throws -> Watched {
         var state: StateCatalogue.Opened
-        if let held { state = held } else { state = try await open() }
+        if let held { state = held } else { state = try await openStateOfMark() }
         do {
             while true {
                 let watch = DatabaseWatch(
@@ -91,7 +91,7 @@ struct StateKeeper: Sendable {
                 let next = try await onReset(reset, state)
                 if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
                 // The new database gets its mark.
-                if let next { state = next } else { state = try await open() }
+                if let next { state = next } else { state = try await openStateOfMark() }
             }
         } catch {
             if state.ledger !== held?.ledger { state.ledger.close() }
@@ -105,10 +105,10 @@ struct StateKeeper: Sendable {
     /// creates the state.
     ///
     /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
-    func open() async throws -> StateCatalogue.Opened {
-        var sighting = try await contact.ask(look)
+    func openStateOfMark() async throws -> StateCatalogue.Opened {
+        var sighting = try await contact.ask(findMark)
         if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-            sighting = try await contact.ask(addMark)
+            sighting = try await contact.ask(leaveMark)
         }
         let opened = try place.catalogue.open(
             address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
@@ -116,18 +116,19 @@ struct StateKeeper: Sendable {
         return opened
     }
 
-    private func look() async throws -> DatabaseSighting {
-        do throws(GatewayError) {
-            return try await marks.find().map { .marked($0.mark.identity) } ?? .unmarked
-        } catch {
-            guard MarkDocument.isRefusal(error) else { throw error }
-            return .unknowable
-        }
+    private func findMark() async throws -> DatabaseSighting {
+        try await sighting { () async throws(GatewayError) in try await marks.find()?.mark }
     }
 
-    private func addMark() async throws -> DatabaseSighting {
-        do throws(GatewayError) { return .marked(try await marks.leave().mark.identity) } catch {
-            guard MarkDocument.isRefusal(error) else { throw error }
+    private func leaveMark() async throws -> DatabaseSighting {
+        try await sighting { () async throws(GatewayError) in try await marks.leave().mark }
+    }
+
+    private func sighting(
+        _ mark: () async throws(GatewayError) -> DatabaseMark?
+    ) async throws(GatewayError) -> DatabaseSighting {
+        do throws(GatewayError) { return try await mark().map { .marked($0.identity) } ?? .unmarked } catch {
+            try await marks.requireRefusal(error)
             return .unknowable
         }
     }
@@ -136,12 +137,14 @@ struct StateKeeper: Sendable {
         if let former = opened.formerAddress {
             logger.notice(
                 "this database is known from another address: continuing where the bot stopped",
-                metadata: ["before": "\(former)", "now": "\(place.address)"])
+                metadata: [LogKey.before: "\(former)", LogKey.now: "\(place.address)"])
         }
         if !opened.others.isEmpty {
             logger.notice(
                 "this database is new to the bot: made a state for it",
-                metadata: [LogKey.gateway: "\(place.address)", "others": "\(opened.others.joined(separator: ", "))"])
+                metadata: [
+                    LogKey.gateway: "\(place.address)", LogKey.others: "\(opened.others.joined(separator: ", "))",
+                ])
         }
     }
 
@@ -150,7 +153,8 @@ struct StateKeeper: Sendable {
     private func confirm(_ state: StateCatalogue.Opened, _ watch: DatabaseWatch) async throws {
         guard state.formerAddress != nil, !place.isReadOnly else { return }
         try await contact.ask {
-            do { try await watch.rewriteMark() } catch let error as GatewayError where MarkDocument.isRefusal(error) {
+            do { try await watch.rewriteMark() } catch let error as GatewayError {
+                try await marks.requireRefusal(error)
                 logger.debug("the database's mark can't be written", metadata: [LogKey.reason: "\(error)"])
             }
         }
@@ -196,7 +200,7 @@ struct StateKeeper: Sendable {
         do throws(GatewayError) {
             return try await marks.replace { $0?.mark.identity == old ? .new() : nil }.mark?.identity
         } catch {
-            guard MarkDocument.isRefusal(error) else { throw error }
+            try await marks.requireRefusal(error)
             return nil
         }
     }

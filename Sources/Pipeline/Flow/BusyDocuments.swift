@@ -1,4 +1,6 @@
+internal import DocumentFlow
 internal import GatewayClient
+internal import Logging
 
 /// Slows down writes to a document that is written all the time: one token bucket per document.
 ///
@@ -75,13 +77,6 @@ struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A document of the keyspace that this run follows, or of another one to which its rules write.
-struct DocumentPlace: Hashable, Sendable {
-    /// Nil: the followed keyspace.
-    let keyspace: String?
-    let id: DocumentID
-}
-
 /// The buckets of all writers of a run.
 actor BusyDocuments {
     private var buckets: WriteBuckets<DocumentPlace>?
@@ -104,36 +99,17 @@ actor BusyDocuments {
         for place in places { buckets?.noteWrite(place, now: now) }
     }
 
-    /// Those that have not been logged as busy yet.
-    func notYetLogged(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
-        places.filter { buckets?.noteWait($0) ?? false }
+    /// Logs each document once while it is busy.
+    func log(_ places: some Collection<DocumentPlace>, to logger: Logger) {
+        for place in notYetLogged(places) {
+            logger.notice(
+                "a document is written very often; it is now decided less often, each time with its latest content",
+                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
+        }
     }
-}
 
-/// When a bot stops or slows down repeated writes to one document.
-///
-/// How often a document *changes* does not matter: a document that people change often is never dead-lettered.
-package struct EffectLimits: Sendable {
-    /// The write that is refused: the 20th in a row to which the same content leads within ``window``. Somebody undoes
-    /// it each time.
-    package var sameContent = 20
-    /// The same with other contents in between. An app that switches to and fro undoes nothing; a longer loop of bots
-    /// does.
-    package var sameContentAmongOthers = 100
-    /// The period in which writes are counted, in seconds.
-    package var window = 600
-    /// Writes to one document that may follow at once.
-    package var burst = 30
-    /// Writes to one document per minute after that.
-    package var perMinute = 30
-
-    /// The limits of `changebot run`.
-    package init() {}
-
-    /// Why a document with this count is dead-lettered; nil if it may be written once more.
-    func reason(_ count: Ledger.EffectCount) -> String? {
-        guard count.inARow >= sameContent - 1 || count.all >= sameContentAmongOthers - 1 else { return nil }
-        return "the same content led to a write \(count.all) times in \(window / 60) minutes: another bot or an "
-            + "app undoes what the rules do; it is decided again when its content changes"
+    /// Those that have not been logged as busy yet.
+    private func notYetLogged(_ places: some Collection<DocumentPlace>) -> [DocumentPlace] {
+        places.filter { buckets?.noteWait($0) ?? false }
     }
 }

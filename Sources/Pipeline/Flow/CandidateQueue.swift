@@ -221,7 +221,7 @@ struct Candidate: Sendable {
     var revision: RevisionID?
     /// Whether ``document`` is a tombstone.
     var isDeleted: Bool
-    /// The body, as the gateway sent it, without `_cv`. Empty: it must be read first.
+    /// The body, as the gateway sent it. Empty: it must be read first.
     var document: [UInt8]
     private var mustBeRead = false
     /// How many writes were tried, whatever became of them.
@@ -230,8 +230,8 @@ struct Candidate: Sendable {
     private(set) var conflicts = 0
     /// Writes on which the gateway failed.
     var failures = 0
-    /// Writes refused as conflicts although no revision other than ``revision`` was found.
-    var refusals = 0
+    /// Writes that conflicted although no revision other than ``revision`` was found.
+    var unexplainedConflicts = 0
     /// The names of the rules that fired, after a decision.
     var rules: [String] = []
     /// Rules that failed and were skipped. Their dead letters are saved once the effects of the other rules are
@@ -245,7 +245,7 @@ struct Candidate: Sendable {
     var isDeletion = false
     /// The highest number of any dead letter when the document was read. Its decision does not resolve dead letters with
     /// higher numbers: they may be about newer content.
-    var newestDeadLetter = Int.max
+    var highestDeadLetterNumber = Int.max
     /// Consecutive decisions whose document changed before the other documents were written.
     var outdatedDecisions = 0
     /// The content that led to its write.

@@ -25,7 +25,7 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case databaseMarked
     /// The copy of the checkpoint is in the database.
     case checkpointCopied
-    /// The state has forgotten the old database; the new one has no mark yet.
+    /// The state has forgotten the old database. The run has not begun again.
     case stateForgotten
 
     /// Kills the process if it was told to crash at this place. Does nothing in release builds.

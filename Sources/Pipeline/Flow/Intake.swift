@@ -22,31 +22,31 @@ struct Intake {
     ///   it has taken the batch; ``RunError`` if too many documents failed.
     func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
         let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
-        let newestDeadLetter = deadLettered.newest
+        let highestDeadLetterNumber = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
         let tickets = await progress.advance(
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
-        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, newestDeadLetter)
+        try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
     }
 
     /// The same for documents that are not from a feed.
     func take(_ documents: DocumentBatch) async throws {
         let filtered = filter.filter(documents)
-        let newestDeadLetter = deadLettered.newest
+        let highestDeadLetterNumber = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         await count(documents.map(\.byteCount))
-        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, newestDeadLetter)
+        try await submit(filtered.matches.map { $0.candidate(ticket: nil) }, highestDeadLetterNumber)
     }
 
     /// The same for dead-lettered documents. Their dead letters are dropped once they are written or need no change.
     func take(_ documents: [RetriedDocument]) async throws {
         let filtered = filter.filter(documents)
-        let newestDeadLetter = deadLettered.newest
+        let highestDeadLetterNumber = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         try await ledger.drop(filtered.settled)
         await count(documents.map(\.byteCount), deadLetters: filtered.untouched)
-        try await submit(filtered.candidates, newestDeadLetter)
+        try await submit(filtered.candidates, highestDeadLetterNumber)
     }
 
     private func deadLetter(_ deadLetters: [DeadLetter]) async throws {
@@ -67,12 +67,12 @@ struct Intake {
         }
     }
 
-    /// - Parameter newestDeadLetter: The highest number of a dead letter when the candidates were read.
-    private func submit(_ candidates: [Candidate], _ newestDeadLetter: Int) async throws {
+    /// - Parameter highestDeadLetterNumber: The highest number of a dead letter when the candidates were read.
+    private func submit(_ candidates: [Candidate], _ highestDeadLetterNumber: Int) async throws {
         guard !candidates.isEmpty else { return }
         let candidates = candidates.map { candidate in
             var candidate = candidate
-            candidate.newestDeadLetter = newestDeadLetter
+            candidate.highestDeadLetterNumber = highestDeadLetterNumber
             return candidate
         }
         // Never waits: what has been read is in memory already.
@@ -147,7 +147,7 @@ struct ChangeFilter {
                     Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, isDeleted: change.kind == .tombstone,
-                        document: document.bytesWithoutVersion))
+                        document: Array(document.bytes)))
                 preceding = nil
                 continue
             }
@@ -184,7 +184,7 @@ struct ChangeFilter {
                 }
                 guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
                 result.matches.append(
-                    Match(id: document.id, revision: document.revision, document: body.bytesWithoutVersion))
+                    Match(id: document.id, revision: document.revision, document: Array(body.bytes)))
             case .malformed(let error):
                 result.deadLetters.append(Self.deadLetter(document, Self.reason(error)))
             case .unreadable(let reason):
@@ -218,14 +218,5 @@ struct ChangeFilter {
 extension JSONText {
     func withoutVersion() throws(JSONEditError) -> JSONText {
         root["_cv"] == nil ? self : try removing(JSONPointer(tokens: ["_cv"]))
-    }
-}
-
-extension JSONValue {
-    /// A copy of this object, taken out of the surrounding text. Keeps `_cv` if it can't be removed; the decision will
-    /// report why.
-    var bytesWithoutVersion: [UInt8] {
-        guard self["_cv"] != nil, let bytes = try? bytes(withoutMember: "_cv") else { return Array(bytes) }
-        return bytes
     }
 }

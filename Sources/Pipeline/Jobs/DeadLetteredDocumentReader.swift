@@ -65,9 +65,7 @@ struct DeadLetteredDocumentReader {
             unless: DocumentRemains.isFinal
         ) { try await gateway.openRevisions(of: id) }
         switch answer {
-        case .success(let leaves):
-            history.noteSuccess()
-            return DocumentRemains.content(of: leaves)
+        case .success(let leaves): return DocumentRemains.content(of: leaves)
         case .failure(let error): return DocumentRemains.content(after: error)
         }
     }

@@ -90,7 +90,7 @@ package struct Fixer: Service {
         let progress = delivery.progress
         var list = DocumentListReader(
             DocumentPages(of: gateway),
-            Retrier(RetryPolicy(settings.retries, hasSucceeded: true), logger: logger) { await progress.noteRetry() })
+            Retrier(RetryPolicy.ofKnownGateway(settings.retries), logger: logger) { await progress.noteRetry() })
         while let batch = try await list.next() {
             try await intake.take(batch)
             if await delivery.allowance.isExhausted { throw EnoughChanged() }

@@ -124,7 +124,7 @@ extension RunStart {
         case .atCopy(let savedAt):
             logger.notice(
                 "there is no checkpoint here: continuing at the copy in the database",
-                metadata: [LogKey.checkpoint: "\(sequence)", "saved_at": "\(savedAt)"])
+                metadata: [LogKey.checkpoint: "\(sequence)", LogKey.savedAt: "\(savedAt)"])
         case .notReached(let newest):
             logger.warning(
                 "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(resetCommand)",

@@ -19,7 +19,7 @@ extension Ledger {
     /// The checkpoint and its predecessors, newest first: about a hundred, from each run, hour and day.
     package func checkpointHistory() throws(StateError) -> [CheckpointEntry] { try checkpoints(limit: nil) }
 
-    /// Saves the safe sequence. To be called only after everything up to it is finished.
+    /// Saves the safe sequence: on disk when this returns. To be called only after everything up to it is finished.
     ///
     /// - Parameter reason: Why it was set; nil: the run went on.
     package func saveCheckpoint(_ sequence: SequenceID, reason: String? = nil) async throws(StateError) {

@@ -65,7 +65,7 @@ extension Ledger {
     }
 
     /// The highest number of a dead letter; 0 if there is none.
-    package func newestDeadLetter() throws(StateError) -> Int {
+    package func highestDeadLetterNumber() throws(StateError) -> Int {
         try read { try Int.fetchOne($0, sql: "SELECT MAX(number) FROM dead_letter") ?? 0 }
     }
 }

@@ -80,20 +80,21 @@ extension Ledger {
         /// Rules that failed again: their dead letters stay.
         let failedRules: Set<String>
         /// The highest number when it was decided: later dead letters may be about newer content.
-        let newestDeadLetter: Int
+        let highestDeadLetterNumber: Int
 
         /// By default all dead letters of the document are obsolete.
         package init(
-            id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [], newestDeadLetter: Int = .max
+            id: DocumentID, rules: Set<String>? = nil, failedRules: Set<String> = [],
+            highestDeadLetterNumber: Int = .max
         ) {
             self.id = id
             self.rules = rules
             self.failedRules = failedRules
-            self.newestDeadLetter = newestDeadLetter
+            self.highestDeadLetterNumber = highestDeadLetterNumber
         }
 
         fileprivate func isResolved(rule: String?, number: Int) -> Bool {
-            guard number <= newestDeadLetter else { return false }
+            guard number <= highestDeadLetterNumber else { return false }
             guard let rule else { return rules == nil }
             return !failedRules.contains(rule) && rules?.contains(rule) != false
         }
@@ -132,8 +133,6 @@ extension Ledger {
             ).map { DocumentID($0.text) }
         }
     }
-
-    // MARK: -
 
     private func deadLetters(where condition: String, _ arguments: StatementArguments) throws(StateError)
         -> [DeadLetter]

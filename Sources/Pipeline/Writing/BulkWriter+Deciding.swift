@@ -66,8 +66,7 @@ extension BulkWriter {
                 idle.append(plan)
             }
         }
-        await count(&idle)
-        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
+        await endIdle(idle, &settled)
         try await finish(settled)
         return plans
     }
@@ -232,7 +231,7 @@ extension BulkWriter {
         }
         var refusals: [Int: DeadLetter] = [:]
         for (index, count) in try await ledger.effectCounts(of: effects, window: limits.window).enumerated() {
-            refusals[index] = limits.reason(count).map { plans[index].candidate.deadLetter(reason: $0) }
+            refusals[index] = limits.refusalReason(after: count).map { plans[index].candidate.deadLetter(reason: $0) }
         }
         return refusals
     }
@@ -255,7 +254,7 @@ extension BulkWriter {
         guard !due.isEmpty else { return plans }
         let waiting = plans.filter { due[place($0)] != nil && $0.decision.isChanged }
         await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
-        await logBusy(waiting.map(place))
+        await shared.busy.log(waiting.map(place), to: logger)
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
     }
 
@@ -330,6 +329,13 @@ extension BulkWriter {
             admitted.append(plan)
         }
         return admitted
+    }
+
+    /// Settles plans with nothing to write or to report.
+    func endIdle(_ plans: [Planner.Plan], counts: Bool = true, _ settled: inout Settlement) async {
+        var plans = plans
+        if counts { await count(&plans) }
+        for plan in await admitted(plans) { endWithoutWrite(plan, &settled) }
     }
 
     /// Settles a plan that needs no write.

@@ -31,8 +31,7 @@ extension BulkWriter {
             }
         }
         // Under a limit of changes, only documents that are changed count.
-        if settings.changeLimit == nil { await count(&idle) }
-        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
+        await endIdle(idle, counts: settings.changeLimit == nil, &settled)
         try await finish(settled)
         return rest
     }
@@ -56,8 +55,7 @@ extension BulkWriter {
             if isNew(plan) { left -= 1 }
             if plan.needsAction { rest.append(plan) } else { idle.append(plan) }
         }
-        await count(&idle)
-        for plan in await admitted(idle) { endWithoutWrite(plan, &settled) }
+        await endIdle(idle, &settled)
         try await finish(settled)
         return rest
     }
@@ -70,49 +68,57 @@ extension BulkWriter {
     ) async throws -> [Candidate] {
         let orders = orders(of: plans)
         let lookups = try await context.others.lookUp(orders)
-        var settled = Settlement()
-        var again: [Candidate] = []
-        // A batch writes each document once, whatever it wants of it.
-        var places: Set<DocumentPlace> = []
+        var shown = ShownBatch()
         for (index, plan) in plans.enumerated() {
-            if context.previewed.released.contains(plan.candidate.id), plan.candidate.chain == nil {
-                // Already decided, as it would be after the `put`.
-                settled.passedOver.append(plan.candidate)
-                continue
-            }
-            if let refusal = plan.refusal {
-                settled.deadLetter(plan.candidate, refusal)
-                // Only then does the report tell why nothing is done.
-                if plan.decision.error != nil { try await preview.show(plan.report) }
-                continue
-            }
-            let puts: [PreviewedPuts.Put]
-            do throws(PutTarget.PutImpossible) {
-                puts = try context.previewed.puts(for: orders.filter { $0.plan == index }, lookups)
-            } catch {
-                settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: error.reason))
-                continue
-            }
-            guard plan.decision.isChanged || !puts.isEmpty else {
-                endWithoutWrite(plan, &settled)
-                continue
-            }
-            context.previewed.note(puts)
-            for candidate in puts.compactMap({ candidate($0, context.planner) }) {
-                again.append(candidate)
-                context.previewed.release(candidate.id)
-            }
-            if plan.decision.isChanged, context.mayPut {
-                context.previewed.note(DocumentPlace(keyspace: nil, id: plan.candidate.id), plan.decision.document)
-            }
-            try await preview.show(plan.report)
-            settled.shown += puts.count { places.insert($0.order.place).inserted } + (plan.decision.isChanged ? 1 : 0)
-            if plan.decision.isDeletion { settled.shownDeletions += 1 }
-            settled.end(plan.candidate, isWrite: false)
+            let wanted = orders.filter { $0.plan == index }
+            try await show(plan, wanted, lookups, to: preview, &context, &shown)
         }
-        try await finish(settled)
-        await shared.budget.take(bytes: again.reduce(0) { $0 + $1.cost }, documents: again.count)
-        return again
+        try await finish(shown.settled)
+        await shared.budget.take(bytes: shown.again.reduce(0) { $0 + $1.cost }, documents: shown.again.count)
+        return shown.again
+    }
+
+    /// What a dry run has shown of a batch.
+    private struct ShownBatch {
+        var settled = Settlement()
+        /// Documents that would have been `put` and on which rules may fire.
+        var again: [Candidate] = []
+        /// A batch writes each document once, whatever it wants of it.
+        var places: Set<DocumentPlace> = []
+    }
+
+    private func show(
+        _ plan: Planner.Plan, _ orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup], to preview: Preview,
+        _ context: inout WriterContext, _ shown: inout ShownBatch
+    ) async throws {
+        if context.previewed.released.contains(plan.candidate.id), plan.candidate.chain == nil {
+            // Already decided, as it would be after the `put`.
+            return shown.settled.passedOver.append(plan.candidate)
+        }
+        if let refusal = plan.refusal {
+            shown.settled.deadLetter(plan.candidate, refusal)
+            // Only then does the report tell why nothing is done.
+            if plan.decision.error != nil { try await preview.show(plan.report) }
+            return
+        }
+        let puts: [PreviewedPuts.Put]
+        do throws(PutTarget.PutImpossible) { puts = try context.previewed.puts(for: orders, lookups) } catch {
+            return shown.settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: error.reason))
+        }
+        guard plan.decision.isChanged || !puts.isEmpty else { return endWithoutWrite(plan, &shown.settled) }
+        context.previewed.note(puts)
+        for candidate in puts.compactMap({ candidate($0, context.planner) }) {
+            shown.again.append(candidate)
+            context.previewed.release(candidate.id)
+        }
+        if plan.decision.isChanged, context.mayPut {
+            context.previewed.note(DocumentPlace(keyspace: nil, id: plan.candidate.id), plan.decision.document)
+        }
+        try await preview.show(plan.report)
+        let written = puts.count { shown.places.insert($0.order.place).inserted }
+        shown.settled.shown += written + (plan.decision.isChanged ? 1 : 0)
+        if plan.decision.isDeletion { shown.settled.shownDeletions += 1 }
+        shown.settled.end(plan.candidate, isWrite: false)
     }
 
     private func candidate(_ put: PreviewedPuts.Put, _ planner: Planner) -> Candidate? {

@@ -70,7 +70,7 @@ extension BulkWriter {
     private func trigger(_ plan: Planner.Plan) -> PutTrigger {
         let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
         return PutTrigger(
-            plan, isFollowed: isOfFeed && plan.candidate.outdatedDecisions >= Self.outdatedBeforeInsisting)
+            plan, willBeDecidedAgain: isOfFeed && plan.candidate.outdatedDecisions >= Self.outdatedBeforeInsisting)
     }
 
     /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.

@@ -119,10 +119,13 @@ extension BulkWriter {
             of: resolved.map { candidate in
                 Ledger.ResolvedDocument(
                     id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
-                    failedRules: Set(candidate.skippedRules.map(\.rule)), newestDeadLetter: candidate.newestDeadLetter)
+                    failedRules: Set(candidate.skippedRules.map(\.rule)),
+                    highestDeadLetterNumber: candidate.highestDeadLetterNumber)
             })
         for candidate in resolved
-        where candidate.skippedRules.isEmpty && !isPartial && candidate.newestDeadLetter >= shared.deadLettered.newest {
+        where candidate.skippedRules.isEmpty && !isPartial
+            && candidate.highestDeadLetterNumber >= shared.deadLettered.newest
+        {
             shared.deadLettered.remove(candidate.id)
         }
         for (id, count) in dropped {
@@ -163,15 +166,6 @@ extension BulkWriter {
         await shared.budget.giveBack(bytes: freed, documents: 0)
         await queue.postpone(waiting)
     }
-
-    /// Logs each document once while it is busy.
-    func logBusy(_ places: [DocumentPlace]) async {
-        for place in await shared.busy.notYetLogged(places) {
-            logger.notice(
-                "a document is written very often; it is now decided less often, each time with its latest content",
-                metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
-        }
-    }
 }
 
 /// Candidates that were settled together, and what to record about them.
@@ -207,7 +201,7 @@ struct Settlement {
     }
 
     /// Dead letters of skipped rules that were counted before the write but are not saved.
-    var countedButUnsavedDeadLetters: Int {
+    private var countedButUnsavedDeadLetters: Int {
         decided.reduce(0) { $0 + max(0, $1.countedSkips - $1.skippedRules.count) }
             + (passedOver + deadLettered.map(\.candidate)).reduce(0) { $0 + $1.countedSkips }
     }
@@ -257,8 +251,8 @@ struct Settlement {
         case .undecided: return .decideAgain(candidate)
         case .conflict, .unmentioned:
             if outcome == .conflict { conflicts += 1 }
-            candidate.refusals += 1
-            guard candidate.refusals >= attemptLimit else { return .decideAgain(candidate) }
+            candidate.unexplainedConflicts += 1
+            guard candidate.unexplainedConflicts >= attemptLimit else { return .decideAgain(candidate) }
             deadLetter(
                 candidate,
                 candidate.deadLetter(

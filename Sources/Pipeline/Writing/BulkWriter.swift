@@ -79,17 +79,16 @@ package struct BulkWriter: Sendable {
 
     /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
     private func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
-        guard !candidates.isEmpty else { return [] }
         var settled = Settlement()
         var open: [Candidate] = []
         // Grouped by the size that each had: what is read is held in memory.
         for group in try await absorbing(candidates).grouped(
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
-            let newestDeadLetter = shared.deadLettered.newest
+            let highestDeadLetterNumber = shared.deadLettered.newest
             let lookups = try await sender.reader.read(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
-                candidate.newestDeadLetter = newestDeadLetter
+                candidate.highestDeadLetterNumber = highestDeadLetterNumber
                 apply(lookup, to: candidate, &open, &settled)
             }
         }
@@ -97,7 +96,7 @@ package struct BulkWriter: Sendable {
         return open
     }
 
-    /// Sets the content of a candidate that goes on, and settles any other.
+    /// Gives the candidate the content that was read, or settles it if there is none.
     private func apply(
         _ lookup: DocumentLookup, to candidate: Candidate, _ open: inout [Candidate], _ settled: inout Settlement
     ) {
@@ -105,7 +104,7 @@ package struct BulkWriter: Sendable {
         switch lookup {
         case .found(let revision, let document):
             // Earlier conflicts are explained by the new revision.
-            if revision != candidate.revision { candidate.refusals = 0 }
+            if revision != candidate.revision { candidate.unexplainedConflicts = 0 }
             candidate.setContent(revision, document.bytes)
             open.append(candidate)
         case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
@@ -119,6 +118,7 @@ package struct BulkWriter: Sendable {
         }
     }
 
+    /// Merges into each candidate what has arrived for its document meanwhile, and gives back the memory.
     private func absorbing(_ candidates: [Candidate]) async throws -> [Candidate] {
         var freed = CandidateQueue.Freed()
         var result: [Candidate] = []
@@ -164,7 +164,7 @@ package struct BulkWriter: Sendable {
     }
 
     private func makeContext() -> WriterContext {
-        let policy = RetryPolicy(settings.retries, hasSucceeded: true)
+        let policy = RetryPolicy.ofKnownGateway(settings.retries)
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
                 gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
@@ -180,7 +180,7 @@ package struct BulkWriter: Sendable {
             sender: sender(shared.gateway),
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
-                busy: shared.busy),
+                busy: shared.busy, logger: logger),
             retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
                 await progress.noteRetry()
             })
@@ -194,8 +194,8 @@ extension BulkWriter {
         package var documents = 250
         /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
         package var bytes = 4 << 20
-        /// The write of a document at which it is given up: the gateway has failed on so many, or has refused so many
-        /// as conflicts although no other revision is there. The two are counted separately.
+        /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts
+        /// without another revision. Each kind is counted on its own.
         package var attempts = AttemptLimits.failures
 
         /// Limits that Sync Gateway and CouchDB take with their default settings.

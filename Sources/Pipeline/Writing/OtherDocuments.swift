@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import Logging
 internal import LosslessJSON
 internal import Rules
 
@@ -19,6 +20,7 @@ struct OtherDocuments {
     /// Shared by all writers, so that those of one run don't cause each other conflicts.
     let locks: KeyedLock<DocumentPlace>
     let busy: BusyDocuments
+    let logger: Logger
 
     /// Writes the wanted documents.
     ///
@@ -34,12 +36,26 @@ struct OtherDocuments {
                     again += try await writeLocked(Array(group), in: keyspace, triggers, &result)
                 }
             }
-            waiting = result.open(again)
+            waiting = result.withoutEnded(again)
         }
         // A trigger that is written itself gets a conflict if it has changed. The others are checked here.
         let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await noteOutdated(among: unwritten, triggers, &result)
         return result
+    }
+
+    /// The plans that would change another document, given the documents as they are now. Writes nothing.
+    ///
+    /// - Parameter previewed: What a dry run would have written before.
+    mutating func wanted(_ orders: [PutOrder], after previewed: PreviewedPuts) async throws -> Set<Int> {
+        let lookups = try await lookUp(orders)
+        return orders.reduce(into: []) { plans, order in
+            let current = previewed.current(order.place, lookups[order.place])
+            // An impossible one must be reported.
+            do { if try PutTarget.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
+                plans.insert(order.plan)
+            }
+        }
     }
 
     private mutating func writeLocked(
@@ -77,7 +93,7 @@ struct OtherDocuments {
         _ targets: [PutTarget], in keyspace: String?, _ triggers: [PutTrigger], _ held: inout Set<DocumentPlace>,
         _ result: inout Result
     ) async throws -> [PutTarget] {
-        var targets = result.open(targets)
+        var targets = result.withoutEnded(targets)
         let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
         try await noteOutdated(among: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
@@ -104,7 +120,19 @@ struct OtherDocuments {
         return again
     }
 
-    mutating func lookUp(
+    /// The wanted documents as they are now.
+    mutating func lookUp(_ orders: [PutOrder]) async throws -> [DocumentPlace: DocumentLookup] {
+        var lookups: [DocumentPlace: DocumentLookup] = [:]
+        for (keyspace, targets) in Dictionary(grouping: PutTarget.targets(of: orders), by: \.place.keyspace) {
+            for group in targets.grouped(count: limits.documents, bytes: limits.bytes, size: \.byteCount) {
+                let found = try await lookUp(group.map(\.place.id), in: keyspace)
+                for (target, lookup) in zip(group, found) { lookups[target.place] = lookup }
+            }
+        }
+        return lookups
+    }
+
+    private mutating func lookUp(
         _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
     ) async throws -> [DocumentLookup] {
         guard !ids.isEmpty else { return [] }
@@ -136,6 +164,7 @@ struct OtherDocuments {
     private func withoutBusy(_ writes: [Write], _ result: inout Result) async throws -> [Write] {
         let due = await busy.due(writes.map(\.target.place))
         guard !due.isEmpty else { return writes }
+        await busy.log(writes.map(\.target.place).filter { due[$0] != nil }, to: logger)
         return writes.filter { write in
             guard let due = due[write.target.place] else { return true }
             result.postpone(write.need.orders + write.need.rest, until: due)
@@ -240,7 +269,7 @@ extension OtherDocuments {
         }
 
         /// Without the orders of plans for which nothing more is done.
-        func open(_ targets: [PutTarget]) -> [PutTarget] {
+        func withoutEnded(_ targets: [PutTarget]) -> [PutTarget] {
             let ended = ended
             return targets.compactMap { target in
                 var target = target

@@ -4,6 +4,13 @@ internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
 
+/// A document of the keyspace that this run follows, or of another one to which its rules write.
+struct DocumentPlace: Hashable, Sendable {
+    /// Nil: the followed keyspace.
+    let keyspace: String?
+    let id: DocumentID
+}
+
 /// A changed document whose decision wants other documents.
 struct PutTrigger: Sendable {
     let id: DocumentID
@@ -12,25 +19,28 @@ struct PutTrigger: Sendable {
     /// Whether it is written itself, after the other documents. Then a conflict would show that it has changed.
     let isWritten: Bool
     /// Whether a newer change of it is sure to be decided, so this one need not be.
-    let isFollowed: Bool
+    let willBeDecidedAgain: Bool
 
-    init(id: DocumentID, revision: RevisionID?, isDeleted: Bool = false, isWritten: Bool, isFollowed: Bool = false) {
+    init(
+        id: DocumentID, revision: RevisionID?, isDeleted: Bool = false, isWritten: Bool,
+        willBeDecidedAgain: Bool = false
+    ) {
         self.id = id
         self.revision = revision
         self.isDeleted = isDeleted
         self.isWritten = isWritten
-        self.isFollowed = isFollowed
+        self.willBeDecidedAgain = willBeDecidedAgain
     }
 
-    init(_ plan: Planner.Plan, isFollowed: Bool) {
+    init(_ plan: Planner.Plan, willBeDecidedAgain: Bool) {
         self.init(
             id: plan.candidate.id, revision: plan.candidate.revision, isDeleted: plan.candidate.isDeleted,
-            isWritten: plan.decision.isChanged, isFollowed: isFollowed)
+            isWritten: plan.decision.isChanged, willBeDecidedAgain: willBeDecidedAgain)
     }
 
     /// Whether the document is no longer the one that was decided.
     func isOutdated(_ lookup: DocumentLookup) -> Bool {
-        if isFollowed { return false }
+        if willBeDecidedAgain { return false }
         return switch lookup {
         case .found(let found, _): isDeleted || found != revision
         case .deleted, .missing: !isDeleted
@@ -68,7 +78,7 @@ struct PutTarget: Sendable {
     /// Consecutive conflicts: any other outcome ends them.
     var conflicts = 0
     /// Conflicts although the document still has the revision that was written on.
-    private(set) var refusals = 0
+    private(set) var unexplainedConflicts = 0
     private var readRevision: RevisionID??
 
     init(_ order: PutOrder) {
@@ -106,9 +116,9 @@ struct PutTarget: Sendable {
         if case .found(let found, _) = lookup { revision = found }
         if let readRevision, readRevision == revision {
             // Only a conflict is one: another outcome says nothing about the revision.
-            if conflicts > 0 { refusals += 1 }
+            if conflicts > 0 { unexplainedConflicts += 1 }
         } else {
-            refusals = 0
+            unexplainedConflicts = 0
         }
         readRevision = .some(revision)
     }
@@ -209,7 +219,7 @@ extension PutTarget {
             return .again
         case .rejected: return .failed(reason: outcome.explanation)
         case .undecided: return .again
-        case .conflict: return retry(outcome, refusals, attemptLimit)
+        case .conflict: return retry(outcome, unexplainedConflicts, attemptLimit)
         case .unmentioned, .failed:
             attempts += 1
             return retry(outcome, attempts, attemptLimit)
@@ -218,6 +228,6 @@ extension PutTarget {
 
     private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> WriteResult {
         if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
-        return conflicts >= AttemptLimits.conflicts && refusals == 0 ? .postponed : .again
+        return conflicts >= AttemptLimits.conflicts && unexplainedConflicts == 0 ? .postponed : .again
     }
 }

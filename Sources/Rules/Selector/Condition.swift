@@ -30,7 +30,7 @@ extension Condition {
         case .isIn(let literals): return Self.isAny(of: literals, value, order)
         case .isNotIn(let literals): return !Self.isAny(of: literals, value, order)
         case .exists(let shouldExist): return shouldExist
-        case .type(let name): return value.typeName == name
+        case .type(let name): return value.kind.name == name
         case .size(let size): return value.kind == .array && value.childCount == size
         case .modulus(let modulus): return try modulus.matches(value)
         case .regex(let regex): return try regex.matches(value, scratch)
@@ -92,18 +92,6 @@ extension Condition.Comparison {
 }
 
 extension JSONValue {
-    /// Its name for `$type`.
-    fileprivate var typeName: String {
-        switch kind {
-        case .null: "null"
-        case .false, .true: "boolean"
-        case .number: "number"
-        case .string: "string"
-        case .array: "array"
-        case .object: "object"
-        }
-    }
-
     /// A prefix in the sense of Erlang's `string:prefix`: its last character must be a whole character of the string,
     /// so `e` is no prefix of `e` with a combining accent.
     fileprivate func begins(with prefix: [UInt8]) -> Bool {

@@ -33,12 +33,11 @@ struct AttachmentFetcher: Sendable {
             [LogKey.id: "\(id)", LogKey.attachment: "\(stub.name)"],
             // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.
             unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
+            isSuccess: { $0 != nil },
             { try await fetchOnce(stub, of: id, revision: revision, into: file) })
         switch answer {
         case .success(nil): return .missing(reason: "the gateway has no attachment of this name")
-        case .success(let body?):
-            history.noteSuccess()
-            return .fetched(body)
+        case .success(let body?): return .fetched(body)
         case .failure(let error): return .missing(reason: error.description)
         }
     }
@@ -152,13 +151,13 @@ struct AttachmentStub: Sendable {
     /// Whether the stub gives the compressed length separately; then ``byteCount`` is not the length that is served.
     let hasEncoding: Bool
     /// Length of the compressed bytes; nil if the stub does not give it.
-    let encodedByteCount: Int?
+    private let encodedByteCount: Int?
     /// The stub's place in the document's text: the object with its brackets.
     let range: Range<Int>
     /// The place of its member `"stub":true`.
     let markRange: Range<Int>
     /// The place of the number after `"length":`.
-    private let byteCountRange: Range<Int>?
+    let byteCountRange: Range<Int>?
 
     /// How many bytes a gateway serves without decompressing; nil if the stub does not say.
     var storedByteCount: Int? { hasEncoding ? encodedByteCount : byteCount }
@@ -183,19 +182,6 @@ struct AttachmentStub: Sendable {
         encodedByteCount = value["encoded_length"]?.integer
         range = value.range
         markRange = mark.range
-    }
-
-    /// Appends a part of the document that ends within this stub at the latest.
-    ///
-    /// If the stub's length is that of compressed bytes (CouchDB, uploaded as gzip), it becomes the length of `body`. A
-    /// member `unpacked` says that the digest is of other bytes.
-    func append(_ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]) {
-        guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
-            byteCount != body.byteCount
-        else { return output.appendOnOneLine(text[stretch]) }
-        output.appendOnOneLine(text[stretch.lowerBound..<length.lowerBound])
-        output.append(contentsOf: "\(body.byteCount),\"unpacked\":true".utf8)
-        output.appendOnOneLine(text[length.upperBound..<stretch.upperBound])
     }
 }
 

@@ -56,15 +56,17 @@ struct RevisionsReader: Sendable {
                     try await receive(.unreadable(key, reason: left.reason(for: key)))
                 }
                 left.remove(asked)
+                left.startAfresh()
             } catch let error as GatewayError {
                 try contact.requireRunCanContinue(after: error)
                 if left.hasProgressed(since: asked) {
-                    left.noteSuccess()
+                    left.startAfresh()
                     try await retrier.wait(
                         after: error, "reading the revisions was interrupted; continuing after the last one")
                 } else if let key = try await retryOrGiveUp(asked, error, &left, &retrier) {
                     try await receive(.unreadable(key, reason: error.description))
                     left.remove([key])
+                    left.startAfresh()
                 }
             }
         }
@@ -105,7 +107,7 @@ struct RevisionsReader: Sendable {
         case .wait:
             try await retrier.pause(
                 left.wait(after: error), after: error, "_bulk_get returned no revisions; retrying",
-                ["revisions": "\(asked.count)"])
+                [LogKey.revisions: "\(asked.count)"])
         case .giveUp: return asked.first
         case .ask:
             if let key = asked.first, try await areOthersReadable(than: key, left, error) { return key }
@@ -118,6 +120,8 @@ struct RevisionsReader: Sendable {
     private func areOthersReadable(
         than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError
     ) async throws -> Bool {
+        // Nothing else is left to try. These statuses are about the user, the keyspace or the request: they would meet any
+        // other revision, too.
         guard let other = left.last, other != key else { return ![401, 403, 404, 405].contains(error.status) }
         do {
             var answer = try await gateway.bulkGet([other], includesHistory: true)
@@ -130,13 +134,14 @@ struct RevisionsReader: Sendable {
     }
 }
 
-/// The revisions of a request that have not arrived yet.
+/// The revisions that have not arrived yet, those of all requests still to come, and the size of the next request.
 struct RevisionsLeft {
     private var keys: ArraySlice<BulkGetKey>
     /// Revisions per request.
     private var size: Int
+    /// A request that has not failed.
     private let fresh: SuspectRequest
-    /// The next request.
+    /// The failures of the next request.
     private var suspect: SuspectRequest
     /// Why bodies could not be read, by document; under nil for those whose document is not known.
     private var reasons: [DocumentID?: String] = [:]
@@ -166,10 +171,7 @@ struct RevisionsLeft {
     func unanswered(of asked: [BulkGetKey]) -> [BulkGetKey] { asked.filter { keys.contains($0) } }
 
     /// Removes revisions that need not be requested again.
-    mutating func remove(_ asked: [BulkGetKey]) {
-        keys.removeAll { asked.contains($0) }
-        noteSuccess()
-    }
+    mutating func remove(_ asked: [BulkGetKey]) { keys.removeAll { asked.contains($0) } }
 
     mutating func note(_ damage: BulkGetDamage) { reasons[damage.id] = damage.reason }
 
@@ -179,7 +181,8 @@ struct RevisionsLeft {
 
     // MARK: - Failures
 
-    mutating func noteSuccess() {
+    /// After an answer, or a revision that was given up: the next request has not failed, and may be twice as large.
+    mutating func startAfresh() {
         size = min(size * 2, max(1, keys.count))
         suspect = fresh
     }

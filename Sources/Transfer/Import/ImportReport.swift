@@ -130,9 +130,9 @@ extension ImportReport {
     private var counts: Logger.Metadata {
         let state = state
         return [
-            LogKey.documents: "\(state.counters.changes)", "inserted": "\(state.counts.inserted)",
-            "changed": "\(state.counts.changed)", "deleted": "\(state.counts.deleted)",
-            "unchanged": "\(state.counts.unchanged)", "rejected": "\(state.counts.rejected)",
+            LogKey.documents: "\(state.counters.changes)", LogKey.inserted: "\(state.counts.inserted)",
+            LogKey.changed: "\(state.counts.changed)", LogKey.deleted: "\(state.counts.deleted)",
+            LogKey.unchanged: "\(state.counts.unchanged)", LogKey.rejected: "\(state.counts.rejected)",
         ]
     }
 }

@@ -62,6 +62,7 @@ package struct Importer: Service {
         guard let inputs = checked else { return }
         var settings = settings
         settings.attachments = inputs.attachments
+        // Opens the input, so that a missing one fails before the gateway is asked; each pass begins again.
         _ = try await reader.begin()
         if inputs.isNamedByManifest, let folder = inputs.attachments {
             logger.info("the manifest names the folder of the attachments", metadata: [LogKey.attachments: "\(folder)"])

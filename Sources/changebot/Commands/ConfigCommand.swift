@@ -153,8 +153,6 @@ extension Environment.Source {
 }
 
 extension String {
-    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-
     /// A URL's user and password are secrets.
     fileprivate var withoutUserInfo: String {
         var bytes = Array(utf8)

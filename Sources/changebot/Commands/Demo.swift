@@ -42,10 +42,10 @@ struct Demo {
     private func perform() async throws {
         let ruleSet = try DemoFiles.ruleSet()
         let embedded = EmbeddedGateway(EmbeddedGateway.Configuration(storage: .memory, logger: logger))
-        try await embedded.whileServing { address in try await show(ruleSet, try GatewayURL(address.url)) }
+        try await embedded.whileServing { address in try await perform(ruleSet, at: try GatewayURL(address.url)) }
     }
 
-    private func show(_ ruleSet: RuleSet, _ url: GatewayURL) async throws {
+    private func perform(_ ruleSet: RuleSet, at url: GatewayURL) async throws {
         show("gateway   \(url), embedded, in memory")
         let phone = Gateway(url)
         let groceries = try await loadGroceries(into: phone)

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import EmbeddedGateway
 internal import FoundationEssentials
 internal import Logging
@@ -116,14 +117,14 @@ private struct EmbeddedGatewayService: Service {
 
     func run() async throws {
         for (name, text) in gateway.configuration.faults?.descriptions ?? [] {
-            logger.warning("fault enabled", metadata: ["fault": "\(name)", "what": "\(text)"])
+            logger.warning("fault enabled", metadata: [LogKey.fault: "\(name)", LogKey.what: "\(text)"])
         }
         let address = try await gateway.start()
         Console.print("listening on \(address.url)")
         try? await gracefulShutdown()
         await gateway.stop()
         for (name, count) in gateway.faultCounts.sorted(by: { $0.key < $1.key }) {
-            logger.notice("faults injected", metadata: ["fault": "\(name)", "times": "\(count)"])
+            logger.notice("faults injected", metadata: [LogKey.fault: "\(name)", LogKey.times: "\(count)"])
         }
     }
 }

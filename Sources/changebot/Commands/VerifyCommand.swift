@@ -75,7 +75,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if findings.unprinted > 0 {
             logger.warning(
                 "not all findings are printed; see --limit",
-                metadata: ["more": .stringConvertible(findings.unprinted)])
+                metadata: [LogKey.more: .stringConvertible(findings.unprinted)])
         }
         try conclude(verification.result, findings.count, of: export, logger)
     }

@@ -35,7 +35,8 @@ struct RuleTotals {
         }
         for rule in rules {
             let line = LogLine(
-                .info, "rule fired", [LogKey.rule: "\(rule)", "times": .stringConvertible(counters.rules[rule] ?? 0)])
+                .info, "rule fired",
+                [LogKey.rule: "\(rule)", LogKey.times: .stringConvertible(counters.rules[rule] ?? 0)])
             Console.complain(rule, line)
         }
     }

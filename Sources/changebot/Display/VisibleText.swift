@@ -23,6 +23,9 @@ extension String {
         return self[..<end] + "…"
     }
 
+    /// With spaces at the end up to a width, in characters.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
     /// The lines of the text. Only for the program's own text: in foreign text a line break must be escaped.
     var visibleLines: [VisibleLine] { split(separator: "\n", omittingEmptySubsequences: false).map { VisibleLine($0) } }
 }

@@ -1,4 +1,5 @@
 import GatewayClient
+import TestKit
 import Testing
 
 @testable import Pipeline
@@ -22,5 +23,43 @@ import Testing
         ] as [GatewayError.Code])
     func troubleThatMayPassIsNone(code: GatewayError.Code) {
         #expect(!MarkDocument.isRefusal(GatewayError(code, "x")))
+    }
+
+    private static func mark(on server: TestServer) throws -> MarkDocument {
+        MarkDocument(gateway: Gateway(try GatewayURL(server.url("/todo"))), name: "bot")
+    }
+
+    private static func server(_ body: String) throws -> TestServer {
+        try TestServer { connection in
+            try connection.serve { _ in
+                try connection.answer(headers: ["Content-Type: application/json"], body: body)
+            }
+        }
+    }
+
+    @Test func aMalformedAnswerOfAGatewayIsARefusal() async throws {
+        let server = try Self.server(#"{"db_name":"todo","update_seq":1,"state":"Online"}"#)
+        defer { server.stop() }
+        try await Self.mark(on: server).requireRefusal(GatewayError(.malformedAnswer, "x"))
+    }
+
+    /// A page of a proxy passes: the mark is looked for again.
+    @Test func aMalformedAnswerOfAProxyIsNone() async throws {
+        let server = try Self.server("<html>")
+        defer { server.stop() }
+        let error = await #expect(throws: GatewayError.self) {
+            try await Self.mark(on: server).requireRefusal(GatewayError(.malformedAnswer, "x"))
+        }
+        #expect(error?.code == .malformedAnswer && error?.message != "x")
+    }
+
+    @Test func troubleIsThrownAsItIs() async throws {
+        let server = try Self.server("<html>")
+        defer { server.stop() }
+        let error = await #expect(throws: GatewayError.self) {
+            try await Self.mark(on: server).requireRefusal(GatewayError(.timedOut, "x"))
+        }
+        #expect(error?.code == .timedOut)
+        #expect(server.accepted.count == 0)
     }
 }

@@ -45,6 +45,7 @@ import Testing
         // Smaller requests get one try.
         #expect(failures == 5)
         left.remove(left.next)
+        left.startAfresh()
         #expect(left.next.count == 2)
     }
 

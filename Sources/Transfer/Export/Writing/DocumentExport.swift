@@ -298,9 +298,7 @@ private struct DocumentReader: Sendable {
             gateway, history: history, "reading a document failed; retrying", [LogKey.id: "\(id)"]
         ) { () async throws(GatewayError) in try await gateway.currentDocument(id) }
         switch answer {
-        case .success(let lookup):
-            history.noteSuccess()
-            return lookup
+        case .success(let lookup): return lookup
         case .failure(let error): return .refused(reason: error.description)
         }
     }

@@ -92,6 +92,23 @@ final class DocumentLines {
     }
 }
 
+extension AttachmentStub {
+    /// Appends a part of the document that ends within this stub at the latest.
+    ///
+    /// If the stub's length is that of compressed bytes (CouchDB, uploaded as gzip), it becomes the length of `body`. A
+    /// member `unpacked` says that the digest is of other bytes.
+    func append(
+        _ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]
+    ) {
+        guard let length = byteCountRange, stretch.contains(length.lowerBound), !hasEncoding,
+            byteCount != body.byteCount
+        else { return output.appendOnOneLine(text[stretch]) }
+        output.appendOnOneLine(text[stretch.lowerBound..<length.lowerBound])
+        output.append(contentsOf: "\(body.byteCount),\"unpacked\":true".utf8)
+        output.appendOnOneLine(text[length.upperBound..<stretch.upperBound])
+    }
+}
+
 /// Lines of an export that are not the text of the gateway.
 enum GeneratedLine {
     /// Can't clash with a document: gateways refuse members of their own choosing that begin with `_`.

@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
@@ -182,7 +183,7 @@ struct ExportTable {
             if count > 0, case let unused = columns.unused, !unused.isEmpty {
                 logger.warning(
                     "no document has a value in a column of --fields; is its name right?",
-                    metadata: ["columns": "\(unused.joined(separator: ","))"])
+                    metadata: [LogKey.columns: "\(unused.joined(separator: ","))"])
             }
             return count
         } catch let error as CSVError {

@@ -61,16 +61,9 @@ struct AttachmentComparison: Sendable {
         else { return false }
         if digest.description == old.digest { return true }
         // The digest is of bytes that only CouchDB compressed, so it can't be computed here.
-        guard dialect.compressesAttachments, old.isTextual else { return false }
-        return try await digestOfCurrent(old.name) == digest
-    }
-}
-
-extension ImportAttachment {
-    fileprivate var isTextual: Bool {
-        guard let type = contentType?.lowercased() else { return false }
-        return ["text/", "application/json", "application/xml", "application/javascript"].contains {
-            type.hasPrefix($0)
+        guard dialect.compressesAttachments, AttachmentDigest.isCompressedByCouchDB(old.contentType) else {
+            return false
         }
+        return try await digestOfCurrent(old.name) == digest
     }
 }

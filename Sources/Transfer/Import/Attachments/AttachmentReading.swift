@@ -73,7 +73,7 @@ actor AttachmentReading {
     }
 
     /// The gateway's digest of a file. Also checks that the bytes match the digest in the file's name.
-    func fileDigest(
+    private func fileDigest(
         of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
     ) throws(AttachmentError) -> AttachmentDigest {
         var digest = AttachmentDigest.Calculation(for: dialect)

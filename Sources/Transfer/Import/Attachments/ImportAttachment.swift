@@ -30,7 +30,7 @@ struct ImportAttachment: Sendable {
     var isStub: Bool { missingBytes != nil }
 
     /// Why the bytes are not available; nil if they are.
-    var missingBytes: MissingBytes? { if case .stub(let missing) = body { missing } else { nil } }
+    private var missingBytes: MissingBytes? { if case .stub(let missing) = body { missing } else { nil } }
 }
 
 /// Why the bytes of an attachment are not available.

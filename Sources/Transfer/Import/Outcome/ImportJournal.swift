@@ -95,8 +95,8 @@ actor ImportJournal {
         messages.log(
             "rejected", .warning, to: logger,
             [
-                LogKey.file: "\(settings.path)", "line": "\(entry.origin.line)", LogKey.id: "\(entry.id?.text ?? "")",
-                LogKey.reason: "\(reason)",
+                LogKey.file: "\(settings.path)", LogKey.line: "\(entry.origin.line)",
+                LogKey.id: "\(entry.id?.text ?? "")", LogKey.reason: "\(reason)",
             ])
     }
 

@@ -98,17 +98,17 @@ final class RejectFiles {
         reached.documentBytes += text.count
     }
 
+    /// Returns once everything written is on disk.
+    func save() throws(TransferError) {
+        try documents.sync()
+        try reasons.sync()
+    }
+
     /// Call at the end: syncs the files and gives them their final names.
     func complete() throws(TransferError) {
         try save()
         guard isReplacing else { return }
         try WholeFile.rename(path + Self.reasonsEnding + Self.partEnding, to: path + Self.reasonsEnding)
         try WholeFile.rename(path + Self.partEnding, to: path)
-    }
-
-    /// Returns once everything written is on disk.
-    func save() throws(TransferError) {
-        try documents.sync()
-        try reasons.sync()
     }
 }

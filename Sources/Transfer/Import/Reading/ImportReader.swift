@@ -45,6 +45,35 @@ actor ImportReader {
         self.isStopped = isStopped
     }
 
+    /// Starts at the beginning. Returns the size of the input; nil if it is not known.
+    func begin() throws -> Int? {
+        if let copy {
+            try copy.seek(to: 0)
+            let size = try copy.byteCount
+            source = DocumentSource(
+                format: format, delimiter: delimiter, fileName: path, size: size
+            ) { () throws(SourceError) in
+                do throws(TransferError) {
+                    let piece = try copy.read(upTo: Self.pieceSize)
+                    return piece.isEmpty ? nil : piece
+                } catch {
+                    throw SourceError(.unreadable(error.description), at: TextPlace())
+                }
+            }
+            return size
+        }
+        guard Self.isRegularFile(path) || path != "-" && access(path, F_OK) != 0 else {
+            let input = try self.input ?? PolledInput(path, isStopped: isStopped)
+            self.input = input
+            source = DocumentSource(
+                format: format, delimiter: delimiter, fileName: path
+            ) { () throws(SourceError) in try input.read() }
+            return nil
+        }
+        source = try DocumentSource(path: path, format: format, delimiter: delimiter)
+        return source?.size
+    }
+
     /// Whether the input can be read again, also by another run.
     static func isRegularFile(_ path: String) -> Bool {
         var information = stat()
@@ -79,35 +108,6 @@ actor ImportReader {
         let file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory)
         while let piece = try input.read() { try file.write(piece) }
         copy = file
-    }
-
-    /// Starts at the beginning. Returns the size of the input; nil if it is not known.
-    func begin() throws -> Int? {
-        if let copy {
-            try copy.seek(to: 0)
-            let size = try copy.byteCount
-            source = DocumentSource(
-                format: format, delimiter: delimiter, fileName: path, size: size
-            ) { () throws(SourceError) in
-                do throws(TransferError) {
-                    let piece = try copy.read(upTo: Self.pieceSize)
-                    return piece.isEmpty ? nil : piece
-                } catch {
-                    throw SourceError(.unreadable(error.description), at: TextPlace())
-                }
-            }
-            return size
-        }
-        guard Self.isRegularFile(path) || path != "-" && access(path, F_OK) != 0 else {
-            let input = try self.input ?? PolledInput(path, isStopped: isStopped)
-            self.input = input
-            source = DocumentSource(
-                format: format, delimiter: delimiter, fileName: path
-            ) { () throws(SourceError) in try input.read() }
-            return nil
-        }
-        source = try DocumentSource(path: path, format: format, delimiter: delimiter)
-        return source?.size
     }
 
     func next() -> InputChunk {

@@ -79,6 +79,7 @@ struct ImportPlanner: Sendable {
                 try Self.patch(document.text).root, numbersAsWritten: numbersAsWritten) : document.text
         // RFC 7396: a null member is removed.
         let keepsOthers = isMerge && document.text.root["_attachments"]?.kind != .null
+        // Attachments that stay, and a patch operation for each that changes.
         let attachments = try await AttachmentComparison(
             document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
             digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
@@ -122,11 +123,10 @@ struct ImportPlanner: Sendable {
             gateway, history: comparisons, "reading an attachment failed; retrying",
             [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
+            isSuccess: { $0 != nil },
             { try await readDigest(of: name, id, revision) })
         switch answer {
-        case .success(let digest):
-            comparisons.noteSuccess()
-            return digest
+        case .success(let digest): return digest
         case .failure(let error):
             logger.notice(
                 "an attachment can't be compared, and is written again",

@@ -24,7 +24,7 @@ struct ImportWriter: Sendable {
     private let bodies: BodySender
     private let restorer: RevisionRestorer
     private let written: WrittenInRun
-    private let lookups: Locked<LookupPolicy>
+    private let lookupPolicy: Locked<LookupPolicy>
 
     /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if not known.
     init(
@@ -42,7 +42,7 @@ struct ImportWriter: Sendable {
             gateway: gateway, settings: settings, rendering: rendering, contact: contact, logger: logger)
         bodies = BodySender(gateway: gateway, progress: progress)
         restorer = RevisionRestorer(gateway: gateway, settings: settings, rendering: rendering, contact: contact)
-        lookups = Locked(LookupPolicy(settings.mode, isDryRun: settings.preview != nil))
+        lookupPolicy = Locked(LookupPolicy(settings.mode, isDryRun: settings.preview != nil))
         written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
@@ -79,7 +79,7 @@ struct ImportWriter: Sendable {
             guard settings.preview == nil else { return show(planned, &results) }
             open = readAnswers(try await bodies.send(planned, &lost, &sender), &lost, &results)
             if isFirst {
-                lookups.withLock { $0.noteFirstAttempt(of: documents.count, again: open.count) }
+                lookupPolicy.withLock { $0.noteFirstAttempt(of: documents.count, again: open.count) }
             }
             isFirst = false
         }
@@ -89,7 +89,7 @@ struct ImportWriter: Sendable {
     private func lookUp(
         _ open: inout [OpenDocument], isFirstAttempt: Bool, _ sender: inout BulkSender
     ) async throws {
-        let policy = lookups.withLock { $0 }
+        let policy = lookupPolicy.withLock { $0 }
         let wanted = open.indices.filter {
             policy.needsLookup(open[$0].document, isFirstAttempt: isFirstAttempt)
         }
@@ -175,7 +175,7 @@ struct ImportWriter: Sendable {
     private func makeSender() -> BulkSender {
         BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: .endedByGracefulShutdown,
-            policy: RetryPolicy(settings.retries, hasSucceeded: true), logger: logger)
+            policy: RetryPolicy.ofKnownGateway(settings.retries), logger: logger)
     }
 }
 

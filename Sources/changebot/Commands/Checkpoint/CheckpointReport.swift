@@ -38,7 +38,7 @@ struct CheckpointReport {
         var lines: [String] = []
         for fact in facts {
             guard let value = fact.value, !value.isEmpty else { continue }
-            lines.append(Self.padded(fact.name, to: width) + "  " + value.visible)
+            lines.append(fact.name.padded(to: width) + "  " + value.visible)
         }
         guard history.count > 1 else { return lines }
         return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
@@ -47,10 +47,6 @@ struct CheckpointReport {
     private static func line(_ entry: CheckpointEntry) -> String {
         let reason = entry.reason.map { "  " + $0.visible } ?? ""
         return "  \(entry.savedAt)  \(entry.sequence?.queryValue.visible ?? "none")\(reason)"
-    }
-
-    private static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 
     // MARK: - For programs

@@ -21,7 +21,7 @@ struct DeadLetterCounts {
         let counts = counts.isEmpty ? [(rule: nil, count: 0)] : counts
         let rows = [("COUNT", "RULE")] + counts.map { ("\($0.count)", ($0.rule ?? "-").visible) }
         let width = rows.map(\.0.count).max() ?? 0
-        return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 }
+        return rows.map { $0.0.padded(to: width) + "  " + $0.1 }
     }
 
     /// One object for programs: `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`.

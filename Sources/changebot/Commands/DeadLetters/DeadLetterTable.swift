@@ -25,9 +25,7 @@ struct DeadLetterTable {
     func line(_ deadLetter: DeadLetter) -> String { padded(Self.cells(deadLetter)) }
 
     private func padded(_ cells: [String]) -> String {
-        zip(cells, widths).dropLast().map { cell, width in
-            cell + String(repeating: " ", count: max(0, width - cell.count) + 2)
-        }.joined() + (cells.last ?? "")
+        zip(cells, widths).dropLast().map { cell, width in cell.padded(to: width) + "  " }.joined() + (cells.last ?? "")
     }
 
     private static func cells(_ deadLetter: DeadLetter) -> [String] {

@@ -34,37 +34,43 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         }
         let plan = try OneShotPlan(try config.environment(), gateway, access, state, job, common, log)
         let ruleSet = try plan.rules.ruleSet()
-        let (name, place, logger) = (plan.name, plan.place, plan.logger)
-        try place.catalogue.requireState()
+        try plan.place.catalogue.requireState()
         var job = plan.job(ruleSet)
         job.isBesideRun = true
         let outcome = RetryOutcome()
         do {
-            try await job.run { [selection] parts in
+            try await job.run { [selection, name = plan.name, options = plan.place.options] parts in
                 DeadLetterRetry(
                     gateway: parts.gateway, ruleSet: ruleSet, state: parts.state, name: name,
-                    choose: { ledger in
-                        guard selection.isEmpty else {
-                            return .numbers(
-                                try selection.deadLetters(in: ledger, found: place.options).compactMap(\.filing?.number)
-                            )
-                        }
-                        return .matching(filter, upTo: try ledger.newestDeadLetter())
-                    },
+                    choose: { try Self.choose(selection, filter, in: $0, found: options) },
                     outcome: outcome, settings: parts.settings, report: parts.report, logger: parts.logger)
             }
         } catch let failure as CommandError where failure.code == .incomplete && plan.settings.preview == nil {
             // Reported below.
         }
+        try report(outcome, plan, isFiltered: !filter.isEmpty)
+    }
+
+    /// - Parameter options: The options with which other commands find the state, for messages.
+    private static func choose(
+        _ selection: DeadLetterSelection, _ filter: DeadLetterFilter, in ledger: Ledger, found options: String
+    ) throws -> DeadLetterRetry.Selection {
+        guard selection.isEmpty else {
+            return .numbers(try selection.deadLetters(in: ledger, found: options).compactMap(\.filing?.number))
+        }
+        return .matching(filter, upTo: try ledger.highestDeadLetterNumber())
+    }
+
+    /// - Throws: ``CommandError`` with 1 if some dead letters are left.
+    private func report(_ outcome: RetryOutcome, _ plan: OneShotPlan, isFiltered: Bool) throws(CommandError) {
+        let isVerbose = plan.logger.logLevel <= .info
         guard outcome.before > 0 else {
-            if logger.logLevel <= .info {
-                Console.complain(filter.isEmpty ? "no dead letters" : "no such dead letters")
-            }
+            if isVerbose { Console.complain(isFiltered ? "no such dead letters" : "no dead letters") }
             return
         }
         guard plan.settings.preview == nil else { return }
         let before = Quantity.count(outcome.before, "dead letter")
-        if logger.logLevel <= .info {
+        if isVerbose {
             let settled = outcome.before - outcome.left
             Console.complain("\(Quantity.count(settled)) of \(before) \(settled == 1 ? "is" : "are") settled")
         }
@@ -72,7 +78,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             throw CommandError(
                 .incomplete,
                 "\(Quantity.count(outcome.left)) of \(before) \(outcome.left == 1 ? "is" : "are") left; "
-                    + "see why with: changebot dead-letters list \(place.options)")
+                    + "see why with: changebot dead-letters list \(plan.place.options)")
         }
     }
 }

@@ -28,51 +28,69 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @OptionGroup var notes: NoteOptions
 
+    func run() async throws {
+        let environment = Environment()
+        let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
+        var trial = RuleTrial(ruleSet: ruleSet, now: try now.seconds(environment), input: input)
+        let format = try form.format(environment)
+        let delimiter = try form.delimiter(for: input, environment)
+        do {
+            var source = try DocumentSource(path: input, format: format, delimiter: delimiter)
+            while let item = try source.next() { try await trial.take(item) }
+        } catch let error as SourceError {
+            try await trial.decide()
+            throw CommandError(error, input)
+        }
+        try await trial.decide()
+        if trial.hasErrors { throw CommandError(.invalidData) }
+    }
+}
+
+/// Decides documents in batches, and prints the decisions and the errors.
+private struct RuleTrial {
     /// How many documents are decided at once.
     private static let batchSize = 250
     private static let batchBytes = 4 << 20
 
-    func run() async throws {
-        let environment = Environment()
-        let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
-        let decider = ruleSet.makeDecider()
-        let now = try now.seconds(environment)
-        let format = try form.format(environment)
-        let delimiter = try form.delimiter(for: input, environment)
-        var bad = 0
-        var batch: [DecisionInput] = []
-        var bytes = 0
-        func decide() async throws(CommandError) {
-            for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
-                let report = DecisionReport(input.document, decision, names: ruleSet.names)
-                try Console.write(report.line())
-            }
-            batch = []
-            bytes = 0
+    private let names: [String]
+    private let decider: Decider
+    private let now: Int
+    private let input: String
+    private var batch: [DecisionInput] = []
+    private var bytes = 0
+    /// Whether any document could not be read.
+    private(set) var hasErrors = false
+
+    /// - Parameters:
+    ///   - now: Seconds since 1970.
+    ///   - input: The path of the documents, for errors.
+    init(ruleSet: RuleSet, now: Int, input: String) {
+        names = ruleSet.names
+        decider = ruleSet.makeDecider()
+        self.now = now
+        self.input = input
+    }
+
+    /// Decides the batch if this fills it.
+    mutating func take(_ item: SourceItem) async throws {
+        switch item {
+        case .document(let document):
+            let isDeleted = document.text.root["_deleted"]?.bool == true
+            batch.append(DecisionInput(document.text, isDeleted: isDeleted))
+            bytes += document.bytes.count
+        case .error(let error):
+            hasErrors = true
+            CommandError(.invalidData, "\(input):\(error.complaint)", isListing: true).report()
         }
-        func take(_ item: SourceItem) {
-            switch item {
-            case .document(let document):
-                let isDeleted = document.text.root["_deleted"]?.bool == true
-                batch.append(DecisionInput(document.text, isDeleted: isDeleted))
-                bytes += document.bytes.count
-            case .error(let error):
-                bad += 1
-                CommandError(.invalidData, "\(input):\(error.complaint)", isListing: true).report()
-            }
+        if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
+    }
+
+    mutating func decide() async throws {
+        for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
+            try Console.write(DecisionReport(input.document, decision, names: names).line())
         }
-        do {
-            var source = try DocumentSource(path: input, format: format, delimiter: delimiter)
-            while let item = try source.next() {
-                take(item)
-                if batch.count == Self.batchSize || bytes > Self.batchBytes { try await decide() }
-            }
-        } catch let error as SourceError {
-            try await decide()
-            throw CommandError(error, input)
-        }
-        try await decide()
-        if bad > 0 { throw CommandError(.invalidData) }
+        batch = []
+        bytes = 0
     }
 }
 

@@ -1,0 +1,101 @@
+internal import ArgumentParser
+internal import GatewayClient
+internal import LosslessJSON
+internal import Pipeline
+
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List every bot that has state here, where it stands, and whether it runs.",
+        discussion: "Example: changebot list --state /var/lib/changebot")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var state: StateOptions
+    @OptionGroup var notes: NoteOptions
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    /// A bot and one of its databases.
+    private struct Row {
+        let name: String
+        let gateway: String
+        var standing: String
+        var checkpoint: String?
+        var deadLetters: Int
+        var process: Int32?
+    }
+
+    func run() async throws {
+        let environment = try config.environments()[0]
+        let directory = state.directory(environment)
+        let rows = try rows(directory)
+        if try environment.isOn(json, "json") {
+            for row in rows { try Console.write(Self.json(row)) }
+        } else if rows.isEmpty {
+            try notes.note("no bot has state in \(directory)")
+        } else {
+            try Console.write(Self.table(rows))
+        }
+    }
+
+    private func rows(_ directory: String) throws -> [Row] {
+        var running = RunningBot.all(in: directory)
+        var rows: [Row] = []
+        for name in try StateCatalogue.names(in: directory) {
+            try StateCatalogue(directory: directory, name: name).forEachState { ledger in
+                var row = Row(
+                    name: name, gateway: try ledger.addresses().first ?? "", standing: "not running",
+                    checkpoint: try ledger.checkpoint()?.sequence.queryValue,
+                    deadLetters: try ledger.deadLetterCount(), process: nil)
+                if let index = running.firstIndex(where: { $0.name == name && $0.gateway == row.gateway }) {
+                    let bot = running.remove(at: index)
+                    row.standing = bot.standing
+                    row.process = bot.process
+                } else if ledger.holder != nil {
+                    row.standing = "running"
+                }
+                rows.append(row)
+            }
+        }
+        rows += running.map {
+            Row(
+                name: $0.name, gateway: $0.gateway, standing: $0.standing, checkpoint: nil,
+                deadLetters: $0.number("dead_letters", "open") ?? 0, process: $0.process)
+        }
+        return rows
+    }
+
+    private static func table(_ rows: [Row]) -> [String] {
+        let cells = rows.map {
+            [
+                $0.name, $0.standing, $0.checkpoint ?? "none", Quantity.count($0.deadLetters), $0.gateway.visible,
+            ]
+        }
+        let table = [["NAME", "STATUS", "CHECKPOINT", "DEAD LETTERS", "GATEWAY"]] + cells
+        let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { row in
+            zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+                .trimmingSpaces
+        }
+    }
+
+    private static func json(_ row: Row) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("name", string: row.name)
+            writer.member("gateway", string: row.gateway)
+            writer.member("status", string: row.standing)
+            writer.member("checkpoint", optional: row.checkpoint)
+            writer.member("dead_letters", integer: row.deadLetters)
+            writer.name("process")
+            if let process = row.process { writer.integer(process) } else { writer.null() }
+        }
+        return writer.bytes
+    }
+}
+
+extension String {
+    /// Without spaces at the end.
+    fileprivate var trimmingSpaces: String { String(reversed().drop { $0 == " " }.reversed()) }
+}
