@@ -22,6 +22,8 @@ package struct RunCounters: Sendable, Equatable {
     package var deadLetters = 0
     /// Requests sent again.
     package var retries = 0
+    /// Answered requests that write documents: `_bulk_docs`, and `PUT`s of single documents.
+    package var writeRequests = 0
     /// Bytes of the rows and documents that were read.
     package var bytesIn = 0
     /// Bytes of the documents that the gateway accepted.
@@ -37,7 +39,7 @@ package struct RunCounters: Sendable, Equatable {
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
         ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("retries", { $0.retries }),
-        ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
+        ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
 
     /// What was counted since `earlier`.
@@ -54,6 +56,7 @@ package struct RunCounters: Sendable, Equatable {
         difference.rejected = rejected - earlier.rejected
         difference.deadLetters = deadLetters - earlier.deadLetters
         difference.retries = retries - earlier.retries
+        difference.writeRequests = writeRequests - earlier.writeRequests
         difference.bytesIn = bytesIn - earlier.bytesIn
         difference.bytesOut = bytesOut - earlier.bytesOut
         for (rule, count) in rules where count != earlier.rules[rule] {

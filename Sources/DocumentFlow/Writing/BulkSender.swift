@@ -113,7 +113,10 @@ package struct BulkSender {
         }
         let before = await progress.counters.bytesOut
         if let outage = failures.outage(in: rows, bytes: before) { throw outage }
-        await progress.count { $0.bytesOut += rows.writtenBytes }
+        await progress.count {
+            $0.bytesOut += rows.writtenBytes
+            $0.writeRequests += 1
+        }
         return failures.outcomes(for: rows, bytes: before)
     }
 

@@ -187,6 +187,7 @@ struct ImportPass {
         let sent = await job.writer.progress.counters
         job.report.update { state in
             state.counters.bytesOut = sent.bytesOut
+            state.counters.writeRequests = sent.writeRequests
             state.counters.retries += sent.retries - state.retriedWrites
             state.retriedWrites = sent.retries
             state.counters.conflicts = sent.conflicts
