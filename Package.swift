@@ -140,8 +140,8 @@ let package = Package(
         .executableTarget(
             name: "changebot-bench",
             dependencies: [
-                "CAllocationCounter", "CJSONC", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
-                "TestKit", .argumentParser,
+                "CAllocationCounter", "CJSONC", "Encodings", "GatewayClient", "HTTPTransport", "Locking",
+                "LosslessJSON", "Rules", "TestKit", .argumentParser,
             ],
             swiftSettings: settings),
 

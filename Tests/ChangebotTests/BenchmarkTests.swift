@@ -1,4 +1,5 @@
 import Foundation
+import GatewayClient
 import TestKit
 import Testing
 
@@ -13,6 +14,44 @@ import Testing
             #expect(await process.wait() == 66)
             let text = try String(contentsOfFile: errors, encoding: .utf8)
             #expect(text.contains("there is no rules/attach-images.yaml; "), "\(text)")
+        }
+    }
+
+    /// The figures are what the program's own summary counts.
+    @Test func jobsAreMeasuredAgainstAnyGateway() async throws {
+        try await Program.withDirectory { folder in
+            try await Program.withGateway { url in
+                let figures = folder + "/figures.json"
+                let process = try ChildProcess([
+                    Program.path + "-bench", "gateway", url, "--documents", "1000", "--rounds", "2", "--cases",
+                    "feed-none,feed-hundredth,feed-all,fix-all,export-gz,import", "--json", figures,
+                ])
+                let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+                #expect(await process.wait() == 0, "\(output)")
+                for name in ["feed-all", "fix-all", "import"] {
+                    #expect(output.contains("\n  \(name) "), "\(output)")
+                    let measured = try String(contentsOfFile: figures, encoding: .utf8)
+                    #expect(measured.contains(#""case":"\#(name)","measure":"changebot: documents per request""#))
+                }
+                #expect(output.contains("  feed-all: at least 100 documents per request: ok"), "\(output)")
+            }
+        }
+    }
+
+    @Test func aBenchmarkLeavesAKeyspaceOfOthersAlone() async throws {
+        try await Program.withDirectory { folder in
+            try await Program.withGateway { url in
+                let gateway = Gateway(try GatewayURL(url))
+                try await gateway.put("mine", body: Array("{}".utf8))
+                let errors = folder + "/errors"
+                let process = try ChildProcess([Program.path + "-bench", "gateway", url], errors: errors)
+                #expect(await process.wait() == 1)
+                let text = try String(contentsOfFile: errors, encoding: .utf8)
+                #expect(text.contains("has documents of others, such as 'mine'"), "\(text)")
+                let mine = try await gateway.allDocs(keys: ["mine", "bench-task-00000000"])
+                if case .missing = mine[1] {} else { Issue.record("\(mine)") }
+                await gateway.shutdown()
+            }
         }
     }
 }

@@ -26,8 +26,29 @@ struct Usage {
             + (usage.status == 0 ? "" : ", ended \(usage.status)")
     }
 
+    /// What this process takes while `body` runs. All of its threads count.
+    static func ofThisProcess(during body: () async throws -> Void) async throws -> Usage {
+        let (before, began) = (ownUsage, ContinuousClock.now)
+        try await body()
+        let wall = (ContinuousClock.now - began).inSeconds
+        return Usage(wall: wall, from: before, to: ownUsage)
+    }
+
+    private init(wall: Double, from before: rusage, to after: rusage) {
+        self.wall = wall
+        processor = Self.processor(after) - Self.processor(before)
+        peakMemory = nil
+        waits = after.ru_nvcsw - before.ru_nvcsw
+        preemptions = after.ru_nivcsw - before.ru_nivcsw
+        status = 0
+    }
+
     /// Runs a program to its end. Its output is discarded.
-    init(of arguments: [String]) throws {
+    ///
+    /// - Parameters:
+    ///   - input: What it reads from stdin, at most some kilobytes. Nil: what this process reads.
+    ///   - errors: The file for what it writes to stderr. Nil: where this process writes to.
+    init(of arguments: [String], input: String? = nil, errors: String? = nil) throws {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var id = pid_t()
@@ -36,6 +57,18 @@ struct Usage {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        }
+        let inputPipe = input.map { input in
+            let pipe = Pipe()
+            pipe.fileHandleForWriting.write(Data(input.utf8))
+            try? pipe.fileHandleForWriting.close()
+            return pipe
+        }
+        if let inputPipe {
+            posix_spawn_file_actions_adddup2(&actions, inputPipe.fileHandleForReading.fileDescriptor, STDIN_FILENO)
+        }
         guard posix_spawn(&id, arguments[0], &actions, nil, &words, environ) == 0 else {
             throw BenchmarkError("can't start \(arguments[0])")
         }
@@ -43,15 +76,21 @@ struct Usage {
         var usage = rusage()
         wait4(id, &status, 0, &usage)
         wall = (ContinuousClock.now - began).inSeconds
-        processor = [usage.ru_utime, usage.ru_stime].reduce(0.0) {
-            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
-        }
-        var own = rusage()
-        getrusage(Int32(RUSAGE_SELF.rawValue), &own)
-        peakMemory = usage.ru_maxrss > own.ru_maxrss ? usage.ru_maxrss << 10 : nil
+        processor = Self.processor(usage)
+        peakMemory = usage.ru_maxrss > Self.ownUsage.ru_maxrss ? usage.ru_maxrss << 10 : nil
         waits = usage.ru_nvcsw
         preemptions = usage.ru_nivcsw
         self.status = status
+    }
+
+    private static var ownUsage: rusage {
+        var usage = rusage()
+        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
+        return usage
+    }
+
+    private static func processor(_ usage: rusage) -> Double {
+        [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
     }
 }
 
