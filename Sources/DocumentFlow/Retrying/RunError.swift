@@ -28,15 +28,15 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
     /// For the user: what happened and what to do. Without credentials or document bodies.
     package let description: String
 
-    /// - Parameter description: Without credentials or document bodies: it is logged.
-    package init(_ code: Code, _ description: String) {
-        self.code = code
-        self.description = description
-    }
-
     /// More documents failed than the limit allows.
     package init(_ limit: ErrorLimit, _ failures: Failures) {
         let found = if case .percent = limit { failures.shareDescription } else { failures.description }
         self.init(.tooManyErrors, "stopped: \(found), more than --max-errors \(limit) allows")
+    }
+
+    /// - Parameter description: Without credentials or document bodies: it is logged.
+    package init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
     }
 }

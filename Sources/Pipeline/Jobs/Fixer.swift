@@ -24,13 +24,13 @@ package struct Fixer: Service {
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
         settings: Delivery.Settings, report: RunReport, logger: Logger
     ) {
-        self.gateway = gateway
-        self.ruleSet = ruleSet
-        self.settings = settings
-        self.report = report
-        self.logger = logger
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
+        self.gateway = gateway
+        self.ruleSet = ruleSet
+        self.report = report
+        self.logger = logger
+        self.settings = settings
     }
 
     /// Returns at the end of the pass, or after a graceful shutdown.
