@@ -23,7 +23,7 @@ import Testing
             try await Program.withGateway { url in
                 let figures = folder + "/figures.json"
                 let process = try ChildProcess([
-                    Program.path + "-bench", "gateway", url, "--documents", "300", "--rounds", "1", "--cases",
+                    Program.path + "-bench", "gateway", url, "--documents", "1000", "--rounds", "1", "--cases",
                     "feed-none,feed-hundredth,feed-all,fix-all,export-gz,import", "--json", figures,
                 ])
                 let output = String(decoding: await process.readToEnd(), as: UTF8.self)
