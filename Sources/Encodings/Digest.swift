@@ -8,9 +8,11 @@ package enum Digest: String, Sendable {
 
     /// The raw digest: 16, 20 or 32 bytes.
     package func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
-        var digest = RunningDigest(self)
-        digest.update(bytes)
-        return digest.bytes
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        let isDone = EVP_Digest(bytes, bytes.count, &digest, &count, type, nil) == 1
+        precondition(isDone, "OpenSSL does not support \(self) here")
+        return Array(digest.prefix(Int(count)))
     }
 
     /// The digest in lowercase hexadecimal.
@@ -18,6 +20,19 @@ package enum Digest: String, Sendable {
 
     /// The name that gateways give an attachment's content: `sha1-` or `md5-`, and the digest in base64.
     package func attachmentName(_ content: [UInt8]) -> String { "\(rawValue)-\(Base64.text(self(content)))" }
+
+    fileprivate var type: OpaquePointer? { Self.types[self]?.pointer }
+
+    /// Looked up once: OpenSSL would search its providers for each digest.
+    private static let types = Dictionary(
+        uniqueKeysWithValues: [md5, sha1, sha256].map { ($0, Implementation(EVP_MD_fetch(nil, $0.rawValue, nil))) })
+
+    /// Never freed.
+    private struct Implementation: @unchecked Sendable {
+        let pointer: OpaquePointer?
+
+        init(_ pointer: OpaquePointer?) { self.pointer = pointer }
+    }
 }
 
 /// A digest of bytes that arrive in pieces. A value: a copy continues on its own.
@@ -35,21 +50,13 @@ package struct RunningDigest: Sendable {
                 if let copied {
                     EVP_MD_CTX_copy_ex(pointer, copied.pointer) == 1
                 } else {
-                    EVP_DigestInit_ex(pointer, Self.type(of: algorithm), nil) == 1
+                    EVP_DigestInit_ex(pointer, algorithm.type, nil) == 1
                 }
             // Fails only for lack of memory, like any allocation.
             precondition(isReady, "OpenSSL does not support \(algorithm) here")
         }
 
         deinit { EVP_MD_CTX_free(pointer) }
-
-        private static func type(of algorithm: Digest) -> OpaquePointer? {
-            switch algorithm {
-            case .md5: EVP_md5()
-            case .sha1: EVP_sha1()
-            case .sha256: EVP_sha256()
-            }
-        }
     }
 
     private let algorithm: Digest

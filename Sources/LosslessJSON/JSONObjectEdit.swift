@@ -4,8 +4,7 @@
 /// members take a thousand steps.
 struct JSONObjectEdit {
     private let object: JSONValue
-    private let members: [JSONValue.Member]
-    private let positions: MemberPositions
+    private let members: MemberPositions
     private var replaced: [Int: [UInt8]] = [:]
     private var removed: Set<Int> = []
     private var appended: [UInt8] = []
@@ -13,9 +12,8 @@ struct JSONObjectEdit {
     /// - Throws: `.duplicateMember` if two members share a name: which one to edit would be a guess.
     init(_ object: JSONValue) throws(JSONEditError) {
         self.object = object
-        members = Array(object.members)
-        positions = MemberPositions(members)
-        if let duplicate = positions.firstDuplicate {
+        members = MemberPositions(object)
+        if let duplicate = members.firstDuplicate {
             throw .duplicateMember(name: members[duplicate].name.string ?? "")
         }
     }
@@ -23,24 +21,23 @@ struct JSONObjectEdit {
     /// An edit that removes all members that are null and, of members that share a name, all but the last.
     init(removingNullsOf object: JSONValue) {
         self.object = object
-        members = Array(object.members)
-        let lastPositions = MemberPositions(members)
-        positions = lastPositions
+        let members = MemberPositions(object)
+        self.members = members
         removed = Set(
             members.indices.filter {
-                members[$0].value.kind == .null || lastPositions[members[$0].name.characters] != $0
+                members[$0].value.kind == .null || members.position(of: members[$0].name.characters) != $0
             })
     }
 
     /// The member's value in the text, before any change; nil if there is none.
-    func value(of name: ArraySlice<UInt8>) -> JSONValue? { positions[name].map { members[$0].value } }
+    func value(of name: ArraySlice<UInt8>) -> JSONValue? { members.position(of: name).map { members[$0].value } }
 
     /// The values of the members that stay.
     var keptValues: [JSONValue] { members.indices.filter { !removed.contains($0) }.map { members[$0].value } }
 
     /// Replaces the value of this member, or appends the member. Call at most once per name.
     mutating func set(_ name: String, to value: [UInt8]) {
-        if let position = positions[Array(name.utf8)[...]] {
+        if let position = members.position(of: Array(name.utf8)[...]) {
             replaced[position] = value
         } else {
             var spelling: [UInt8] = []
@@ -51,7 +48,7 @@ struct JSONObjectEdit {
 
     /// Replaces the value of this member, or appends it with its name spelled as in `name`.
     mutating func set(_ name: JSONValue, to value: [UInt8]) {
-        if let position = positions[name.characters] {
+        if let position = members.position(of: name.characters) {
             replaced[position] = value
         } else {
             append(name.bytes, value)
@@ -67,7 +64,7 @@ struct JSONObjectEdit {
 
     /// - Returns: False if there is no such member.
     mutating func remove(_ name: ArraySlice<UInt8>) -> Bool {
-        guard let position = positions[name] else { return false }
+        guard let position = members.position(of: name) else { return false }
         removed.insert(position)
         return true
     }
@@ -83,7 +80,7 @@ struct JSONObjectEdit {
             let range = members[position].range
             if lastKept != nil {
                 splices.delete(members[position - 1].range.upperBound..<range.upperBound)
-            } else if position + 1 < members.count {
+            } else if position + 1 < members.indices.count {
                 splices.delete(range.lowerBound..<members[position + 1].range.lowerBound)
             } else {
                 splices.delete(range)
@@ -94,7 +91,8 @@ struct JSONObjectEdit {
             splices.insert([UInt8(ascii: ",")] + appended, at: members[lastKept].range.upperBound)
         } else {
             // At the place of the first member, or right after the bracket.
-            splices.insert(appended, at: members.first?.range.lowerBound ?? object.range.lowerBound + 1)
+            splices.insert(
+                appended, at: members.indices.first.map { members[$0].range.lowerBound } ?? object.range.lowerBound + 1)
         }
     }
 }

@@ -17,10 +17,11 @@ extension JSONText {
         var pairs = [(patch: patch, object: root)]
         while let (patch, object) = pairs.popLast() {
             var edit = try JSONObjectEdit(object)
-            let lastPositions = MemberPositions(patch.members)
-            for (position, member) in patch.members.enumerated() {
+            let wanted = MemberPositions(patch)
+            for position in wanted.indices {
+                let member = wanted[position]
                 let name = member.name.characters
-                guard lastPositions[name] == position else { continue }
+                guard wanted.position(of: name) == position else { continue }
                 let current = edit.value(of: name)
                 if member.value.kind == .null {
                     _ = edit.remove(name)

@@ -33,9 +33,9 @@ extension JSONValue {
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {
-            let members = JSONValue(text: text, index: at).members
-            guard let duplicate = MemberPositions(members).firstDuplicate else { continue }
-            return Array(members)[duplicate].name.string
+            let members = MemberPositions(JSONValue(text: text, index: at))
+            guard let duplicate = members.firstDuplicate else { continue }
+            return members[duplicate].name.string
         }
         return nil
     }

@@ -6,7 +6,8 @@ extension JSONValue {
     /// A lone surrogate becomes U+FFFD, so use it for display and comparison only. What is sent back to a gateway is
     /// made from ``bytes``.
     public var string: String? {
-        utf8.map { String(decoding: $0, as: UTF8.self) }
+        guard kind == .string else { return nil }
+        return String(decoding: isEscaped ? unescaped(keepingHalves: false)[...] : rawContent, as: UTF8.self)
     }
 
     /// The UTF-8 of ``string``; nil if the value is not a string.

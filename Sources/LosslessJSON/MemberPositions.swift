@@ -4,39 +4,55 @@ struct MemberPositions {
     /// hashing them.
     private static let comparedMembers = 16
 
-    private let names: [ArraySlice<UInt8>]
+    private let text: JSONText
+    /// The nodes of the names, in order. Each is followed by that of its value.
+    private var names: [Int] = []
     /// Of objects with more members: the last position of each name.
-    private let lastPositions: [ArraySlice<UInt8>: Int]
+    private var lastPositions: [ArraySlice<UInt8>: Int] = [:]
 
-    init(_ members: some Sequence<JSONValue.Member>) {
-        names = members.map { $0.name.characters }
-        var lastPositions: [ArraySlice<UInt8>: Int] = [:]
-        if names.count > Self.comparedMembers {
-            lastPositions.reserveCapacity(names.count)
-            for (position, name) in names.enumerated() { lastPositions[name] = position }
+    /// None if this is not an object.
+    init(_ object: JSONValue) {
+        text = object.text
+        guard object.kind == .object else { return }
+        let end = Int(object.node.next)
+        var at = object.index + 1
+        while at < end {
+            names.append(at)
+            at = Int(text.nodes[at + 1].next)
         }
-        self.lastPositions = lastPositions
+        guard names.count > Self.comparedMembers else { return }
+        lastPositions.reserveCapacity(names.count)
+        for position in indices { lastPositions[self[position].name.characters] = position }
+    }
+
+    var indices: Range<Int> { names.indices }
+
+    subscript(position: Int) -> JSONValue.Member {
+        let name = names[position]
+        return JSONValue.Member(name: text.value(at: name), value: text.value(at: name + 1))
     }
 
     /// Of duplicates the last one. Nil if no member has this name.
-    subscript(name: ArraySlice<UInt8>) -> Int? {
+    func position(of name: ArraySlice<UInt8>) -> Int? {
         guard names.count <= Self.comparedMembers else { return lastPositions[name] }
-        return names.lastIndex { Self.areEqual($0, name) }
+        return name.withUnsafeBufferPointer { name in names.lastIndex { text.value(at: $0).isString(name) } }
     }
 
     /// The first member whose name an earlier one has; nil if there is none.
     var firstDuplicate: Int? {
         guard names.count > Self.comparedMembers else {
-            return names.indices.first { position in
-                names[..<position].contains { Self.areEqual($0, names[position]) }
-            }
+            return indices.first { position in names[..<position].contains { areEqual($0, names[position]) } }
         }
         guard lastPositions.count < names.count else { return nil }
         var seen: Set<ArraySlice<UInt8>> = []
-        return names.firstIndex { !seen.insert($0).inserted }
+        return names.firstIndex { !seen.insert(text.value(at: $0).characters).inserted }
     }
 
-    private static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-        left.count == right.count && left.elementsEqual(right)
+    /// Whether two nodes are the same name.
+    private func areEqual(_ left: Int, _ right: Int) -> Bool {
+        let nodes = (text.nodes[left], text.nodes[right])
+        let isEscaped = nodes.0.traits.contains(.escaped) || nodes.1.traits.contains(.escaped)
+        guard isEscaped || nodes.0.range.count == nodes.1.range.count else { return false }
+        return text.value(at: left).characters.elementsEqual(text.value(at: right).characters)
     }
 }

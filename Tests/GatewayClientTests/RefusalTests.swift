@@ -78,7 +78,7 @@ import Testing
             ),
             (#"{"error":"conflict","reason":"Document update conflict."}"#, .conflict),
         ]
-        for (json, outcome) in rows { #expect(BulkOutcome(row: try #require(SmallJSON(Array(json.utf8)))) == outcome) }
+        for (json, outcome) in rows { #expect(BulkOutcome(row: try JSONText(json).root) == outcome) }
     }
 }
 

@@ -105,8 +105,8 @@ import Testing
     @Test func whatWasWrittenIsRemembered() {
         var settled = Settlement()
         _ = settled.record(.written(RevisionID("2-b")), of: candidate(), attemptLimit: Self.limit)
-        #expect(settled.ownRevisions.map(\.revision) == [RevisionID("2-b")])
-        #expect(settled.effects.map(\.id) == ["a"])
+        #expect(settled.ownWrites.map(\.revision) == [RevisionID("2-b")])
+        #expect(settled.ownWrites.map(\.id) == ["a"])
         #expect(settled.decided.first?.revision == RevisionID("2-b"))
     }
 
@@ -115,13 +115,13 @@ import Testing
     func whatWasNotWrittenIsNotRemembered(outcome: BulkOutcome) {
         var settled = Settlement()
         _ = settled.record(outcome, of: candidate(), attemptLimit: Self.limit)
-        #expect(settled.ownRevisions.isEmpty && settled.effects.isEmpty)
+        #expect(settled.writtenDocuments.isEmpty && settled.ownWrites.isEmpty)
     }
 
     @Test func whatNeededNoWriteHasNoEffect() {
         var settled = Settlement()
         settled.end(candidate(), isWrite: false)
-        #expect(settled.effects.isEmpty && settled.decided.count == 1)
+        #expect(settled.ownWrites.isEmpty && settled.decided.count == 1)
     }
 
     /// The dead letter names the last rule that fired, and replaces the document's earlier dead letters.

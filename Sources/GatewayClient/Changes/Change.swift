@@ -49,6 +49,11 @@ public struct Change: Sendable {
     /// The winning revision; nil for principals.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
 
+    /// The UTF-8 of ``id`` and ``revision``, copied only if they have escapes; empty if the row has none.
+    package var name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>) {
+        (value(fields.id)?.characters ?? [], value(fields.revision)?.characters ?? [])
+    }
+
     /// The leaf revisions that the row names, the winner first; only the winner unless
     /// ``ChangesRequest/listsAllLeaves`` was set. None for principals.
     public var revisions: [RevisionID] {

@@ -48,8 +48,13 @@ extension Gateway {
     public func bulkDocs(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         precondition(
             Set(documents.map(\.id)).count == documents.count, "two documents of one bulk request have the same id")
+        let rows = try await postBulk(#"{"docs":["#, documents)
+        // As a rule, the rows are in the order of the documents.
+        if rows.elementsEqual(documents, by: { row, document in row["id"]?.isString(document.id.text) ?? false }) {
+            return rows.map { BulkOutcome(row: $0) }
+        }
         var outcomes: [DocumentID: BulkOutcome] = [:]
-        for row in try await postBulk(#"{"docs":["#, documents) {
+        for row in rows {
             if let id = row["id"]?.string { outcomes[DocumentID(id)] = BulkOutcome(row: row) }
         }
         return documents.map { outcomes[$0.id] ?? .unmentioned }
@@ -58,7 +63,7 @@ extension Gateway {
     /// Sends `_bulk_docs` and returns the rows of the answer.
     ///
     /// - Parameter opening: The body up to the first document: an object whose last member so far is the list `docs`.
-    func postBulk(_ opening: String, _ documents: [BulkDocument]) async throws(GatewayError) -> [SmallJSON] {
+    func postBulk(_ opening: String, _ documents: [BulkDocument]) async throws(GatewayError) -> [JSONValue] {
         var body: [[UInt8]] = [Array(opening.utf8)]
         for (index, document) in documents.enumerated() {
             if index > 0 { body.append(Array(",\n".utf8)) }
@@ -70,8 +75,8 @@ extension Gateway {
             method: "POST", place: .keyspace("_bulk_docs"), body: body, deadline: settings.deadlines.bulk,
             mayCompress: true)
         let answer = try await collect(request, limit: (1 << 20) + documents.count * 4096)
-        guard let rows = SmallJSON(answer)?.elements else { throw .notJSON(answer, from: url) }
-        return rows
+        guard let text = try? JSONText(answer), text.root.kind == .array else { throw .notJSON(answer, from: url) }
+        return Array(text.root.elements)
     }
 }
 
@@ -85,7 +90,7 @@ extension BulkOutcome {
 
     private static let unknownError = "unknown_error"
 
-    init(row: SmallJSON) {
+    init(row: JSONValue) {
         if let revision = row["rev"]?.string, row["error"] == nil {
             self = .written(RevisionID(revision))
             return

@@ -42,6 +42,11 @@ public struct ListedDocument: Sendable {
     /// The winning revision; nil if the row has none.
     public var revision: RevisionID? { value(fields.revision)?.string.map(RevisionID.init) }
 
+    /// The UTF-8 of ``id`` and ``revision``, copied only if they have escapes; empty if the row has none.
+    package var name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>) {
+        (value(fields.id)?.characters ?? [], value(fields.revision)?.characters ?? [])
+    }
+
     /// The body as the gateway sent it; nil if it sent none.
     public var document: JSONValue? { value(fields.document) }
 

@@ -248,8 +248,10 @@ struct Candidate: Sendable {
     var highestDeadLetterNumber = Int.max
     /// Consecutive decisions whose document changed before the other documents were written.
     var outdatedDecisions = 0
-    /// The content that led to its write.
+    /// The content that led to its write; nil if nobody counts how often it does.
     var content: ContentFingerprint?
+    /// The writes to which earlier decisions led, as they were before its last decision.
+    var earlierWrites = EarlierWrites()
     /// The rules whose `put` led to it, if that is known without asking the ledger.
     var chain: RuleChain?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.

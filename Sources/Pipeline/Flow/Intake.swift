@@ -119,10 +119,17 @@ struct ChangeFilter {
     /// Records which document is being read, in case the process dies over it.
     var note = InterruptedDecisions().makeNote(0)
 
-    /// Whether the document must be decided.
-    func isWanted(_ document: JSONValue, _ id: DocumentID, _ revision: RevisionID?, isDeleted: Bool) -> Bool {
-        note.begin(id, revision)
-        return decider.mayFire(on: document, isDeleted: isDeleted) || deadLettered.mayContain(id)
+    /// Whether the document must be decided. Allocates nothing for one that need not, as a rule.
+    ///
+    /// - Parameters:
+    ///   - name: The UTF-8 of its id and revision.
+    ///   - id: Evaluated only if any document has dead letters.
+    private func isWanted(
+        _ document: JSONValue, _ name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>),
+        _ id: @autoclosure () -> DocumentID, isDeleted: Bool
+    ) -> Bool {
+        note.begin(id: name.id, revision: name.revision)
+        return decider.mayFire(on: document, isDeleted: isDeleted) || deadLettered.mayContain(id())
     }
 
     func filter(_ rows: ChangesBatch.SubSequence) -> Result {
@@ -167,7 +174,7 @@ struct ChangeFilter {
     private func document(toDecide change: Change) -> JSONValue? {
         let kind = change.kind
         guard kind == .document || kind == .tombstone && decidesTombstones, let document = change.document,
-            isWanted(document, change.id, change.revision, isDeleted: kind == .tombstone)
+            isWanted(document, change.name, change.id, isDeleted: kind == .tombstone)
         else { return nil }
         return document
     }
@@ -182,7 +189,7 @@ struct ChangeFilter {
                     result.deadLetters.append(Self.deadLetter(document, InterruptedDecisions.reason))
                     continue
                 }
-                guard isWanted(body, document.id, document.revision, isDeleted: false) else { continue }
+                guard isWanted(body, document.name, document.id, isDeleted: false) else { continue }
                 result.matches.append(
                     Match(id: document.id, revision: document.revision, document: Array(body.bytes)))
             case .malformed(let error):

@@ -26,8 +26,11 @@ final class DeadLetteredDocuments: Sendable {
     /// The highest number of a dead letter so far.
     var newest: Int { state.withLock(\.newest) }
 
-    func mayContain(_ id: DocumentID) -> Bool {
-        state.withLock { !$0.hashes.isEmpty && $0.hashes.contains(id.hashValue) }
+    /// - Parameter id: Evaluated only if any document has dead letters.
+    func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        guard !isEmpty else { return false }
+        let hash = id().hashValue
+        return state.withLock { $0.hashes.contains(hash) }
     }
 
     /// - Parameter numbers: The numbers of these dead letters.

@@ -68,7 +68,14 @@ struct DecisionNote: Sendable {
     fileprivate let file: DecisionNoteFile?
     fileprivate let slot: Int
 
-    func begin(_ id: DocumentID, _ revision: RevisionID?) { file?.write(id, revision, to: slot) }
+    func begin(_ id: DocumentID, _ revision: RevisionID?) {
+        begin(id: id.text.utf8, revision: (revision?.text ?? "").utf8)
+    }
+
+    /// The same with the UTF-8 of both.
+    func begin(id: some Collection<UInt8>, revision: some Collection<UInt8>) {
+        file?.write(id: id, revision: revision, to: slot)
+    }
 
     func end() { file?.clear(slot) }
 }
@@ -102,25 +109,16 @@ final class DecisionNoteFile: @unchecked Sendable {
     func remove() { unlink(path) }
 
     /// `LENGTH REVISION NUL ID`. The length is written last, so an incomplete note does not count.
-    func write(_ id: DocumentID, _ revision: RevisionID?, to slot: Int) {
-        let revision = revision?.text ?? ""
-        let count = revision.utf8.count + 1 + id.text.utf8.count
+    func write(id: some Collection<UInt8>, revision: some Collection<UInt8>, to slot: Int) {
+        let count = revision.count + 1 + id.count
         guard slot < Self.slots, count <= Self.slotSize - Self.headSize else { return }
         clear(slot)
         let start = memory + slot * Self.slotSize
-        var end = Self.copy(revision, to: start + Self.headSize)
-        end.storeBytes(of: UInt8(0), as: UInt8.self)
-        end = Self.copy(id.text, to: end + 1)
+        let text = UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: count)
+        text.copyBytes(from: revision)
+        text[revision.count] = 0
+        UnsafeMutableRawBufferPointer(rebasing: text[(revision.count + 1)...]).copyBytes(from: id)
         start.storeBytes(of: UInt32(count), as: UInt32.self)
-    }
-
-    /// - Returns: Where the copy ends.
-    private static func copy(_ text: String, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
-        var text = text
-        return text.withUTF8 { bytes in
-            if let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
-            return place + bytes.count
-        }
     }
 
     func clear(_ slot: Int) {

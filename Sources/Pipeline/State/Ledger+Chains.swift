@@ -69,7 +69,7 @@ extension Ledger {
             }
             try database.execute(
                 sql: "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
-                arguments: [Self.ownRevisionLimit])
+                arguments: [Self.ownWriteLimit])
         }
     }
 

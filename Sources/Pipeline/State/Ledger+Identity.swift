@@ -25,7 +25,7 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// After a reset or restore of the database: deletes own revisions, effects, chains, interrupted decisions and the
+    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions and the
     /// other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
     /// and dead letters stay.
     ///
@@ -86,7 +86,7 @@ extension Ledger {
     private static func forgetDatabase(
         identity: String?, _ address: StateFacts.Address?, _ database: Database
     ) throws {
-        for table in ["own_revision", "effect", "caused_revision", "interrupted_decision"] {
+        for table in ["own_write", "caused_revision", "interrupted_decision"] {
             try database.execute(sql: "DELETE FROM \(table)")
         }
         try setDatabase(identity, database)

@@ -75,19 +75,23 @@ extension BulkWriter {
     /// or the rest of a killed one.
     private static let passSpan = 3600
 
-    /// Leaves out revisions that this rule set wrote after a completed decision, also after a restart.
+    /// Leaves out revisions that this rule set wrote after a completed decision, also after a restart. The others get
+    /// what is known of earlier writes.
     private func withoutOwnRevisions(_ candidates: [Candidate]) async throws -> [Candidate] {
-        let revisions = candidates.map { (id: $0.id, revision: $0.revision ?? RevisionID("")) }
+        let now = Timestamp.secondsNow
+        let earlier = try await ledger.earlierWrites(
+            of: candidates.map { ($0.id, $0.revision ?? RevisionID("")) },
+            since: settings.effectLimits.map { now - $0.window } ?? .max)
+        guard earlier.contains(where: { !$0.writes.isEmpty }) else { return candidates }
         // A later pass looks again at what an earlier one wrote: time has passed.
-        let since = settings.isPass ? Timestamp.secondsNow - Self.passSpan : nil
-        let own = try await ledger.ownRevisions(among: revisions, since: since)
-        guard !own.isEmpty else { return candidates }
+        let times = settings.isPass ? now - Self.passSpan...now : 0...Int.max
         var settled = Settlement()
         var rest: [Candidate] = []
-        for (index, candidate) in candidates.enumerated() {
-            if own.contains(index), !candidate.isRetried {
+        for (var candidate, earlierWrites) in zip(candidates, earlier) {
+            if !candidate.isRetried, earlierWrites.include(candidate.revision ?? RevisionID(""), in: times) {
                 settled.passedOver.append(candidate)
             } else {
+                candidate.earlierWrites = earlierWrites
                 rest.append(candidate)
             }
         }
@@ -213,7 +217,7 @@ extension BulkWriter {
         }
         let orders = orders(of: plans)
         var refusals = longChains(plans, orders)
-        refusals.merge(try await undoneEffects(plans)) { _, undone in undone }
+        refusals.merge(undoneEffects(plans)) { _, undone in undone }
         guard !refusals.isEmpty else { return }
         // Those that would write nothing have nothing to do anyway.
         let wanted = try await context.others.wanted(
@@ -224,14 +228,14 @@ extension BulkWriter {
     }
 
     /// Plans whose content has led to a write too often: somebody undoes it each time.
-    private func undoneEffects(_ plans: [Planner.Plan]) async throws -> [Int: DeadLetter] {
+    private func undoneEffects(_ plans: [Planner.Plan]) -> [Int: DeadLetter] {
         guard let limits = settings.effectLimits else { return [:] }
-        let effects = plans.map { plan in
-            Ledger.Effect(id: plan.candidate.id, content: plan.candidate.content ?? ContentFingerprint(bytes: []))
-        }
+        let now = Timestamp.secondsNow
         var refusals: [Int: DeadLetter] = [:]
-        for (index, count) in try await ledger.effectCounts(of: effects, window: limits.window).enumerated() {
-            refusals[index] = limits.refusalReason(after: count).map { plans[index].candidate.deadLetter(reason: $0) }
+        for (index, candidate) in plans.lazy.map(\.candidate).enumerated() {
+            guard let content = candidate.content else { continue }
+            let count = candidate.earlierWrites.count(of: content, in: now - limits.window...now)
+            refusals[index] = limits.refusalReason(after: count).map { candidate.deadLetter(reason: $0) }
         }
         return refusals
     }

@@ -28,7 +28,7 @@ extension BulkWriter {
                     }
                 }
                 noteWritten(written)
-                await shared.busy.noteWrites(settled.ownRevisions.map { DocumentPlace(keyspace: nil, id: $0.id) })
+                await shared.busy.noteWrites(settled.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
                 try await finish(settled)
             }
         }
@@ -84,8 +84,7 @@ extension BulkWriter {
         let filed = try await ledger.keep(deadLetters)
         shared.deadLettered.insert(deadLetters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
-        let effects = settings.effectLimits == nil ? [] : settled.effects
-        try await ledger.recordOwnRevisions(settled.ownRevisions, effects: effects)
+        try await ledger.recordOwnWrites(settled.ownWrites)
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
         // A rule that fails again keeps its dead letter and the number.
@@ -176,9 +175,10 @@ struct Settlement {
     var passedOver: [Candidate] = []
     /// Each with its dead letter.
     private(set) var deadLettered: [(candidate: Candidate, deadLetter: DeadLetter)] = []
-    private(set) var ownRevisions: [(id: DocumentID, revision: RevisionID)] = []
-    /// Contents that led to a write.
-    private(set) var effects: [Ledger.Effect] = []
+    /// The changed documents themselves that were written.
+    private(set) var writtenDocuments: [DocumentID] = []
+    /// What the ledger is to remember of these writes, and of those to other documents.
+    private(set) var ownWrites: [OwnWrite] = []
     /// Matching documents that were already as the rules want them.
     var unchanged = 0
     /// Writes that a dry run has shown, including ``shownDeletions``.
@@ -208,11 +208,11 @@ struct Settlement {
 
     var isEmpty: Bool { decided.isEmpty && passedOver.isEmpty && deadLettered.isEmpty }
 
-    /// - Parameter isWrite: Whether the decision led to a write of any document.
+    /// - Parameter isWrite: Whether the decision led to a write of other documents.
     mutating func end(_ candidate: Candidate, isWrite: Bool) {
         decided.append(candidate)
         if isWrite, let content = candidate.content {
-            effects.append(Ledger.Effect(id: candidate.id, content: content))
+            ownWrites.append(OwnWrite(id: candidate.id, revision: nil, content: content))
         }
     }
 
@@ -241,8 +241,9 @@ struct Settlement {
         switch outcome {
         case .written(let revision):
             candidate.revision = revision
-            end(candidate, isWrite: true)
-            ownRevisions.append((candidate.id, revision))
+            decided.append(candidate)
+            writtenDocuments.append(candidate.id)
+            ownWrites.append(OwnWrite(id: candidate.id, revision: revision, content: candidate.content))
             if candidate.isDeletion { deleted += 1 }
         case .failed where candidate.failures < attemptLimit: return .decideAgain(candidate)
         case .failed, .rejected:
@@ -264,7 +265,7 @@ struct Settlement {
     }
 
     func count(in counters: inout RunCounters) {
-        counters.written += ownRevisions.count
+        counters.written += writtenDocuments.count
         counters.deleted += deleted
         counters.unchanged += unchanged
         counters.shown += shown

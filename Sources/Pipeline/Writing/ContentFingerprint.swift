@@ -6,7 +6,7 @@ internal import LosslessJSON
 /// Ignores `_rev`, `_cv`, the `revpos` of attachments and the order of members.
 struct ContentFingerprint: Hashable, Sendable {
     /// The first half of a SHA-256 digest.
-    private let words: (high: UInt64, low: UInt64)
+    let words: (high: UInt64, low: UInt64)
 
     /// - Parameter bytes: The 16 bytes of an earlier fingerprint, or a longer digest, of which the first 16 count.
     init(bytes: [UInt8]) {

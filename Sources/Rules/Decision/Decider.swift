@@ -53,7 +53,7 @@ package final class Decider {
     ) async -> [Decision] {
         jqTime = nil
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
-        var decisions = inputs.map { Decision($0.document) }
+        var decisions = [Decision?](repeating: nil, count: inputs.count)
         var waiting: [(run: Int, calls: [JQCall])] = []
         func advance(_ index: Int, with outcomes: [JQOutcome]) -> [JQCall] {
             willDecide(index)
@@ -81,7 +81,8 @@ package final class Decider {
                 if !next.isEmpty { waiting.append((index, next)) }
             }
         }
-        return decisions
+        // Without a decision only if its programs were never run: there is no jq.
+        return zip(decisions, inputs).map { $0 ?? Decision($1.document) }
     }
 }
 

@@ -1,13 +1,15 @@
 package import LosslessJSON
 
 /// A decision for people and scripts: the document before and after it.
-package struct DecisionReport: Sendable {
+///
+/// A reference, because plans that have one are passed on often.
+package final class DecisionReport: Sendable {
     /// The document as it arrived.
     package let document: JSONText
     /// What the rules want to do about it.
     package let decision: Decision
     /// The names of the rules that fired.
-    package let fired: [String]
+    package var fired: [String] { decision.fired.map { names[$0] } }
     private let names: [String]
     /// The value of `action` in the effects for a rule that failed and was skipped.
     static let skip = "skip"
@@ -19,7 +21,6 @@ package struct DecisionReport: Sendable {
         self.document = document
         self.decision = decision
         self.names = names
-        fired = decision.fired.map { names[$0] }
     }
 
     /// The changes from the document as it arrived to the one to write, without attachments. Empty if the document is

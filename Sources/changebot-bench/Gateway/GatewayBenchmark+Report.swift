@@ -28,7 +28,8 @@ extension GatewayBenchmark {
 
     private func label(of program: JobProgram, in name: String) -> String {
         guard program == .yardstick else { return program.rawValue }
-        return figures.median(JobMeasure.requests.name(.yardstick), of: name) == nil ? "curl" : "plain client"
+        guard figures.median(JobMeasure.requests.name(.yardstick), of: name) != nil else { return "curl" }
+        return GatewayCase(rawValue: name)?.readsAndWrites == true ? "curl + client" : "plain client"
     }
 }
 

@@ -76,11 +76,11 @@ struct GatewayBenchmark {
             let matching = contents.tasks.count { $0 % 100 == 0 }
             let rules = try jobs.rule(round: rounds.next(), condition: #""hundredth":true,"#)
             return try beside(feedByCurl, round) { try $0.run(rules, .init(documents: all, written: matching)) }
-        case .feedAll: return try await writing(round) { try $0.run($1, $2) }
+        case .feedAll: return try await writing(round, besides: GatewayJobs.feed) { try $0.run($1, $2) }
         case .fixNone:
             let rules = try jobs.uselessRules(1)
             return try beside(listByCurl, round) { try $0.fix(rules, .init(documents: all), options: ["--dry-run"]) }
-        case .fixAll: return try await writing(round) { try $0.fix($1, $2) }
+        case .fixAll: return try await writing(round, besides: GatewayJobs.list) { try $0.fix($1, $2) }
         case .export: return try export(to: "all.ndjson", round)
         case .exportGzip: return try export(to: "all.ndjson.gz", round)
         case .importFile: return try await imported(round)
@@ -91,11 +91,11 @@ struct GatewayBenchmark {
     // MARK: - Jobs that read
 
     private func feedByCurl() throws -> JobResult {
-        try jobs.curl("/_changes?include_docs=true", documents: contents.count)
+        try jobs.curl(GatewayJobs.feed, documents: contents.count)
     }
 
     private func listByCurl() throws -> JobResult {
-        try jobs.curl("/_all_docs?include_docs=true", documents: contents.count)
+        try jobs.curl(GatewayJobs.list, documents: contents.count)
     }
 
     private func feed(rules count: Int, _ round: Int) throws -> (JobResult, JobResult) {
@@ -127,9 +127,12 @@ struct GatewayBenchmark {
 
     // MARK: - Jobs that write
 
-    /// A job that writes all tasks, and the plain client that does.
+    /// A job that reads and writes all tasks, and a plain client that writes them while curl reads.
+    ///
+    /// - Parameter path: What curl reads, below the keyspace.
     private mutating func writing(
-        _ round: Int, _ program: (GatewayJobs, String, GatewayJobs.Expectation) throws -> JobResult
+        _ round: Int, besides path: String,
+        _ program: (GatewayJobs, String, GatewayJobs.Expectation) throws -> JobResult
     ) async throws -> (JobResult, JobResult) {
         let tasks = contents.tasks.count
         let (own, other) = (rounds.next(), rounds.next())
@@ -140,7 +143,10 @@ struct GatewayBenchmark {
         }
         func plainWrite() async throws -> JobResult {
             let bulks = PlainClient.bulks(try await keyspace.tasks(withRound: other))
-            let result = try await keyspace.plain.write(bulks)
+            let curl = Task.detached { [jobs, documents = contents.count] in
+                try jobs.curl(path, documents: documents)
+            }
+            let result = try await keyspace.plain.write(bulks).beside(curl.value)
             await settle()
             return result
         }
@@ -194,6 +200,13 @@ extension GatewayJobs {
 }
 
 extension JobResult {
+    /// Together with another job that began at the same time in another process.
+    fileprivate func beside(_ other: JobResult) -> JobResult {
+        var both = self
+        both.usage = usage.beside(other.usage)
+        return both
+    }
+
     /// The same for a job whose `written` counts lines of a file.
     fileprivate var reading: JobResult {
         JobResult(usage: usage, documents: documents, peakMemory: peakMemory)

@@ -17,6 +17,9 @@ enum GatewayCase: String, CaseIterable {
     /// Whether each round leaves the keyspace larger.
     var addsDocuments: Bool { [.importFile, .latency, .large].contains(self) }
 
+    /// Whether the job writes what it reads, so that its yardstick is a reader and a writer.
+    var readsAndWrites: Bool { [.feedAll, .fixAll].contains(self) }
+
     /// What the medians should be.
     var limits: [JobLimit] {
         switch self {

@@ -13,8 +13,8 @@ struct GatewayCommand: AsyncParsableCommand {
             last; for the other cases, a new keyspace afterwards gives figures that can be compared.
 
             The yardsticks are curl for what reads, and for what writes a client that sends prepared documents, 250 \
-            per request, four requests at a time. That client reads nothing meanwhile; feed-all and fix-all do. \
-            latency compares with a longpoll and a _bulk_docs in sequence. The limits do not change the exit code: 1 \
+            per request, four requests at a time. For feed-all and fix-all, curl reads the same documents at the same \
+            time. latency compares with a longpoll and a _bulk_docs in sequence. The limits do not change the exit code: 1 \
             means that a case could not be measured. Cases: \
             \(GatewayCase.allCases.map(\.rawValue).joined(separator: ", ")).
             """)

@@ -1,7 +1,12 @@
 internal import Foundation
 
 /// Runs the program and curl, and looks whether they did what they should.
-struct GatewayJobs {
+struct GatewayJobs: Sendable {
+    /// All changes with their documents, below the keyspace.
+    static let feed = "/_changes?include_docs=true"
+    /// All documents.
+    static let list = "/_all_docs?include_docs=true"
+
     let keyspace: BenchmarkKeyspace
     /// For rules, summaries, state and output.
     let directory: String

@@ -7,7 +7,7 @@ enum JobProgram: String, CaseIterable {
 
 /// What one job took.
 struct JobResult {
-    let usage: Usage
+    var usage: Usage
     /// Those that were read, or written if it reads none.
     let documents: Int
     /// In MiB; nil if unknown.

@@ -34,6 +34,18 @@ struct Usage {
         return Usage(wall: wall, from: before, to: ownUsage)
     }
 
+    /// What two processes take that began together.
+    func beside(_ other: Usage) -> Usage { Usage(self, beside: other) }
+
+    private init(_ one: Usage, beside other: Usage) {
+        wall = max(one.wall, other.wall)
+        processor = one.processor + other.processor
+        peakMemory = nil
+        waits = one.waits + other.waits
+        preemptions = one.preemptions + other.preemptions
+        status = max(one.status, other.status)
+    }
+
     private init(wall: Double, from before: rusage, to after: rusage) {
         self.wall = wall
         processor = Self.processor(after) - Self.processor(before)

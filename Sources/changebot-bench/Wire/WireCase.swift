@@ -58,7 +58,7 @@ enum WireMeasure: String, CaseIterable {
     }
 }
 
-/// One kind of feed, read once by curl and once by the program with rules that match nothing.
+/// One kind of feed, read once by curl and once by the program.
 struct WireCase {
     static let shippedRules = "rules/attach-images.yaml"
     /// How much more processor time than curl's the program may take, in seconds per 100,000 rows.
@@ -74,6 +74,13 @@ struct WireCase {
         case words(Int)
         /// So many other regular expressions: each document meets each of them.
         case patterns(Int)
+        /// One that changes every document.
+        case change
+
+        var changes: Bool {
+            if case .change = self { return true }
+            return false
+        }
     }
 
     static let all: [WireCase] =
@@ -84,7 +91,7 @@ struct WireCase {
         + [10, 30, 100].map { (pause: Int) in WireCase(name: "paced, \(pause) µs, Sync Gateway", pause: pause) }
         + [WireCase(name: "paced, 30 µs, CouchDB", dialect: .couchDB, pause: 30)]
         + [1, 10, 100, 1000].map { WireCase(name: $0 == 1 ? "1 rule" : "\($0) rules", rules: .patterns($0)) }
-        + [WireCase(name: "1000 rules of words", rules: .words(1000))]
+        + [WireCase(name: "1000 rules of words", rules: .words(1000)), WireCase(name: "all changed", rules: .change)]
 
     let name: String
     var dialect = GatewayDialect.syncGateway
@@ -124,7 +131,7 @@ struct WireCase {
         ])
         guard usage.status == 0 else { throw BenchmarkError("\(name): the program failed: \(usage.status)") }
         let (read, matched) = (Program.integer("changes", of: summary), Program.integer("matched", of: summary))
-        guard read == rows, matched == 0 else {
+        guard read == rows, matched == (rules.changes ? rows : 0) else {
             throw BenchmarkError("\(name): \(read) of \(rows) rows were read, and \(matched) matched")
         }
         return (usage, Double(Program.integer("peak_memory", of: summary)) / 1_048_576)
@@ -135,6 +142,7 @@ struct WireCase {
         case .shipped: Self.shippedRules
         case .words(let count): try RuleFiles.write(count, in: directory) { "(?i)^word \($0)$" }
         case .patterns(let count): try RuleFiles.write(count, in: directory) { "word \($0)\\\\b" }
+        case .change: try RuleFiles.write(1, in: directory) { _ in "" }
         }
     }
 

@@ -1,0 +1,142 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GRDB
+internal import GatewayClient
+internal import LosslessJSON
+
+extension Ledger {
+    /// How many own writes and caused revisions are kept, each.
+    static let ownWriteLimit = 200_000
+
+    /// Records that this rule set completed the decisions about these documents, and what it wrote. One transaction.
+    func recordOwnWrites(_ writes: [OwnWrite]) async throws(StateError) {
+        guard !writes.isEmpty else { return }
+        var list = JSONWriter(minimumCapacity: writes.count * 96)
+        list.array { list in
+            for write in writes {
+                list.array { list in
+                    list.string(OwnWrite.key(write.id.text))
+                    if let revision = write.revision { list.string(OwnWrite.key(revision.text)) } else { list.null() }
+                    if let content = write.content { list.raw("\(content.number)".utf8) } else { list.null() }
+                }
+            }
+        }
+        try await write { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
+            // One statement for all: for a row, calling SQLite would cost more than what it does.
+            try database.cachedStatement(
+                sql: """
+                    INSERT INTO own_write (id, revision, content, rule_set, written_at)
+                    SELECT value ->> 0, value ->> 1, value ->> 2, ?, ? FROM json_each(?)
+                    """
+            ).execute(arguments: [ruleSetNumber, Timestamp.secondsNow, json])
+            try database.cachedStatement(
+                sql: "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?"
+            ).execute(arguments: [Self.ownWriteLimit])
+        }
+    }
+
+    /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and
+    /// all since a time.
+    ///
+    /// - Parameter seconds: Since 1970.
+    func earlierWrites(
+        of documents: [(id: DocumentID, revision: RevisionID)], since seconds: Int
+    ) async throws(StateError) -> [EarlierWrites] {
+        guard !documents.isEmpty else { return [] }
+        var list = JSONWriter(minimumCapacity: documents.count * 80)
+        list.array { list in
+            for (id, revision) in documents {
+                list.array { list in
+                    list.string(OwnWrite.key(id.text))
+                    list.string(OwnWrite.key(revision.text))
+                }
+            }
+        }
+        return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
+            // CROSS JOIN keeps this order of the tables. Rows of one document come in the order of writing.
+            let select = try database.cachedStatement(
+                sql: """
+                    SELECT wanted.key, revision, content, rule_set, written_at
+                    FROM json_each(?) AS wanted CROSS JOIN own_write ON own_write.id = wanted.value ->> 0
+                    WHERE revision = wanted.value ->> 1 OR written_at >= ?
+                    """)
+            var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
+            let found = try Row.fetchCursor(select, arguments: [json, seconds])
+            while let row = try found.next() {
+                earlier[row[0]].writes.append(
+                    EarlierWrites.Write(
+                        revision: row[1], content: row[2], isOfThisRuleSet: row[3] == ruleSetNumber, writtenAt: row[4]))
+            }
+            return earlier
+        }
+    }
+
+    private var ruleSetNumber: Int { OwnWrite.number(ofRuleSet: ruleSetHash) }
+}
+
+/// A write to which a decision led.
+struct OwnWrite: Sendable {
+    /// The document that was decided, whichever was written.
+    let id: DocumentID
+    /// What the gateway answered; nil if only other documents were written.
+    let revision: RevisionID?
+    /// The content that led to the write; nil if nobody counts how often it does.
+    let content: ContentFingerprint?
+
+    /// An id or a revision in the ledger. SQLite's JSON functions read strings up to the first U+0000 only.
+    static func key(_ text: String) -> String {
+        text.utf8.contains(0) ? "sha256-" + Digest.sha256.hex(Array(text.utf8)) : text
+    }
+
+    static func number(ofRuleSet hash: String) -> Int {
+        ContentFingerprint(bytes: Digest.sha256(Array(hash.utf8))).number
+    }
+}
+
+/// What is known of the writes to which decisions about one document led.
+struct EarlierWrites: Sendable {
+    struct Write: Sendable {
+        /// See ``OwnWrite``.
+        let revision: String?
+        let content: Int?
+        let isOfThisRuleSet: Bool
+        /// Seconds since 1970.
+        let writtenAt: Int
+    }
+
+    /// The oldest first.
+    var writes: [Write] = []
+
+    /// Whether this very rule set wrote this revision.
+    ///
+    /// - Parameter times: Only revisions written then, in seconds since 1970.
+    func include(_ revision: RevisionID, in times: ClosedRange<Int> = 0...Int.max) -> Bool {
+        guard !writes.isEmpty else { return false }
+        let key = OwnWrite.key(revision.text)
+        return writes.contains { $0.isOfThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
+    }
+
+    /// How often a content led to a write.
+    struct EffectCount: Sendable, Equatable {
+        /// In total, whatever other contents of the document did in between.
+        let all: Int
+        /// Since another content of the document last led to a write.
+        let inARow: Int
+    }
+
+    /// How often this content led to a write, by any rules.
+    ///
+    /// - Parameter times: In seconds since 1970, up to now: a time in the future is from a clock that was ahead.
+    func count(of content: ContentFingerprint, in times: ClosedRange<Int>) -> EffectCount {
+        guard !writes.isEmpty else { return EffectCount(all: 0, inARow: 0) }
+        let contents = writes.lazy.filter { times.contains($0.writtenAt) }.compactMap(\.content)
+        return EffectCount(
+            all: contents.count { $0 == content.number },
+            inARow: contents.reversed().prefix { $0 == content.number }.count)
+    }
+}
+
+extension ContentFingerprint {
+    /// In the ledger: its first 64 bits.
+    fileprivate var number: Int { Int(truncatingIfNeeded: words.high) }
+}
