@@ -30,10 +30,10 @@ struct GatewayRequest {
     /// Whether `body` is compressed.
     var isCompressed = false
     /// How long rows of the answer may be gathered: gateways send each in a piece of its own. Nil: not at all.
-    var gatheringTime: Duration?
+    var gatheringTime: ClosedRange<Duration>?
 
     /// For a long list that nobody waits for row by row.
-    static let gatheringTimeOfLists: Duration = .milliseconds(10)
+    static let gatheringTimeOfLists: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(100)
 }
 
 extension GatewayRequest {

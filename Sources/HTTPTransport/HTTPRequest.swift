@@ -19,10 +19,11 @@ package struct HTTPRequest: Sendable {
     /// Whether libcurl may send the request again by itself if a reused connection ends before any byte of an answer.
     /// If not, the request fails with `.connectionClosed` instead. Default: true.
     package var mayBeRepeated: Bool
-    /// How long the bytes of a body that comes in small pieces may be gathered before its reader gets them. The first
-    /// ones after a quiet moment are not delayed. For long answers, whose end may be noticed that much later, too.
-    /// Default: not at all.
-    package var gatheringTime: Duration?
+    /// How long the bytes of a body that comes in small pieces may be gathered before its reader gets them: at most the
+    /// lower bound, or a fiftieth of the time for which pieces have been coming, up to the upper one. The first ones
+    /// after a quiet moment are not delayed. For long answers, whose end may be noticed that much later, too. Default:
+    /// not at all.
+    package var gatheringTime: ClosedRange<Duration>?
 
     /// Checks nothing: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for what can't be sent.
     package init(

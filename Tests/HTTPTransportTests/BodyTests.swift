@@ -25,7 +25,7 @@ import Testing
 
     private static func request(_ server: TestServer, _ path: String = "/", gathers: Bool) -> HTTPRequest {
         var request = HTTPRequest(url: server.url(path))
-        if gathers { request.gatheringTime = .milliseconds(10) }
+        if gathers { request.gatheringTime = .milliseconds(10) ... .milliseconds(10) }
         return request
     }
 

@@ -18,13 +18,25 @@ import Testing
         ([wanted - 1], [1]), ([0, 0], [nil, nil]),
     ])
     func restsUntilEnoughHasCome(bytes: [Int], milliseconds: [Int?]) {
-        var pacing = ReadPacing(longestRest: .milliseconds(10))
+        var pacing = ReadPacing(longestRests: .milliseconds(10) ... .milliseconds(100))
         let rests = bytes.map { pacing.rest(after: $0) }
         #expect(rests == milliseconds.map { $0.map { Duration.milliseconds($0) } })
     }
 
+    @Test func anAnswerThatGoesOnSlowlyRestsLonger() {
+        var pacing = ReadPacing(longestRests: .milliseconds(10) ... .milliseconds(40))
+        var rested: [Duration] = []
+        for _ in 0..<150 { rested.append(pacing.rest(after: 100) ?? .zero) }
+        let total = rested.prefix(100).reduce(.zero, +)
+        #expect(rested[50] == .milliseconds(10) && rested[149] == .milliseconds(40))
+        #expect(rested[100] == min(total / 50, .milliseconds(40)))
+        // Anew after a quiet moment.
+        #expect(pacing.rest(after: 0) == nil)
+        #expect((0..<8).map { _ in pacing.rest(after: 100) }.last == .milliseconds(10))
+    }
+
     @Test func noRestIsLongerThanTheRequestAllows() {
-        var pacing = ReadPacing(longestRest: .microseconds(500))
+        var pacing = ReadPacing(longestRests: .microseconds(500) ... .microseconds(500))
         #expect(pacing.rest(after: 100) == .microseconds(500))
         #expect(pacing.rest(after: 100) == .microseconds(500))
     }

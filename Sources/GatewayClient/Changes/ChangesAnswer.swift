@@ -4,7 +4,7 @@ package import LosslessJSON
 
 extension Gateway {
     /// For feeds that wait: somebody may wait for what a change leads to.
-    private static let gatheringTimeOfFeeds: Duration = .milliseconds(4)
+    private static let gatheringTimeOfFeeds: ClosedRange<Duration> = .milliseconds(4) ... .milliseconds(4)
 
     /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
     /// at once on Sync Gateway, and with the first change on CouchDB.

@@ -57,7 +57,7 @@ final class CurlTransfer {
         self.url = url
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
-        pacing = request.gatheringTime.map { ReadPacing(longestRest: $0) }
+        pacing = request.gatheringTime.map { ReadPacing(longestRests: $0) }
         mayBeRepeated = request.mayBeRepeated
         record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))

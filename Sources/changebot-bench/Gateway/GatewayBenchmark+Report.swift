@@ -3,7 +3,7 @@ extension GatewayBenchmark {
     func report(_ cases: [GatewayCase]) {
         let names = figures.all.map(\.name).filter { !GatewayLatency.isLoad($0) }.uniqued
         if !names.isEmpty { print(table(of: names).text) }
-        if let latencies = GatewayLatency.table(of: figures) { print(latencies.text) }
+        for latencies in GatewayLatency.tables(of: figures) { print(latencies.text) }
         let verdicts =
             cases.flatMap { name in name.limits.compactMap { $0.verdict(name.rawValue, figures) } }
             + GatewayLatency.verdicts(figures)

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Foundation
 internal import GatewayClient
 internal import Locking
@@ -13,16 +14,20 @@ struct GatewayLatency {
 
     /// How the changes come.
     private enum Load: CaseIterable {
-        case quiet, hundred, thousand
+        case quiet, one, hundred, thousand
 
-        var name: String { self.rate.map { "latency, \($0) writes/s" } ?? "latency, quiet" }
+        var name: String { self.rate.map { "latency, \($0.counted("write"))/s" } ?? "latency, quiet" }
         var rate: Int? {
             switch self {
             case .quiet: nil
+            case .one: 1
             case .hundred: 100
             case .thousand: 1000
             }
         }
+
+        /// How many changes there are at this rate.
+        var changes: Int { max((rate ?? 0) * 3, 10) }
     }
 
     private static let percentiles = [50, 90, 99, 100]
@@ -30,8 +35,8 @@ struct GatewayLatency {
     private static let pause: Duration = .milliseconds(30)
     private static let quietBlocks = 4
     private static let quietChanges = 50
-    /// How long a rate of changes is kept up.
-    private static let seconds = 3
+    /// The upper bounds of the histogram, in milliseconds.
+    private static let bounds = [2, 5, 10, 20, 30, 50, 100, 200, 500, 1000]
     private static let writers = 32
     private static let reached = "writes per second"
     /// The part of a rate that must be reached.
@@ -68,7 +73,7 @@ struct GatewayLatency {
             for bot in [Bot.floor, .changebot] {
                 let name = "\(round)-\(bot.rawValue)-at-\(rate)"
                 let (latencies, reached): ([Double], Double) = try await with(bot) { watch in
-                    try await paced(name, rate: rate, watch)
+                    try await paced(name, rate: rate, load.changes, watch)
                 }
                 figures.add(reached, "\(bot.rawValue): \(Self.reached)", unit: "writes", of: load.name)
                 guard reached >= Double(rate) * Self.enough else { break }
@@ -92,9 +97,8 @@ struct GatewayLatency {
 
     /// - Returns: Also how many writes there were per second: fewer if the server is slower.
     private func paced(
-        _ name: String, rate: Int, _ watch: WrittenDocuments
+        _ name: String, rate: Int, _ count: Int, _ watch: WrittenDocuments
     ) async throws -> ([Double], Double) {
-        let count = rate * Self.seconds
         let began = ContinuousClock.now
         var starts: [String: ContinuousClock.Instant] = [:]
         try await withThrowingTaskGroup(of: (String, ContinuousClock.Instant).self) { group in
@@ -189,27 +193,40 @@ struct GatewayLatency {
             let value = sorted[min(sorted.count - 1, sorted.count * percentile / 100)]
             figures.add(value, "\(bot.rawValue): \(label(percentile))", unit: "ms", of: load.name)
         }
+        for bound in bounds where !sorted.isEmpty {
+            let share = Double(sorted.count { $0 <= Double(bound) }) / Double(sorted.count) * 100
+            figures.add(share, "\(bot.rawValue): \(within(bound))", unit: "%", of: load.name)
+        }
     }
+
+    private static func within(_ bound: Int) -> String { "within \(bound) ms" }
 
     private static func label(_ percentile: Int) -> String { percentile == 100 ? "worst" : "p\(percentile)" }
 
     static func isLoad(_ name: String) -> Bool { Load.allCases.contains { $0.name == name } }
 
-    /// Nil if nothing was measured.
-    static func table(of figures: Figures) -> Table? {
+    /// Percentiles, and how many of 100 were answered within some times. Empty if nothing was measured.
+    static func tables(of figures: Figures) -> [Table] {
         let loads = Load.allCases.filter { figures.median("\(Bot.changebot.rawValue): p50", of: $0.name) != nil }
-        guard !loads.isEmpty else { return nil }
-        var table = Table(["case", "program"] + percentiles.map { label($0) + " ms" } + ["writes/s"], labels: 2)
-        for load in loads {
-            for bot in Bot.allCases {
-                let cells = (percentiles.map(label) + [reached]).map { measure in
-                    figures.median("\(bot.rawValue): \(measure)", of: load.name)?.formatted(decimals: 1, width: 1)
-                        ?? "-"
+        guard !loads.isEmpty else { return [] }
+        func table(_ columns: [String], _ measures: [String], decimals: Int) -> Table {
+            var table = Table(["case", "program"] + columns, labels: 2)
+            for load in loads {
+                for bot in Bot.allCases {
+                    let cells = measures.map { measure in
+                        figures.median("\(bot.rawValue): \(measure)", of: load.name)?
+                            .formatted(decimals: decimals, width: 1) ?? "-"
+                    }
+                    table.add([bot == .changebot ? load.name : "", bot.rawValue] + cells)
                 }
-                table.add([bot == .changebot ? load.name : "", bot.rawValue] + cells)
             }
+            return table
         }
-        return table
+        return [
+            table(
+                percentiles.map { label($0) + " ms" } + ["writes/s"], percentiles.map(label) + [reached], decimals: 1),
+            table(bounds.map { "% in \($0) ms" }, bounds.map(within), decimals: 0),
+        ]
     }
 
     /// Not of a rate that the server did not reach.

@@ -24,6 +24,7 @@ enum JobMeasure: String, CaseIterable {
     case processor = "processor time per 100,000 documents"
     case memory = "peak memory"
     case waits = "waits per 1,000 documents"
+    case preemptions = "preemptions per 1,000 documents"
     case rate = "documents per second"
     case requests = "write requests"
     case perRequest = "documents per request"
@@ -35,6 +36,7 @@ enum JobMeasure: String, CaseIterable {
         case .processor: "per 100,000"
         case .memory: "peak MiB"
         case .waits: "waits/1,000"
+        case .preemptions: "preempted/1,000"
         case .rate: "documents/s"
         case .requests: "requests"
         case .perRequest: "per request"
@@ -45,7 +47,7 @@ enum JobMeasure: String, CaseIterable {
         switch self {
         case .wall, .allProcessor, .processor: "s"
         case .memory: "MiB"
-        case .waits: "context switches"
+        case .waits, .preemptions: "context switches"
         case .rate, .perRequest: "documents"
         case .requests: "requests"
         }
@@ -63,6 +65,7 @@ enum JobMeasure: String, CaseIterable {
             return result.documents < 1000 ? nil : result.usage.processor / documents * 100_000
         case .memory: return result.peakMemory
         case .waits: return Double(result.usage.waits) / documents * 1000
+        case .preemptions: return Double(result.usage.preemptions) / documents * 1000
         case .rate: return documents / result.usage.wall
         case .requests: return result.requests.map { Double($0) }
         case .perRequest:
@@ -77,7 +80,7 @@ enum JobMeasure: String, CaseIterable {
         switch self {
         case .wall, .rate: return own / other
         case .allProcessor, .processor: return own - other
-        case .memory, .waits, .requests, .perRequest: return nil
+        case .memory, .waits, .preemptions, .requests, .perRequest: return nil
         }
     }
 
@@ -92,7 +95,7 @@ enum JobMeasure: String, CaseIterable {
         }
         switch self {
         case .wall, .allProcessor, .processor: return value.formatted(decimals: 3, width: 1)
-        case .memory, .waits, .perRequest: return value.formatted(decimals: 1, width: 1)
+        case .memory, .waits, .preemptions, .perRequest: return value.formatted(decimals: 1, width: 1)
         case .rate, .requests: return value.formatted(decimals: 0, width: 1)
         }
     }
