@@ -2,6 +2,7 @@ import Compression
 import Encodings
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Transfer
@@ -99,6 +100,56 @@ import Testing
             let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isCompressed: true)
             _ = try output.finish()
             #expect(try Gzip.decompress(bytes(folder + "/o.gz"), limit: 10).isEmpty)
+        }
+    }
+
+    /// The thread gets many pieces, and has to wait for none of them to be in order.
+    @Test(arguments: [false, true]) func manyPiecesStayInOrder(isCompressed: Bool) throws {
+        try withFolder { folder in
+            let path = folder + "/o"
+            let output = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: isCompressed)
+            var expected: [UInt8] = []
+            var random = SplitMix64(seed: 3)
+            for number in 0..<400 {
+                let text = Array("\(number) \(random.next()) ".utf8) + Array(repeating: 0x78, count: number * 40)
+                try output.write(text)
+                expected += text
+                if number.isMultiple(of: 150) { _ = try output.save() }
+            }
+            let end = try output.finish()
+            let written = bytes(path)
+            #expect(end.byteCount == written.count && output.byteCount == written.count)
+            let text = isCompressed ? try Gzip.decompress(written, limit: 1 << 24) : written
+            #expect(text == expected)
+            var read: [UInt8] = []
+            try output.readAll { read += $0 }
+            #expect(read == written)
+        }
+    }
+
+    /// The thread meets it, and the next call reports it; nothing can be saved from then on.
+    @Test(arguments: [false, true]) func aFullDiskIsReported(isCompressed: Bool) throws {
+        let output = ExportOutput(try OpenFile(writingTo: "/dev/full"), isFile: false, isCompressed: isCompressed)
+        let error = #expect(throws: TransferError.self) {
+            for _ in 0..<10_000 { try output.write(Array(repeating: 0x78, count: ExportOutput.pieceSize)) }
+        }
+        #expect(error?.code == .cannotWrite)
+        #expect(throws: TransferError.self) { try output.save() }
+        #expect(throws: TransferError.self) { try output.finish() }
+
+        let short = ExportOutput(try OpenFile(writingTo: "/dev/full"), isFile: false, isCompressed: isCompressed)
+        try short.write([0x78])
+        #expect(throws: TransferError.self) { try short.finish() }
+    }
+
+    /// A run that ends early must not keep its lock until all is written.
+    @Test func anAbandonedOutputLetsItsFileGo() throws {
+        try withFolder { folder in
+            let place = ExportPlace(folder + "/o.gz")
+            for _ in 0..<5 {
+                let files = try ExportFiles(place, isSpooled: false)
+                for _ in 0..<5 { try files.output.write(Array(repeating: 0x78, count: ExportOutput.pieceSize)) }
+            }
         }
     }
 
