@@ -27,6 +27,9 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
 
     static let compressedAlgorithm = Digest.md5
 
+    /// Whether this server uses digests of this kind.
+    package func isOfKind(of dialect: GatewayDialect) -> Bool { algorithm == dialect.attachmentDigest }
+
     /// Whether it identifies its bytes. MD5 is not safe enough for that.
     package var namesContent: Bool { algorithm == .sha1 }
 

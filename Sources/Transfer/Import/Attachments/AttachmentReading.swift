@@ -12,13 +12,21 @@ actor AttachmentReading {
     private static let decompressedLimit = 256 << 20
 
     private let store: AttachmentStore?
+    private var seen = SeenAttachments()
 
     init(_ store: AttachmentStore?) { self.store = store }
 
-    /// A whole file as base64.
+    /// A whole file as base64. Small ones that many documents share are read and encoded once.
     ///
     /// - Throws: ``AttachmentError`` if the bytes don't match the digest in the file's name.
     func base64(of body: AttachmentBody, _ name: String) throws(AttachmentError) -> [UInt8] {
+        if let text = seen[body].base64 { return text }
+        let text = try encoded(body, name)
+        if body.byteCount <= SeenAttachments.largestKept { seen.note(body) { $0.base64 = text } }
+        return text
+    }
+
+    private func encoded(_ body: AttachmentBody, _ name: String) throws(AttachmentError) -> [UInt8] {
         var text: [UInt8] = []
         // Don't reserve everything for a sparse or endless file.
         text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
@@ -72,13 +80,17 @@ actor AttachmentReading {
         return writer.bytes
     }
 
-    /// The gateway's digest of a file. Also checks that the bytes match the digest in the file's name.
+    /// The gateway's digest of a file. Also checks that the bytes match the digest in the file's name. A file that many
+    /// documents share is read once.
     private func fileDigest(
         of body: AttachmentBody, _ name: String, for dialect: GatewayDialect
     ) throws(AttachmentError) -> AttachmentDigest {
-        var digest = AttachmentDigest.Calculation(for: dialect)
-        try read(body, name) { digest.update($0) }
-        return digest.digest()
+        if let digest = seen[body].digest, digest.isOfKind(of: dialect) { return digest }
+        var calculation = AttachmentDigest.Calculation(for: dialect)
+        try read(body, name) { calculation.update($0) }
+        let digest = calculation.digest()
+        seen.note(body) { $0.digest = digest }
+        return digest
     }
 
     /// Reads a file while it is sent. Its bytes must have been checked before.
