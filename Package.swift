@@ -178,7 +178,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "GatewayClientTests",
-            dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", "TestKit"],
+            dependencies: ["Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "HTTPTransportTests", dependencies: ["Encodings", "HTTPTransport", "CCurl", "Locking", "TestKit"],
@@ -200,7 +200,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
-        .testTarget(name: "JQTests", dependencies: ["JQ", "LosslessJSON", "changebot"], swiftSettings: settings),
+        .testTarget(
+            name: "JQTests", dependencies: ["JQ", "Locking", "LosslessJSON", "changebot"], swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(

@@ -20,3 +20,15 @@ static inline bool cjq_harden_process(void) {
 
 // glibc 2.34 and later; declared only for sources that ask for GNU extensions.
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+
+// Declared only for sources that ask for GNU extensions. The kernel's set of processors is an array of bits.
+extern int sched_getaffinity(int process, unsigned long size, void *set);
+
+/// How many processors the scheduler may run this process on; 0 if that is unknown.
+static inline int cjq_allowed_processors(void) {
+    uint64_t set[128] = {0};
+    if (sched_getaffinity(0, sizeof set, set) != 0) return 0;
+    int count = 0;
+    for (int word = 0; word < 128; word++) count += __builtin_popcountll(set[word]);
+    return count;
+}

@@ -31,3 +31,55 @@ final class Batch: Sendable {
         finish(answers)
     }
 }
+
+/// How the requests of one task are divided among helpers.
+struct BatchParts {
+    /// Helpers that have nothing to do.
+    struct Helpers {
+        /// Those that are running.
+        var idle: Int
+        /// Those that may be started.
+        var unstarted: Int
+    }
+
+    /// A part with fewer requests is answered sooner than another helper wakes up.
+    private static let leastForIdle = 16
+    /// A new helper first compiles all programs that it runs.
+    private static let leastForNew = 64
+
+    /// Without gaps and in order; sizes differ by at most one.
+    let ranges: [Range<Int>]
+
+    init(_ count: Int, _ helpers: Helpers) {
+        let parts = max(
+            1, min(helpers.idle, count / Self.leastForIdle),
+            min(helpers.idle + helpers.unstarted, count / Self.leastForNew))
+        ranges = (0..<parts).map { count * $0 / parts..<count * ($0 + 1) / parts }
+    }
+}
+
+/// Collects the answers of the parts of a batch, and delivers them in order once all are there.
+final class PartialAnswers: Sendable {
+    private struct State: Sendable {
+        var answers: [[JQAnswer]]
+        var missing: Int
+    }
+
+    private let state: Locked<State>
+    private let finish: @Sendable ([JQAnswer]) -> Void
+
+    init(_ parts: Int, finish: @escaping @Sendable ([JQAnswer]) -> Void) {
+        state = Locked(State(answers: Array(repeating: [], count: parts), missing: parts))
+        self.finish = finish
+    }
+
+    /// Call once for each part.
+    func put(_ answers: [JQAnswer], of part: Int) {
+        let all = state.withLock { state -> [[JQAnswer]]? in
+            state.answers[part] = answers
+            state.missing -= 1
+            return state.missing == 0 ? state.answers : nil
+        }
+        if let all { finish(all.count == 1 ? all[0] : Array(all.joined())) }
+    }
+}

@@ -23,6 +23,15 @@ final class BatchQueue: Sendable {
         self.settings = settings
     }
 
+    /// How many batches would be worked on at once, without waiting for others.
+    var availableHelpers: BatchParts.Helpers {
+        state.quietly { state in
+            let spare = state.idle - state.waiting.count
+            return BatchParts.Helpers(
+                idle: max(spare, 0), unstarted: max(max(settings.helpers, 1) - state.threads + min(spare, 0), 0))
+        }
+    }
+
     /// Passes a batch to an idle thread, or to a new one if the limit allows.
     func add(_ batch: Batch) {
         let error: JQError? = state.with { state in

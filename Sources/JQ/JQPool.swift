@@ -15,11 +15,15 @@ package final class JQPool: Sendable {
         /// Bytes of address space for programs in one process: 1 GiB, or a quarter of the memory of the machine or
         /// control group if that is less, but at least 128 MiB.
         package var memoryLimit = MachineMemory.share(of: 1 << 30)
-        /// The most processes at the same time.
-        package var helpers = 2
+        /// The most processes at the same time: one for each processor, from 2 to 8, but no more than may have
+        /// ``memoryLimit`` with half of the memory left.
+        package var helpers: Int
 
-        /// Reads the memory of the machine and its control groups once per process.
-        package init() {}
+        /// Reads memory and processors of the machine and its control groups once per process.
+        package init() {
+            helpers = MachineProcessors.helpers(
+                processors: MachineProcessors.count, memory: MachineMemory.limit, memoryLimit: memoryLimit)
+        }
     }
 
     private let queue: BatchQueue
@@ -51,7 +55,8 @@ package final class JQPool: Sendable {
         return error
     }
 
-    /// Runs calls in one round trip, and returns their outcomes in the same order.
+    /// Runs calls in one round trip, and returns their outcomes in the same order. Many calls are divided among the
+    /// processes that are idle.
     ///
     /// If a document contains something that jq can't represent, a second round trip checks that the result does not
     /// depend on it. A program that hangs or crashes fails only its own call. When the task is cancelled, the remaining
@@ -110,11 +115,17 @@ package final class JQPool: Sendable {
         _ requests: [JQRequest], reduce: @escaping @Sendable (Int, JQAnswer) -> JQAnswer = { $1 }
     ) async -> [JQAnswer] {
         guard !requests.isEmpty else { return [] }
+        let parts = BatchParts(requests.count, queue.availableHelpers)
         let cancellation = Locked(false)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                queue.add(
-                    Batch(requests, cancellation: cancellation, reduce: reduce) { continuation.resume(returning: $0) })
+                let answers = PartialAnswers(parts.ranges.count) { continuation.resume(returning: $0) }
+                for (part, range) in parts.ranges.enumerated() {
+                    queue.add(
+                        Batch(
+                            Array(requests[range]), cancellation: cancellation,
+                            reduce: { reduce(range.lowerBound + $0, $1) }, finish: { answers.put($0, of: part) }))
+                }
             }
         } onCancel: {
             cancellation.withLock { $0 = true }

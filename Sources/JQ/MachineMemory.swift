@@ -8,7 +8,7 @@ enum MachineMemory {
     static let limit: Int = {
         let (machine, overflow) = sysconf(Int32(_SC_PHYS_PAGES))
             .multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
-        let limits = groupFiles(text(of: "/proc/self/cgroup") ?? "").compactMap { text(of: $0).flatMap(bytes) }
+        let limits = groupFiles(ControlGroups.ofThisProcess).compactMap { ControlGroups.text(of: $0).flatMap(bytes) }
         return (limits + (overflow || machine <= 0 ? [] : [machine])).min() ?? .max
     }()
 
@@ -19,29 +19,47 @@ enum MachineMemory {
     ///
     /// - Parameter groups: The content of `/proc/self/cgroup`.
     static func groupFiles(_ groups: String) -> [String] {
-        groups.split(separator: "\n").flatMap { line -> [String] in
-            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count == 3 else { return [] }
-            if parts[1].isEmpty { return files("/sys/fs/cgroup", parts[2], "memory.max") }
-            guard parts[1].split(separator: ",").contains("memory") else { return [] }
-            return files("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes")
+        ControlGroups.folders(of: groups, "memory").map { folder in
+            folder.path + (folder.isUnified ? "/memory.max" : "/memory.limit_in_bytes")
         }
-    }
-
-    private static func files(_ root: String, _ group: Substring, _ name: String) -> [String] {
-        var folder = root
-        var files = ["\(root)/\(name)"]
-        for part in group.split(separator: "/") {
-            folder += "/" + part
-            files.append("\(folder)/\(name)")
-        }
-        return files
     }
 
     /// Nil for `max`: no limit.
     static func bytes(_ text: String) -> Int? { Int(text.prefix { $0.isASCII && $0.isNumber }) }
+}
 
-    private static func text(of file: String) -> String? {
+/// The control groups of this process, whose limits also hold for its children.
+enum ControlGroups {
+    struct Folder: Equatable {
+        let path: String
+        /// Whether it is of version 2, where one tree has all controllers.
+        let isUnified: Bool
+    }
+
+    /// The content of `/proc/self/cgroup`; empty if there is none.
+    static var ofThisProcess: String { text(of: "/proc/self/cgroup") ?? "" }
+
+    /// The folders of a process's groups for one controller, and of their parents.
+    ///
+    /// - Parameter groups: The content of `/proc/self/cgroup`.
+    static func folders(of groups: String, _ controller: String) -> [Folder] {
+        groups.split(separator: "\n").flatMap { line -> [Folder] in
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { return [] }
+            if parts[1].isEmpty {
+                return chain("/sys/fs/cgroup", parts[2]).map { Folder(path: $0, isUnified: true) }
+            }
+            guard parts[1].split(separator: ",").contains(Substring(controller)) else { return [] }
+            return chain("/sys/fs/cgroup/\(controller)", parts[2]).map { Folder(path: $0, isUnified: false) }
+        }
+    }
+
+    private static func chain(_ root: String, _ group: Substring) -> [String] {
+        group.split(separator: "/").reduce(into: [root]) { $0.append("\($0[$0.count - 1])/\($1)") }
+    }
+
+    /// The first 4 KiB of a file; nil if it can't be read or is empty.
+    static func text(of file: String) -> String? {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

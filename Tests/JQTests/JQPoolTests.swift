@@ -59,6 +59,21 @@ struct JQPoolTests {
         #expect(outcomes.map(\.texts) == (0..<5000).map { ["\($0)"] })
     }
 
+    @Test("Many calls are divided among several processes, and a crash in one part costs one call")
+    func dividedBatch() async throws {
+        let pool = pool([".+1", "[limit(1000000; repeat(\"x\" * 100000))] | length"]) {
+            $0.helpers = 3
+            $0.memoryLimit = 64 << 20
+        }
+        for count in [63, 64, 200, 1000] {
+            let calls = try (0..<count).map { try call($0 == 40 ? 1 : 0, "\($0)") }
+            let outcomes = await pool.run(calls)
+            #expect(outcomes.map(\.texts) == (0..<count).map { $0 == 40 ? nil : ["\($0 + 1)"] })
+            #expect(outcomes[40].error == .crashed)
+        }
+        #expect(pool.processes.count <= 3)
+    }
+
     @Test("Big documents go over in both directions at once")
     func bigDocuments() async throws {
         let document = "\"" + String(repeating: "x", count: 4 << 20) + "\""
