@@ -5,9 +5,13 @@ package enum Gzip {
     /// At level 6. An empty text also becomes a complete gzip text.
     package static func compress(_ text: [UInt8]) -> [UInt8] { compress(segments: CollectionOfOne(text)) }
 
-    /// Compresses all segments into one gzip text, at level 6.
-    package static func compress(segments: some Sequence<[UInt8]>) -> [UInt8] {
-        var writer = GzipWriter()
+    /// Compresses all segments into one gzip text.
+    ///
+    /// - Parameter level: As for ``GzipWriter/init(level:)``.
+    package static func compress(
+        segments: some Sequence<[UInt8]>, level: Int32 = GzipWriter.usualLevel
+    ) -> [UInt8] {
+        var writer = GzipWriter(level: level)
         var compressed: [UInt8] = []
         for segment in segments { writer.write(segment, to: &compressed) }
         writer.finish(to: &compressed)

@@ -2,13 +2,15 @@ internal import CZlib
 
 /// Compresses a text as it is produced. Uses some 270 KiB, whatever the length of the text.
 package struct GzipWriter: ~Copyable {
+    /// zlib's own default.
+    package static let usualLevel: Int32 = 6
     private static let pieceSize = 32 << 10
     /// zlib keeps the address: it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private var piece = [UInt8](repeating: 0, count: Self.pieceSize)
 
     /// - Parameter level: 1 (fast) to 9 (small); other values are moved into this range.
-    package init(level: Int32 = 6) {
+    package init(level: Int32 = Self.usualLevel) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         // 15 bits of window; 16 more mean the gzip format.

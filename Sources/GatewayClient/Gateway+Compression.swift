@@ -4,13 +4,15 @@ internal import Locking
 extension Gateway {
     /// In bytes. Compressing a smaller body takes longer than it saves.
     private static let smallestCompressedBody = 8 << 10
+    /// zlib's fastest: a higher level takes longer than the bytes that it saves need on any but the slowest link.
+    private static let compressionLevel: Int32 = 1
 
     /// The same request with its body compressed; nil if it should be sent as it is.
     func compressed(_ request: GatewayRequest) -> GatewayRequest? {
-        guard request.mayCompress, let body = request.body, compresses else { return nil }
+        guard request.mayCompress, let body = request.body else { return nil }
         let count = body.reduce(0) { $0 + $1.count }
-        guard count >= Self.smallestCompressedBody else { return nil }
-        let compressed = Gzip.compress(segments: body)
+        guard count >= Self.smallestCompressedBody, compresses(body, count) else { return nil }
+        let compressed = measuredCompression(of: body, count)
         guard compressed.count < count else { return nil }
         var request = request
         request.body = [compressed]
@@ -18,11 +20,38 @@ extension Gateway {
         return request
     }
 
-    private var compresses: Bool {
+    /// Whether it is of use to know how fast bodies leave.
+    var measuresUploads: Bool { settings.compressesRequests == .auto && !url.isLoopback }
+
+    private func compresses(_ body: [[UInt8]], _ count: Int) -> Bool {
         switch settings.compressesRequests {
         case .never: false
-        case .auto where url.isLoopback: false
-        case .auto, .always: !refusesCompression.withLock { $0 }
+        case .auto: measuresUploads && !refusesCompression.withLock { $0 } && savesTime(body, count)
+        case .always: !refusesCompression.withLock { $0 }
         }
+    }
+
+    private func savesTime(_ body: [[UInt8]], _ count: Int) -> Bool {
+        if case let choice = choice(for: count), choice != .sample { return choice == .compressed }
+        var sample: [UInt8] = []
+        for segment in body where sample.count < CompressionGauge.sampleSize {
+            sample += segment.prefix(CompressionGauge.sampleSize - sample.count)
+        }
+        _ = measuredCompression(of: [sample], sample.count)
+        return choice(for: count) == .compressed
+    }
+
+    private func choice(for count: Int) -> CompressionGauge.Choice {
+        compressionGauge.withLock { $0.choice(for: count, at: settings.now()) }
+    }
+
+    private func measuredCompression(of body: [[UInt8]], _ count: Int) -> [UInt8] {
+        let start = settings.now()
+        let compressed = Gzip.compress(segments: body, level: Self.compressionLevel)
+        let end = settings.now()
+        compressionGauge.withLock {
+            $0.noteCompression(of: count, to: compressed.count, in: start.duration(to: end), at: end)
+        }
+        return compressed
     }
 }

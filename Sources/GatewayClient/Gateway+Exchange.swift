@@ -71,12 +71,14 @@ extension Gateway {
         do throws(HTTPTransportError) {
             var sent = request.httpRequest(to: address, as: authorization)
             sent.idleTimeout = sent.idleTimeout ?? settings.deadlines.silence
+            sent.measuresUpload = request.mayCompress && measuresUploads
             response = try await http.send(sent)
         } catch {
             if error.mayBeOfScheme, let other = await schemeError() { throw other }
             throw GatewayError(error)
         }
         noteRetryAfter(response)
+        if let upload = response.upload { compressionGauge.withLock { $0.note(upload, at: settings.now()) } }
         if let dialect = GatewayDialect(serverHeader: response.headers["Server"]) { learn(dialect) }
         return response
     }

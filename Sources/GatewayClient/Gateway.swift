@@ -15,6 +15,8 @@ public final class Gateway: Sendable {
     let sessions: Locked<[String: GatewaySession]>
     /// Whether the gateway has refused a compressed request and accepted the same one uncompressed.
     let refusesCompression: Locked<Bool>
+    /// Whether compressing requests saves time.
+    let compressionGauge: Locked<CompressionGauge>
     /// No request is sent before this time.
     let hold: Locked<GatewayHold?>
     /// Whether a request has succeeded: then this is a gateway, and the scheme of its address is right.
@@ -41,6 +43,7 @@ public final class Gateway: Sendable {
         seenDialect = Locked(settings.dialect)
         sessions = Locked([:])
         refusesCompression = Locked(false)
+        compressionGauge = Locked(CompressionGauge())
         hold = Locked(nil)
         hasAnswered = Locked(false)
         ownsConnections = true
@@ -53,6 +56,7 @@ public final class Gateway: Sendable {
         seenDialect = other.seenDialect
         sessions = other.sessions
         refusesCompression = other.refusesCompression
+        compressionGauge = other.compressionGauge
         hold = other.hold
         hasAnswered = other.hasAnswered
         ownsConnections = false

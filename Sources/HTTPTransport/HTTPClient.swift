@@ -54,7 +54,8 @@ package final class HTTPClient: Sendable {
         }
         let head = try outcome.get()
         return HTTPResponse(
-            status: head.status, headers: head.headers, body: HTTPBody(client: self, id: id, flow: flows.body))
+            status: head.status, headers: head.headers, body: HTTPBody(client: self, id: id, flow: flows.body),
+            upload: head.upload)
     }
 
     private func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {

@@ -24,6 +24,9 @@ package struct HTTPRequest: Sendable {
     /// after a quiet moment are not delayed. For long answers, whose end may be noticed that much later, too. Default:
     /// not at all.
     package var gatheringTime: ClosedRange<Duration>?
+    /// Whether ``HTTPResponse/upload`` says how fast the body left. Only for bodies in segments, of 64 KiB and
+    /// more. Default: false.
+    package var measuresUpload = false
 
     /// Checks nothing: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for what can't be sent.
     package init(

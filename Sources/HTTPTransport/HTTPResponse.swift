@@ -6,4 +6,7 @@ package struct HTTPResponse: Sendable {
     package let headers: HTTPHeaders
     /// Dropping it unread closes the connection; reading it to the end frees the connection for the next request.
     package let body: HTTPBody
+    /// How the request's body left. Nil unless ``HTTPRequest/measuresUpload`` is set, for a short body, and if the answer
+    /// came before its end.
+    package let upload: HTTPUpload?
 }

@@ -1,3 +1,5 @@
+import HTTPTransport
+import Locking
 import LosslessJSON
 import TestKit
 import Testing
@@ -120,6 +122,43 @@ import Testing
         let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.bulkDocs([Self.document]) }
         #expect(error?.status == status)
         #expect(requests.count == 1)
+    }
+
+    /// `0.0.0.0` leads to this machine, which only its other names show.
+    @Test(arguments: [
+        (false, [1e5, 1e5, 1e5], true), (false, [1e5, 1e5, 1e9], false), (true, [1e5, 1e5, 1e5], false),
+    ])
+    func onlyASlowLinkGetsThemCompressed(isLoopback: Bool, rates: [Double], isCompressed: Bool) async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(Self.isCompressed(request) == isCompressed)
+            try connection.answer(201, headers: syncGateway, body: Self.written)
+        }
+        var settings = self.settings(.auto)
+        let now = ContinuousClock.now
+        settings.now = { now }
+        let host = isLoopback ? "127.0.0.1" : "0.0.0.0"
+        let gateway = Gateway(try GatewayURL("http://\(host):\(scripted.server.port)/todo"), settings: settings)
+        for rate in rates {
+            let upload = HTTPUpload(
+                byteCount: 1_000_000, measured: 100_000, sending: .seconds(1e5 / rate), answered: .seconds(1e6 / rate))
+            gateway.compressionGauge.withLock { $0.note(upload, at: now) }
+        }
+        _ = try await gateway.bulkDocs([Self.document])
+        await gateway.shutdown()
+    }
+
+    /// Requests themselves show how fast the link is, and the first ones are never compressed.
+    @Test func requestsAreMeasured() async throws {
+        let requests = EventCounter()
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(!Self.isCompressed(request))
+            requests.increment()
+            try connection.answer(201, headers: syncGateway, body: Self.written)
+        }
+        let gateway = Gateway(try GatewayURL("http://0.0.0.0:\(scripted.server.port)/todo"))
+        for _ in 0..<3 { _ = try await gateway.bulkDocs([Self.document]) }
+        #expect(requests.count == 3)
+        await gateway.shutdown()
     }
 
     @Test(arguments: [

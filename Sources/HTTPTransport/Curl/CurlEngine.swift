@@ -259,7 +259,8 @@ extension CurlTransfer {
         guard let reader = headReader else { return }
         headReader = nil
         let cut = HTTPTransportError(.connectionClosed, "cut off in the middle of the header", of: self)
-        let whole: Head = head.isComplete ? .success((head.status, head.headers)) : .failure(cut)
+        let whole: Head =
+            head.isComplete ? .success((head.status, head.headers, uploadTimer?.answered())) : .failure(cut)
         reader.resume(returning: result ?? whole)
     }
 

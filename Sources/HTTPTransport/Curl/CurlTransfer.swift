@@ -14,7 +14,7 @@ struct ExchangeFlows: Sendable {
 ///
 /// Belongs to the loop's thread; only ``flow`` and ``uploadFlow`` are shared. Deallocating it closes the handle.
 final class CurlTransfer {
-    typealias Head = Result<(status: Int, headers: HTTPHeaders), HTTPTransportError>
+    typealias Head = Result<(status: Int, headers: HTTPHeaders, upload: HTTPUpload?), HTTPTransportError>
 
     let id: TransferID
     let easy: UnsafeMutableRawPointer
@@ -35,6 +35,8 @@ final class CurlTransfer {
 
     private(set) var head: HeadParser
     private var upload: UploadPosition
+    /// Nil if nobody asked how fast the body leaves.
+    private(set) var uploadTimer: UploadTimer?
     private let mayBeRepeated: Bool
     /// Reports the end of the exchange; nil if there is no observer.
     private let record: HTTPExchangeRecord.Pending?
@@ -57,6 +59,7 @@ final class CurlTransfer {
         self.url = url
         head = HeadParser(limit: configuration.bodies.headerLimit)
         upload = UploadPosition(request.body)
+        uploadTimer = request.measuresUpload ? request.body.count.flatMap(UploadTimer.init) : nil
         pacing = request.gatheringTime.map { ReadPacing(longestRests: $0) }
         mayBeRepeated = request.mayBeRepeated
         record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
@@ -147,10 +150,18 @@ final class CurlTransfer {
 
     private func send(into target: UnsafeMutableRawBufferPointer) -> Int {
         touch()
-        guard let uploadFlow else { return upload.read(into: target) }
+        guard let uploadFlow else { return sendSegments(into: target) }
         let (count, feeder) = uploadFlow.withLock { $0.read(into: target) }
         feeder?.resume(returning: true)
         return count ?? Int(CURL_READFUNC_PAUSE)
+    }
+
+    private func sendSegments(into target: UnsafeMutableRawBufferPointer) -> Int {
+        guard let timer = uploadTimer else { return upload.read(into: target) }
+        uploadTimer?.willRead(isAtStart: upload.isAtStart)
+        let count = upload.read(into: UnsafeMutableRawBufferPointer(rebasing: target.prefix(timer.pieceSize)))
+        uploadTimer?.didRead(count)
+        return count
     }
 
     private func seek(to place: Int) -> Bool {

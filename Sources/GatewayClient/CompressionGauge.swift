@@ -1,0 +1,87 @@
+internal import HTTPTransport
+
+/// Decides whether the bodies of requests are compressed: only if compressing one and sending the result takes clearly
+/// less time than sending it as it is.
+///
+/// A plain value without clock. Nothing is compressed until three requests have shown how fast the link is. On a fast
+/// link gzip is not even tried, on others with a sample now and then.
+struct CompressionGauge: Sendable {
+    enum Choice: Equatable {
+        case plain
+        case compressed
+        /// Compress up to ``sampleSize`` bytes of the body, note how that went, and ask again.
+        case sample
+    }
+
+    static let sampleSize = 64 << 10
+    /// From fewer bytes no rate is computed.
+    private static let leastMeasured = 16 << 10
+    /// The fastest of the last three counts: a busy server makes a link look slow, but nothing makes it look fast.
+    private static let rateCount = 3
+    /// In bytes per second. On such a link even a gzip that took all bytes out of a body would not pay; but more likely
+    /// the socket's buffer took the whole body at once.
+    private static let fastLink = 250e6
+    /// What must be saved, as a share of the time for sending the body as it is: the gateway has to decompress it.
+    private static let leastSaving = 0.25
+    /// How long a measurement is valid.
+    private static let validity: Duration = .seconds(60)
+    /// A look at the link with an uncompressed request may cost a fiftieth of the time since the last one.
+    private static let costOfLooking = 50.0
+
+    /// What compressing did to a body.
+    private struct Compression {
+        /// Seconds for each byte.
+        let time: Double
+        /// Bytes of the result for each byte.
+        let ratio: Double
+        let at: ContinuousClock.Instant
+    }
+
+    /// Bytes per second of the last requests.
+    private var rates: [Double] = []
+    private var ratesNotedAt: ContinuousClock.Instant?
+    private var compression: Compression?
+
+    /// Notes how the body of a request left, compressed or not.
+    mutating func note(_ upload: HTTPUpload, at now: ContinuousClock.Instant) {
+        var rate = Double(upload.measured) / upload.sending.positiveSeconds
+        if upload.measured < Self.leastMeasured || rate >= Self.fastLink {
+            // The link can't be slower than this, but it can be much faster.
+            rate = Double(upload.byteCount) / upload.answered.positiveSeconds
+            guard let fastest = rates.max(), rate > fastest else { return }
+        }
+        rates = rates.suffix(Self.rateCount - 1) + [rate]
+        ratesNotedAt = now
+    }
+
+    /// Notes how long it took to compress `byteCount` bytes to `compressedCount`.
+    mutating func noteCompression(
+        of byteCount: Int, to compressedCount: Int, in time: Duration, at now: ContinuousClock.Instant
+    ) {
+        compression = Compression(
+            time: time.positiveSeconds / Double(byteCount), ratio: Double(compressedCount) / Double(byteCount), at: now)
+    }
+
+    /// How to send a body of `byteCount` bytes.
+    ///
+    /// Now and then a body that should be compressed is not, to find out whether the link is still slow.
+    mutating func choice(for byteCount: Int, at now: ContinuousClock.Instant) -> Choice {
+        guard rates.count == Self.rateCount, let rate = rates.max(), rate < Self.fastLink, let ratesNotedAt else {
+            return .plain
+        }
+        guard let compression, compression.at.duration(to: now) < Self.validity else { return .sample }
+        let plainTime = Double(byteCount) / rate
+        let saved = plainTime - Double(byteCount) * (compression.time + compression.ratio / rate)
+        guard saved >= plainTime * Self.leastSaving else { return .plain }
+        guard ratesNotedAt.duration(to: now) < max(Self.validity, .seconds(saved * Self.costOfLooking)) else {
+            self.ratesNotedAt = now
+            return .plain
+        }
+        return .compressed
+    }
+}
+
+extension Duration {
+    /// In seconds, at least a microsecond.
+    fileprivate var positiveSeconds: Double { max(self / .seconds(1), 1e-6) }
+}
