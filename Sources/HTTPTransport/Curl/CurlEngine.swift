@@ -25,6 +25,8 @@ actor CurlEngine {
     private var resting: [TransferID] = []
     /// Never later than the first deadline of all. If it is earlier, one pass over all transfers corrects it.
     private var nextDue: Instant?
+    /// A deadline has moved or gone since ``nextDue`` was found: the thread must not wake up for it.
+    private var isDueOld = false
     /// How many rounds the thread has made; it sleeps in between.
     private(set) var turns = 0
     /// Why nothing can be sent any more.
@@ -125,6 +127,7 @@ actor CurlEngine {
             guard let transfer = transfers[id] else { return }
             transfer.timers.extend(to: deadline)
             arm(transfer)
+            isDueOld = true
         }
     }
 
@@ -152,6 +155,7 @@ actor CurlEngine {
     /// Ends a transfer, with any result. `curl_multi_remove_handle` closes the connection of an unfinished one.
     private func finish(_ transfer: CurlTransfer, _ result: Result<Void, HTTPTransportError>) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
+        isDueOld = true
         curl_multi_remove_handle(multi, transfer.easy)
         if case .failure(let error) = result, !transfer.head.isComplete { transfer.reportHead(.failure(error)) }
         transfer.reportHead()
@@ -243,6 +247,10 @@ actor CurlEngine {
 
     /// Sleeps until a socket is ready, libcurl or a deadline needs attention, or another thread wakes the loop.
     private func poll() {
+        if isDueOld {
+            isDueOld = false
+            nextDue = transfers.values.compactMap(\.timers.due).min()
+        }
         let restEnd = resting.lazy.compactMap { self.transfers[$0]?.restsUntil }.min()
         let due = [nextDue, restEnd].compactMap(\.self).min()
         let milliseconds = due.map { Instant.now.duration(to: $0).milliseconds } ?? Int(Int32.max)
