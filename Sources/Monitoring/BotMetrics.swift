@@ -105,7 +105,7 @@ final class BotMetrics: Sendable {
                 if amount > 0 { counter.increment(by: amount) }
             }
             for (rule, count) in difference.rules { counter(Self.rulesFired, ["rule": rule]).increment(by: count) }
-        case .wrote: break
+        case .wrote, .progressed: break
         case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
         case .retried(let cause): counter(Self.retries, ["cause": cause.description]).increment()
         case .decided(let span, let jqSpan):

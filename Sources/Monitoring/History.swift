@@ -20,13 +20,13 @@ struct History: Sendable {
 
     init(now: ContinuousClock.Instant) { begun = now }
 
-    /// Adds what has been counted since the last call.
+    /// Adds what has been counted since the last call. While nothing is counted, nobody needs to call.
     mutating func note(_ facts: RunFacts, now: ContinuousClock.Instant) {
         // After a long pause of the machine, old intervals would all be thrown away again.
         var missing = min(Int(begun.duration(to: now) / Self.interval), Self.length)
         begun = missing < Self.length ? begun + Self.interval * missing : now
         while missing > 0 {
-            intervals.append(Interval(lag: facts.lag))
+            intervals.append(Interval(lag: intervals.last?.lag))
             missing -= 1
         }
         intervals.removeFirst(max(0, intervals.count - Self.length))

@@ -1,7 +1,7 @@
 package import DocumentFlow
 internal import Encodings
 package import GatewayClient
-internal import Locking
+package import Locking
 package import LosslessJSON
 package import PrometheusMetrics
 
@@ -93,6 +93,8 @@ package final class MonitoredBot: RunObserver {
     /// Nil: nobody can ask for them.
     private let metrics: BotMetrics?
     private let state: Locked<State>
+    /// Raised by all that may change the status, so that nobody has to ask while nothing happens.
+    package let news = Signal()
     private let startedAt = Timestamp.now
 
     /// - Parameters:
@@ -112,6 +114,7 @@ package final class MonitoredBot: RunObserver {
 
     package func note(_ event: RunEvent) {
         metrics?.note(event)
+        defer { news.raise() }
         guard case .wrote(let documents) = event else { return }
         let now = Timestamp.now
         state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
@@ -121,13 +124,19 @@ package final class MonitoredBot: RunObserver {
     package func note(_ request: RequestRecord) {
         metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)
-        if request.status != nil { state.withLock { $0.lastContact = Timestamp.secondsNow } }
+        let isNews = state.withLock { state in
+            guard request.status != nil else { return true }
+            let now = Timestamp.secondsNow
+            defer { state.lastContact = now }
+            return state.lastContact.map { Duration.seconds(now - $0) >= StatusFile.interval } ?? true
+        }
+        if isNews { news.raise() }
     }
 
     /// Counting many dead letters takes a while.
     private static let deadLetterInterval: Duration = .seconds(3)
 
-    /// Asks the bot where it stands. Call about once a second.
+    /// Asks the bot where it stands. Call every few seconds while it has work, and whenever ``news`` is raised.
     package func refresh(now: ContinuousClock.Instant = .now) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
@@ -176,7 +185,10 @@ package final class MonitoredBot: RunObserver {
     }
 
     /// Other rules are in force now.
-    package func update(_ rules: RuleSetDescription) { state.withLock { $0.description.rules = rules } }
+    package func update(_ rules: RuleSetDescription) {
+        state.withLock { $0.description.rules = rules }
+        news.raise()
+    }
 
     /// The bot has ended, for this reason.
     package func end(_ reason: String) async {

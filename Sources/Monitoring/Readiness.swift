@@ -21,7 +21,7 @@ package struct Readiness: Sendable {
     /// - Parameter now: When the run began.
     package init(now: ContinuousClock.Instant) { progressedAt = now }
 
-    /// Call at least every few seconds.
+    /// Call at least every few seconds while changes are pending.
     package mutating func note(_ facts: RunFacts, now: ContinuousClock.Instant) {
         let counters = facts.counters
         let mark = Mark(

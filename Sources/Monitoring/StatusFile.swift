@@ -5,9 +5,9 @@ internal import LosslessJSON
 
 /// The last status of a run, beside its state: for `changebot status`, also of a bot without `--http`.
 ///
-/// Replaced as a whole every few seconds, readable by its owner only. It is no state: it may be missing or old.
+/// Replaced as a whole when it has changed, readable by its owner only. It is no state: it may be missing or old.
 package struct StatusFile: Sendable {
-    /// How often a run writes it.
+    /// The shortest time between two writes, and the time between them while the run has work.
     package static let interval: Duration = .seconds(5)
 
     private let path: String

@@ -36,6 +36,9 @@ package struct RunFacts: Sendable {
     /// A run that has not begun.
     package init() {}
 
+    /// Whether the run waits for changes, and will say so when one comes.
+    package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil }
+
     /// Whether the gateway answers.
     package var isConnected: Bool { outage == nil && phase != .connecting }
 

@@ -10,8 +10,9 @@ struct StatusCommand: AsyncParsableCommand {
             changebot status --name pictures
             changebot status --name pictures --watch
 
-            It reads the state folder: the bot needs no --http. A running bot renews its status every five seconds. Of a \
-            bot that is not running, it shows what its state says.
+            It reads the state folder: the bot needs no --http. A running bot renews its status within five seconds \
+            of a change, and about once a minute while nothing happens. Of a bot that is not running, it shows what its \
+            state says.
             """)
 
     @OptionGroup var bot: ExistingStateOptions

@@ -2,6 +2,7 @@ internal import CEmbeddedFiles
 internal import DocumentFlow
 internal import GatewayClient
 internal import HTTPServing
+internal import Locking
 internal import Logging
 internal import LosslessJSON
 internal import Monitoring
@@ -42,7 +43,7 @@ enum StatusServer {
 /// Shows a run while it lasts: on the status page, in a status file, and with a line in the log every minute.
 struct RunMonitoring: Sendable {
     let process: MonitoredProcess
-    /// Whether a server asks the bot where it stands.
+    /// Whether a server shows the bot and its metrics.
     let isServed: Bool
     /// Whether it shows what changed in documents.
     let showsDocuments: Bool
@@ -95,17 +96,20 @@ struct RunMonitoring: Sendable {
             })
     }
 
-    /// Writes the status file, and logs how far the run is.
+    /// Writes the status file, and logs how far the run is. Sleeps while the run waits for changes: each longpoll that
+    /// ends, and each check of the database's mark, is news, so that an old file means that the run hangs.
     private func keepReporting(_ monitored: MonitoredBot, _ file: StatusFile?) async throws {
         var log = ProgressLog(now: .now)
         while true {
-            if !isServed { await monitored.refresh() }
+            let now = ContinuousClock.now
+            await monitored.refresh(now: now)
             let isWritten = file?.write(monitored) ?? true
-            if let message = log.message(monitored.facts, now: .now) {
+            if let message = log.message(monitored.facts, now: now) {
                 logger.info("\(message.text)", metadata: message.metadata)
             }
+            if isWritten, monitored.facts.isQuiet { try await monitored.news.wait() }
             // At the beginning there is no state folder yet.
-            try await Task.sleep(for: isWritten ? StatusFile.interval : .seconds(1))
+            try await Task.sleep(until: now + (isWritten ? StatusFile.interval : .seconds(1)), clock: .continuous)
         }
     }
 

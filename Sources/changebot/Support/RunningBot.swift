@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FoundationEssentials
 internal import Glibc
 internal import LosslessJSON
@@ -9,7 +10,7 @@ struct RunningBot {
     let process: Int32
     /// RFC 3339.
     let writtenAt: String
-    /// As in `/status`.
+    /// As in `/status`: what it knew then, with the ages that this has now.
     let status: JSONValue
 
     /// All runs that use the folder now, those of one name only if it is given. Files of runs that were killed are
@@ -19,10 +20,28 @@ struct RunningBot {
             guard name == nil || file.name == name, isRunning(file.process),
                 let bytes = try? Data(contentsOf: URL(filePath: file.path)),
                 let text = try? JSONText(Array(bytes)), let writtenAt = text.root["written_at"]?.string,
-                let status = text.root["bot"]
+                let status = aged(text, since: writtenAt).root["bot"]
             else { return nil }
             return RunningBot(name: file.name, process: file.process, writtenAt: writtenAt, status: status)
         }
+    }
+
+    private static let ages = [
+        ["sequence", "checkpoint_age_seconds"], ["sequence", "lag_seconds"], ["gateway", "outage", "seconds"],
+    ]
+
+    /// A bot that only waits for changes writes about once a minute.
+    private static func aged(_ text: JSONText, since writtenAt: String) -> JSONText {
+        guard let written = UTCDate(rfc3339: writtenAt) else { return text }
+        let span = max(0, Timestamp.secondsNow - written.seconds)
+        func set(_ path: [String], in text: JSONText, _ change: (Int) -> Int) -> JSONText {
+            let value = path.reduce(text.root["bot"]) { $0?[$1] }
+            guard let number = value.flatMap({ Int(String(decoding: $0.bytes, as: UTF8.self)) }) else { return text }
+            return (try? text.setting(JSONPointer(tokens: ["bot"] + path), to: "\(change(number))".utf8)) ?? text
+        }
+        let isBehind = text.root["bot"]?["sequence"]?["lag"]?.bytes.elementsEqual("0".utf8) == false
+        let aged = ages.filter { isBehind || $0.last != "lag_seconds" }.reduce(text) { set($1, in: $0) { $0 + span } }
+        return set(["gateway", "outage", "next_attempt_in"], in: aged) { max(0, $0 - span) }
     }
 
     /// Another program may have got the number since.
