@@ -1,7 +1,9 @@
+internal import CoreMetrics
 internal import Locking
+internal import PrometheusMetrics
 
-/// The status of a process as JSON: made at most once between two refreshes, and one piece of memory, however many
-/// readers get it.
+/// The status of a process: its bots are asked when somebody wants it, and at most once a second. As JSON it is made at
+/// most once between two refreshes, and one piece of memory, however many readers get it.
 final class CurrentStatus: Sendable {
     /// The status in the forms in which it is sent.
     struct Forms: Sendable {
@@ -16,13 +18,54 @@ final class CurrentStatus: Sendable {
         }
     }
 
+    private struct Refreshing {
+        var endedAt: ContinuousClock.Instant?
+        var isUnderWay = false
+        /// Those who wait for the end of the one under way.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// The shortest time between two refreshes: less than the second after which an open page gets the next event.
+    private static let interval: Duration = .milliseconds(900)
+
     private let process: MonitoredProcess
+    private let refreshing = Locked(Refreshing())
     /// Nil until somebody asks.
     private let made = Locked<Forms?>(nil)
 
     init(of process: MonitoredProcess) { self.process = process }
 
-    /// Call after each refresh.
+    /// Asks the bots where they stand, unless that was done within the last second. Any number of tasks may call.
+    func refresh() async {
+        let isDue = refreshing.withLock { refreshing in
+            guard !refreshing.isUnderWay, refreshing.endedAt.map({ $0.duration(to: .now) >= Self.interval }) ?? true
+            else { return false }
+            refreshing.isUnderWay = true
+            return true
+        }
+        guard isDue else { return await end() }
+        for bot in process.bots { await bot.refresh() }
+        Meter(label: MonitoredProcess.residentMemory.name, factory: process.registry).set(ResidentMemory.bytes)
+        renew()
+        let waiting = refreshing.withLock { refreshing in
+            defer { refreshing = Refreshing(endedAt: .now) }
+            return refreshing.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Waits for the end of the refresh under way, if there is one.
+    private func end() async {
+        await withCheckedContinuation { continuation in
+            let isUnderWay = refreshing.withLock { refreshing in
+                if refreshing.isUnderWay { refreshing.waiting.append(continuation) }
+                return refreshing.isUnderWay
+            }
+            if !isUnderWay { continuation.resume() }
+        }
+    }
+
+    /// Makes the status anew for the next reader.
     func renew() { made.withLock { $0 = nil } }
 
     var forms: Forms {

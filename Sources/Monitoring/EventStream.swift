@@ -15,6 +15,8 @@ final class EventStream: Sendable {
     static let limit = 200
 
     private let state = Locked(State())
+    /// Raised when a page is opened.
+    let opened = Signal()
 
     /// Whether anybody listens.
     var hasListeners: Bool { state.withLock { !$0.pages.isEmpty } }
@@ -32,6 +34,7 @@ final class EventStream: Sendable {
         continuation.onTermination = { [weak self] _ in
             self?.state.withLock { _ = $0.pages.removeValue(forKey: number) }
         }
+        opened.raise()
         return events
     }
 

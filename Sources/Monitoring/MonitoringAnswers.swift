@@ -27,7 +27,9 @@ struct MonitoringAnswers: Sendable {
             answer.fields.append(HTTPField("Allow", "GET, HEAD"))
             return answer
         }
-        switch String(request.encodedPath) {
+        let path = String(request.encodedPath)
+        if ["/readyz", "/status", "/metrics", "/events"].contains(path) { await status.refresh() }
+        switch path {
         case "/": return page
         case "/livez": return text("alive\n")
         case "/readyz": return readiness

@@ -1,8 +1,7 @@
-internal import CoreMetrics
 internal import Encodings
 internal import Glibc
 package import HTTPServing
-internal import PrometheusMetrics
+internal import Locking
 
 /// Shows bots over HTTP: `/livez`, `/readyz`, `/status`, `/events`, `/metrics` and a page at `/`. Only reads: nothing can
 /// be changed through it.
@@ -26,7 +25,6 @@ package final class MonitoringServer: Sendable {
         }
     }
 
-    private let process: MonitoredProcess
     private let events = EventStream()
     private let status: CurrentStatus
     private let server: HTTPServer
@@ -39,7 +37,6 @@ package final class MonitoringServer: Sendable {
     /// - Parameter process: The bots to show.
     /// - Throws: ``ListenError``.
     package init(_ settings: Settings, showing process: MonitoredProcess) async throws(ListenError) {
-        self.process = process
         status = CurrentStatus(of: process)
         var serving = HTTPServer.Settings(product: "changebot/\(process.version)")
         serving.host = settings.host
@@ -55,26 +52,23 @@ package final class MonitoringServer: Sendable {
         server = try await HTTPServer.start(serving) { await answers.answer($0) }
     }
 
-    /// Asks the bots where they stand and tells the open pages, once a second, until the task is cancelled.
+    /// Tells the open pages where the bots stand, once a second, until the task is cancelled. Sleeps while there are none.
     package func run() async throws {
         var silence = 0
         var last: [UInt8] = []
         while true {
-            for bot in process.bots { await bot.refresh() }
-            status.renew()
-            Meter(label: MonitoredProcess.residentMemory.name, factory: process.registry).set(ResidentMemory.bytes)
+            while !events.hasListeners { try await events.opened.wait() }
+            await status.refresh()
             silence += 1
-            if events.hasListeners {
-                let event = status.forms.event
-                // The status has a time of its own only where something is counted in seconds.
-                if event != last {
-                    events.send(event)
-                    silence = 0
-                } else if silence.isMultiple(of: 15) {
-                    events.send(EventStream.comment)
-                }
-                last = event
+            let event = status.forms.event
+            // The status has a time of its own only where something is counted in seconds.
+            if event != last {
+                events.send(event)
+                silence = 0
+            } else if silence.isMultiple(of: 15) {
+                events.send(EventStream.comment)
             }
+            last = event
             try await Task.sleep(for: .seconds(1))
         }
     }

@@ -1,4 +1,5 @@
 package import GatewayClient
+package import Locking
 
 /// Where a run stands: the safe sequence and the counters, in one place for all stages.
 package actor RunProgress {
@@ -15,6 +16,11 @@ package actor RunProgress {
     /// What ``facts`` tells beyond counters and checkpoint.
     private struct Standing {
         var position: SequenceID
+    /// Raised whenever the run begins to catch up again.
+    package nonisolated let catchesUp = Signal()
+
+    /// So many changes are saved soon, even if none of them needed work: a crash would read them all again.
+    private static let changesWorthSaving = 1000
         var phase = RunFacts.Phase.catchingUp
         var newest: SequenceID?
         var behindSince: ContinuousClock.Instant? = .now
@@ -136,6 +142,8 @@ package actor RunProgress {
     package func note(newest: SequenceID?) { standing.newest = newest ?? standing.newest }
 
     private func noteStanding() {
+        if phase == .catchingUp { catchesUp.raise() }
+        observer?.note(.progressed)
         let isBehind = standing.phase != .following || tracker.safeSequence != standing.position
         standing.behindSince = isBehind ? standing.behindSince ?? .now : nil
     }

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 package import GatewayClient
+internal import Locking
 package import Logging
 package import Rules
 internal import ServiceLifecycle
@@ -149,11 +150,14 @@ package struct Bot: Service {
     /// Asks for the database's newest sequence while the run catches up, until the task is cancelled.
     private func followNewest(_ progress: RunProgress) async throws {
         while true {
-            try await Task.sleep(for: Self.newestInterval)
-            guard await progress.facts.phase == .catchingUp, let info = try? await gateway.databaseInfo() else {
-                continue
+            while await progress.facts.phase == .catchingUp {
+                try await Task.sleep(for: Self.newestInterval)
+                guard await progress.facts.phase == .catchingUp, let info = try? await gateway.databaseInfo() else {
+                    continue
+                }
+                await progress.note(newest: info.newestSequence)
             }
-            await progress.note(newest: info.newestSequence)
+            try await progress.catchesUp.wait()
         }
     }
 

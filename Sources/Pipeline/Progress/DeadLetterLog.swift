@@ -26,6 +26,8 @@ final class DeadLetterLog: Sendable {
     private let isDryRun: Bool
     private let stateOptions: String?
     private let counts = Locked<[String: Count]>([:])
+    /// Raised when there is one that is only counted.
+    private let hasMore = Signal()
 
     /// - Parameter isDryRun: Dead letters are not saved: the messages say "would".
     init(_ logger: Logger, isDryRun: Bool, stateOptions: String? = nil) {
@@ -46,14 +48,17 @@ final class DeadLetterLog: Sendable {
                 counts[rule] = count
                 return isShown
             }
-            if isShown { report(deadLetter) }
+            if isShown { report(deadLetter) } else { hasMore.raise() }
         }
     }
 
-    /// Logs the number of further dead letters once a minute, until it is cancelled.
+    /// Logs the number of further dead letters, at most once a minute, until it is cancelled.
     func keepReporting() async {
-        while (try? await Task.sleep(for: Self.interval)) != nil {
-            reportMore { $0.loggedAt.duration(to: .now) >= Self.interval }
+        while (try? await hasMore.wait()) != nil {
+            repeat {
+                guard (try? await Task.sleep(for: Self.interval)) != nil else { return }
+                reportMore { $0.loggedAt.duration(to: .now) >= Self.interval }
+            } while counts.withLock { counts in counts.values.contains { $0.more > 0 } }
         }
     }
 
