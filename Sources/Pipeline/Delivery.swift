@@ -23,6 +23,7 @@ package struct Delivery: Sendable {
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
     private let pace = WritePace()
+    private let saving = KeyedLock<Stage>()
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
@@ -171,23 +172,35 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// Saves checkpoints as the safe sequence moves, until the run's progress ends. Sleeps while nothing moves.
+    /// Saves checkpoints as work is finished, until the run's progress ends. Sleeps while there is none.
+    ///
+    /// Each waits for what is finished next, so that one write to the disk covers it, too.
     private func keepCheckpoint() async throws {
-        while settings.savesCheckpoint, let sequence = await progress.nextUnsaved() {
-            try await ledger.saveCheckpoint(sequence)
-            CrashPoint.checkpointSaved.pass()
-            await progress.noteSaved(sequence)
-            try await Task.sleep(for: settings.checkpointInterval)
+        while settings.savesCheckpoint, await progress.untilCheckpointIsDue() {
+            let isFollowing = await progress.facts.phase == .following
+            try await Task.sleep(for: isFollowing ? settings.followingInterval : settings.checkpointInterval)
+            try await saveCheckpoint()
         }
     }
 
-    /// Saves the last checkpoint if the safe sequence has moved. To be called when nothing is under way any more.
+    /// Saves a checkpoint if the safe sequence has moved. Any task may call.
     ///
     /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
-    private func saveCheckpoint() async throws {
-        guard settings.savesCheckpoint, let sequence = await progress.unsaved else { return }
-        try await ledger.saveCheckpoint(sequence)
-        await progress.noteSaved(sequence)
+    func saveCheckpoint() async throws {
+        guard settings.savesCheckpoint else { return }
+        // One after the other: an older sequence must not follow a newer one.
+        await saving.lock([.checkpoint])
+        do {
+            if let sequence = await progress.unsaved {
+                try await ledger.saveCheckpoint(sequence)
+                CrashPoint.checkpointSaved.pass()
+                await progress.noteSaved(sequence)
+            }
+        } catch {
+            await saving.unlock([.checkpoint])
+            throw error
+        }
+        await saving.unlock([.checkpoint])
     }
 
     /// Drops what is not finished, so that every task of the pipeline ends.
@@ -251,8 +264,12 @@ extension Delivery {
         /// The options by which the commands that the log advises find the state of this run.
         /// Nil: none can, because the state is gone with the run.
         package var stateOptions: String?
-        /// The shortest time between two checkpoints. A crash repeats at most the work since the last one.
+        /// The shortest time between two checkpoints while the run catches up. A crash repeats at most the work since
+        /// the last one.
         package var checkpointInterval: Duration = .seconds(1)
+        /// The same while it waits for changes: an idle disk is not woken for each. What the run wrote is known without a
+        /// checkpoint, so a crash only reads and decides the changes of these seconds again.
+        package var followingInterval: Duration = .seconds(5)
 
         /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}

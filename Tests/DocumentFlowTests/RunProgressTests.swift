@@ -21,4 +21,38 @@ import Testing
         try await progress.check(nil)
         #expect(await progress.counters.deadLetters == 1000)
     }
+
+    /// A bot that read changes of others, one by one, woke the disk for each.
+    @Test func aFewChangesThatNeedNoWorkAreNotWorthACheckpoint() async throws {
+        let progress = RunProgress(start: .start)
+        let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
+        _ = await progress.advance(through: [], to: sequences[0], changes: 999, bytes: 0)
+        #expect(await !progress.isCheckpointDue)
+        #expect(await progress.unsaved == sequences[0])
+        _ = await progress.advance(through: [], to: sequences[1], changes: 1, bytes: 0)
+        #expect(await progress.isCheckpointDue)
+        await progress.noteSaved(sequences[1])
+        _ = await progress.advance(through: [], to: sequences[2], changes: 999, bytes: 0)
+        #expect(await !progress.isCheckpointDue)
+    }
+
+    @Test func finishedWorkIsWorthACheckpointOnceTheSafeSequenceHasPassedIt() async throws {
+        let progress = RunProgress(start: .start)
+        let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
+        let tickets = await progress.advance(
+            through: sequences.dropLast().map { (nil, $0) }, to: sequences[2], changes: 3, bytes: 0)
+        await progress.finish([tickets[1]])
+        #expect(await !progress.isCheckpointDue)
+        await progress.finish([tickets[0]])
+        #expect(await progress.isCheckpointDue)
+        await progress.noteSaved(sequences[2])
+        #expect(await !progress.isCheckpointDue)
+    }
+
+    @Test func theEndOfTheRunEndsTheWaitForACheckpoint() async {
+        let progress = RunProgress(start: .start)
+        async let isDue = progress.untilCheckpointIsDue()
+        await progress.end()
+        #expect(await !isDue)
+    }
 }

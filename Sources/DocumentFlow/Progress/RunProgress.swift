@@ -7,20 +7,24 @@ package actor RunProgress {
     package private(set) var counters: RunCounters
     private var tracker: SafeSequenceTracker
     private var saved: SequenceID
+    /// Whether changes that needed work were finished since the last checkpoint.
+    private var hasUnsavedWork = false
+    /// How many changes were read since the last checkpoint.
+    private var unsavedChanges = 0
     private var isEnded = false
     private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
     private let observer: (any RunObserver)?
     private var standing: Standing
-
-    /// What ``facts`` tells beyond counters and checkpoint.
-    private struct Standing {
-        var position: SequenceID
     /// Raised whenever the run begins to catch up again.
     package nonisolated let catchesUp = Signal()
 
     /// So many changes are saved soon, even if none of them needed work: a crash would read them all again.
     private static let changesWorthSaving = 1000
+
+    /// What ``facts`` tells beyond counters and checkpoint.
+    private struct Standing {
+        var position: SequenceID
         var phase = RunFacts.Phase.catchingUp
         var newest: SequenceID?
         var behindSince: ContinuousClock.Instant? = .now
@@ -62,6 +66,7 @@ package actor RunProgress {
             return tracker.open(opening.sequence)
         }
         tracker.pass(to: end)
+        unsavedChanges += changes
         standing.position = end
         noteStanding()
         wake()
@@ -71,6 +76,7 @@ package actor RunProgress {
     /// Every effect of these changes is settled. Each ticket is used once.
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
+        hasUnsavedWork = true
         noteStanding()
         wake()
     }
@@ -136,28 +142,35 @@ package actor RunProgress {
     package func note(_ phase: RunFacts.Phase) {
         standing.phase = phase
         noteStanding()
+        if phase == .catchingUp { catchesUp.raise() }
+        observer?.note(.progressed)
     }
 
     /// The database has a change with this sequence.
     package func note(newest: SequenceID?) { standing.newest = newest ?? standing.newest }
 
     private func noteStanding() {
-        if phase == .catchingUp { catchesUp.raise() }
-        observer?.note(.progressed)
         let isBehind = standing.phase != .following || tracker.safeSequence != standing.position
         standing.behindSince = isBehind ? standing.behindSince ?? .now : nil
     }
 
     // MARK: - Saving checkpoints
 
-    /// Waits until the safe sequence differs from the one saved last; nil once the run has ended.
+    /// Waits until the safe sequence has passed finished work, or many changes that needed none: a crash would repeat
+    /// that. A few changes that needed no work are not worth a write to the disk.
     ///
     /// For one caller at a time. Does not react to cancellation: ``end()`` ends the wait.
-    package func nextUnsaved() async -> SequenceID? {
-        while tracker.safeSequence == saved, !isEnded {
+    ///
+    /// - Returns: False once the run has ended.
+    package func untilCheckpointIsDue() async -> Bool {
+        while !isCheckpointDue, !isEnded {
             await withCheckedContinuation { waiting = $0 }
         }
-        return isEnded ? nil : tracker.safeSequence
+        return !isEnded
+    }
+
+    var isCheckpointDue: Bool {
+        tracker.safeSequence != saved && (hasUnsavedWork || unsavedChanges >= Self.changesWorthSaving)
     }
 
     /// The safe sequence; nil if it is already saved.
@@ -166,17 +179,20 @@ package actor RunProgress {
     /// A checkpoint with this sequence is on disk.
     package func noteSaved(_ sequence: SequenceID) {
         saved = sequence
+        unsavedChanges = 0
+        if sequence == tracker.safeSequence { hasUnsavedWork = false }
         standing.savedAt = .now
+        observer?.note(.progressed)
     }
 
-    /// From now on ``nextUnsaved()`` returns nil.
+    /// From now on ``untilCheckpointIsDue()`` returns false.
     package func end() {
         isEnded = true
         wake()
     }
 
     private func wake() {
-        guard isEnded || tracker.safeSequence != saved else { return }
+        guard isEnded || isCheckpointDue else { return }
         waiting?.resume()
         waiting = nil
     }

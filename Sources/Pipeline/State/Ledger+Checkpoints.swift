@@ -106,7 +106,7 @@ package struct CheckpointEntry: Sendable, Equatable {
     package let reason: String?
 }
 
-/// Decides which old checkpoints are kept: a run saves one every second.
+/// Decides which old checkpoints are kept: a run may save one every second.
 enum CheckpointHistory {
     /// The facts that the choice depends on.
     struct Item {
