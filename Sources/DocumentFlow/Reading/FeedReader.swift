@@ -49,6 +49,8 @@ package struct FeedReader: Sendable {
     package var confirmDatabase: @Sendable () async throws -> Void = {}
     /// Called when the feed was read to its end (true), and when that is no longer certain (false).
     package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
+    /// Called when a request has ended, and for each batch of a continuous feed: the machine is awake anyway.
+    package var noteAnswer: @Sendable () -> Void = {}
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
     /// Logs retries, stalls and `caught up`.
@@ -205,6 +207,7 @@ package struct FeedReader: Sendable {
     /// An answer, or its part before a cut, has been read. Logs once that the feed repeats itself, until it makes
     /// progress.
     private func noteEnd(of progress: inout Progress) {
+        noteAnswer()
         let before = progress.pace.answersWithoutProgress
         progress.pace.endAnswer(at: progress.position)
         guard progress.pace.answersWithoutProgress != before, progress.pace.shouldLog else { return }

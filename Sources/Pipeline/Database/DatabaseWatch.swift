@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import ServiceLifecycle
 
@@ -26,17 +27,43 @@ struct DatabaseWatch: Sendable {
     /// A dry run only looks: it writes nothing.
     let isReadOnly: Bool
     let logger: Logger
-    /// The time between two checks of the mark.
+    /// The longest time between two checks of the mark.
     let checkInterval: Duration
+    private let checkedAt = Locked(ContinuousClock.now)
+    private let answerCame = Signal()
+
+    /// More than a longpoll, whose end is then the time to check; less than the minute within which a reset is noticed.
+    static let longestInterval: Duration = .seconds(55)
+
+    init(
+        marks: MarkDocument, ledger: Ledger, channels: [String]?, isReadOnly: Bool, logger: Logger,
+        checkInterval: Duration
+    ) {
+        self.marks = marks
+        self.ledger = ledger
+        self.channels = channels
+        self.isReadOnly = isReadOnly
+        self.logger = logger
+        self.checkInterval = checkInterval
+    }
+
+    /// A request for the feed has ended: the mark is checked now unless that was done a short time ago.
+    func noteAnswer() {
+        if checkedAt.withLock({ $0.duration(to: .now) }) >= checkInterval / 2 { answerCame.raise() }
+    }
 
     /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
     /// the feed meets them too and handles them.
     ///
+    /// - Parameter saveProgress: Saves a checkpoint if there is progress to save. Called before each check.
     /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
-    func run() async throws {
+    func run(saveProgress: () async throws -> Void) async throws {
         var schedule = CopySchedule()
+        checkedAt.withLock { $0 = .now }
         while true {
-            try await Task.sleep(for: checkInterval)
+            try await answerCame.wait(until: checkedAt.withLock { $0 } + checkInterval)
+            checkedAt.withLock { $0 = .now }
+            try await saveProgress()
             do {
                 switch try await look() {
                 case .reset(let reset): throw reset
@@ -141,8 +168,8 @@ struct DatabaseWatch: Sendable {
 
 /// When the checkpoint is copied into the database.
 struct CopySchedule {
-    /// The time between two copies of a checkpoint that moves.
-    static let interval: Duration = .seconds(60)
+    /// The shortest time between two copies of a checkpoint that moves: it is copied at each check.
+    static let interval: Duration = .seconds(20)
     /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
     /// documents after 90 days.
     private static let refreshInterval: Duration = .seconds(86_400)

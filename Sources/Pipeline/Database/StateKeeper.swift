@@ -43,10 +43,10 @@ struct StateKeeper: Sendable {
     ///   - name: The bot's name: part of the name of the mark's document.
     ///   - retries: How requests are retried until the run reads from the database.
     ///   - channels: The channels that the run reads; nil for all.
-    ///   - checkInterval: The time between two checks of the mark during the run.
+    ///   - checkInterval: The longest time between two checks of the mark during the run.
     init(
         place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
-        logger: Logger, channels: [String]? = nil, checkInterval: Duration = .seconds(20)
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval
     ) {
         self.place = place
         marks = MarkDocument(gateway: gateway, name: name)

@@ -110,7 +110,9 @@ package struct Bot: Service {
         try await delivery.run {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
-                if settings.delivery.preview == nil { group.addTask { try await watched.watch.run() } }
+                if settings.delivery.preview == nil {
+                    group.addTask { try await watched.watch.run(saveProgress: delivery.saveCheckpoint) }
+                }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
                 if mustCatchUp, let changed { group.addTask { try await catchUp(changed, ledger) } }
                 defer { group.cancelAll() }
@@ -219,6 +221,7 @@ package struct Bot: Service {
         reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
+        reader.noteAnswer = watched.watch.noteAnswer
             try await intake.take(rows, reached: reached)
         }
     }

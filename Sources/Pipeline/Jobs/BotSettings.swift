@@ -26,8 +26,9 @@ package struct BotSettings: Sendable {
     package var effectLimits: EffectLimits? = EffectLimits()
     /// What to do when the database was reset or restored.
     package var onReset = ResetPolicy.restart
-    /// How often the mark in the database is checked.
-    package var checkInterval: Duration = .seconds(20)
+    /// The longest time between two checks of the mark in the database. After half of it, the next end of a request for
+    /// the feed makes the run check, so that a run that only waits is not woken for that alone.
+    package var checkInterval: Duration = DatabaseWatch.longestInterval
     /// The options with which `changebot fix` applies the rules to the same database, for the log. Nil: it is not
     /// advised.
     package var fixOptions: String?
