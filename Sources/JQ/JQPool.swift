@@ -55,6 +55,12 @@ package final class JQPool: Sendable {
         return error
     }
 
+    /// Starts a process and returns at once: the first call need not wait for that.
+    package func startSoon() {
+        guard programCount > 0 else { return }
+        queue.add(Batch([.check(programs: 0..<0)], cancellation: Locked(false), reduce: { $1 }) { _ in })
+    }
+
     /// Runs calls in one round trip, and returns their outcomes in the same order. Many calls are divided among the
     /// processes that are idle.
     ///

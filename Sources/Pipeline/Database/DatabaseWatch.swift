@@ -83,6 +83,17 @@ struct DatabaseWatch: Sendable {
         }
     }
 
+    /// The same as ``look()``, which it calls unless the mark was as expected a moment ago.
+    ///
+    /// - Parameter seen: The mark that was read then. It may be older than the state: it alone proves no reset.
+    func look(after seen: FoundMark?) async throws -> Finding {
+        guard let seen, case .same(let found) = try check().result(seen, isSecondCheck: false) else {
+            return try await look()
+        }
+        try await ledger.noteMark(generation: found.generation)
+        return .same(found.mark)
+    }
+
     /// Checks the mark, and adds one to a database that no state belongs to yet.
     ///
     /// - Throws: `GatewayError`, ``StateError``.

@@ -77,13 +77,14 @@ struct StateKeeper: Sendable {
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
     ) async throws -> Watched {
         var state: StateCatalogue.Opened
-        if let held { state = held } else { state = try await openStateOfMark() }
+        var seen: FoundMark?
+        if let held { state = held } else { (state, seen) = try await openStateOfMark() }
         do {
             while true {
                 let watch = DatabaseWatch(
                     marks: marks, ledger: state.ledger, channels: channels, isReadOnly: place.isReadOnly,
                     logger: logger, checkInterval: checkInterval)
-                let finding = try await contact.ask(watch.look)
+                let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
                 guard case .reset(let reset) = finding else {
                     try await confirm(state, watch)
                     return Watched(state: state, watch: watch, finding: finding)
@@ -91,7 +92,8 @@ struct StateKeeper: Sendable {
                 let next = try await onReset(reset, state)
                 if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
                 // The new database gets its mark.
-                if let next { state = next } else { state = try await openStateOfMark() }
+                seen = nil
+                if let next { state = next } else { (state, seen) = try await openStateOfMark() }
             }
         } catch {
             if state.ledger !== held?.ledger { state.ledger.close() }
@@ -104,32 +106,43 @@ struct StateKeeper: Sendable {
     /// The gateway must have answered before. If the process is killed in between, the next run finds the mark and
     /// creates the state.
     ///
+    /// - Returns: Also the mark, if it is known how often it was written.
     /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
-    func openStateOfMark() async throws -> StateCatalogue.Opened {
-        var sighting = try await contact.ask(findMark)
+    func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
+        var (sighting, mark) = try await contact.ask(findMark)
         if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
-            sighting = try await contact.ask(leaveMark)
+            (sighting, mark) = try await contact.ask(leaveMark)
         }
         let opened = try place.catalogue.open(
             address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
         log(opened)
-        return opened
+        return (opened, mark)
     }
 
-    private func findMark() async throws -> DatabaseSighting {
-        try await sighting { () async throws(GatewayError) in try await marks.find()?.mark }
+    private func findMark() async throws -> (DatabaseSighting, FoundMark?) {
+        try await sighting { () async throws(GatewayError) in
+            let found = try await marks.find()
+            return (found?.mark, found?.generation)
+        }
     }
 
-    private func leaveMark() async throws -> DatabaseSighting {
-        try await sighting { () async throws(GatewayError) in try await marks.leave().mark }
+    private func leaveMark() async throws -> (DatabaseSighting, FoundMark?) {
+        try await sighting { () async throws(GatewayError) in
+            let left = try await marks.leave()
+            return (left.mark, left.generation)
+        }
     }
 
     private func sighting(
-        _ mark: () async throws(GatewayError) -> DatabaseMark?
-    ) async throws(GatewayError) -> DatabaseSighting {
-        do throws(GatewayError) { return try await mark().map { .marked($0.identity) } ?? .unmarked } catch {
+        _ mark: () async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?)
+    ) async throws(GatewayError) -> (DatabaseSighting, FoundMark?) {
+        do throws(GatewayError) {
+            let (mark, generation) = try await mark()
+            guard let mark else { return (.unmarked, nil) }
+            return (.marked(mark.identity), generation.map { FoundMark(mark: mark, generation: $0) })
+        } catch {
             try await marks.requireRefusal(error)
-            return .unknowable
+            return (.unknowable, nil)
         }
     }
 

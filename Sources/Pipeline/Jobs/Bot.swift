@@ -38,6 +38,8 @@ package struct Bot: Service {
     package func run() async throws {
         var state: StateCatalogue.Opened?
         defer { state?.ledger.close() }
+        // Beside the first requests.
+        ruleSet.prepare()
         do {
             // A run whose rules were changed continues on the same gateway.
             var wasThere = await report.hasDelivered
@@ -219,9 +221,9 @@ package struct Bot: Service {
             if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
         }
         reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
+        reader.noteAnswer = watched.watch.noteAnswer
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
-        reader.noteAnswer = watched.watch.noteAnswer
             try await intake.take(rows, reached: reached)
         }
     }

@@ -69,7 +69,7 @@ package struct DeadLetterRetry: Service {
         do {
             let ledger = try await cancelWhenGracefulShutdown {
                 _ = try await keeper.contact.connect(to: gateway)
-                return try await keeper.openStateOfMark().ledger
+                return try await keeper.openStateOfMark().state.ledger
             }
             defer { ledger.close() }
             let deadLetters = try choose(ledger)

@@ -66,7 +66,7 @@ extension Ledger {
                 switch claim {
                 case .resumeElsewhere: return
                 case .takeOver: try Self.forgetDatabase(identity: nil, address, database)
-                case .resume: try Self.note(address, database)
+                case .resume: if try !Self.isLatest(address, database) { try Self.note(address, database) }
                 }
                 guard let identity else { return }
                 try database.execute(
@@ -93,6 +93,12 @@ extension Ledger {
         guard let address else { return }
         try database.execute(sql: "DELETE FROM address")
         try note(address, database)
+    }
+
+    /// Whether the address was used last already: then there is nothing to write.
+    private static func isLatest(_ address: StateFacts.Address, _ database: Database) throws -> Bool {
+        try Int.fetchOne(database, sql: "SELECT used FROM address WHERE url = ?", arguments: [address.url])
+            == address.used
     }
 
     private static func note(_ address: StateFacts.Address, _ database: Database) throws {

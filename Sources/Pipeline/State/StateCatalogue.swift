@@ -98,13 +98,15 @@ package struct StateCatalogue: Sendable {
         defer { withExtendedLifetime(lock) {} }
         let states = try states()
         let used = (states.flatMap(\.addresses).map(\.used).max() ?? 0) + 1
-        func open(_ number: Int, _ claim: Ledger.Claim) throws(StateError) -> Ledger {
+        func open(_ number: Int, _ claim: Ledger.Claim, used: Int = used) throws(StateError) -> Ledger {
             try Ledger(
                 files(number), at: .init(url: address, used: used), claim, sighting.identity, ruleSetHash: ruleSetHash)
         }
         if let state = sighting.choose(among: states, at: address) {
             guard let former = Self.formerAddress(state, sighting, address) else {
-                return Opened(ledger: try open(state.number, .resume))
+                let latest = states.flatMap(\.addresses).filter { $0.used == used - 1 }
+                let isLatest = latest.count == 1 && state.addresses.contains { latest == [$0] && $0.url == address }
+                return Opened(ledger: try open(state.number, .resume, used: isLatest ? used - 1 : used))
             }
             return Opened(ledger: try open(state.number, .resumeElsewhere), formerAddress: former)
         }

@@ -89,6 +89,9 @@ package final class RuleSet: Sendable {
     /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules stand.
     package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
 
+    /// Prepares the jq programs for the first decision, if there are any. Returns at once.
+    package func prepare() { jq?.startSoon() }
+
     /// A decider for one task, not to be shared.
     package func makeDecider() -> Decider { Decider(self) }
 }

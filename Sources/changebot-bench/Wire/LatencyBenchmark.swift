@@ -11,7 +11,7 @@ struct LatencyBenchmark {
     private static let rates = [100, 1000]
     private static let percentiles = [50, 99, 100]
     private static let patience: Duration = .seconds(30)
-    private static let rules = """
+    static let rules = """
         version: 1
         rules:
           - name: seen
@@ -37,18 +37,18 @@ struct LatencyBenchmark {
             bot.waitUntilExit()
         }
         let database = server.database
-        try wait(bot) { database.hasPendingLongpoll }
+        try Self.wait(bot) { database.hasPendingLongpoll }
         var quiet: [Double] = []
         for _ in 0..<Self.quietChanges {
-            try wait(bot) { database.hasPendingLongpoll }
+            try Self.wait(bot) { database.hasPendingLongpoll }
             Thread.sleep(forTimeInterval: 0.02)
             let numbers = database.post()
-            try wait(bot) { database.hasWritten(numbers) }
+            try Self.wait(bot) { database.hasWritten(numbers) }
             quiet += database.latencies(of: numbers)
         }
-        Self.add(quiet, of: "after quiet", &figures)
+        Self.add(quiet, of: "\(Self.name), after quiet", &figures)
         for rate in Self.rates {
-            try Self.add(measure(database, bot, rate: rate), of: "\(rate) changes/s", &figures)
+            try Self.add(measure(database, bot, rate: rate), of: "\(Self.name), \(rate) changes/s", &figures)
         }
     }
 
@@ -62,13 +62,13 @@ struct LatencyBenchmark {
             first = min(first, database.post().lowerBound)
         }
         let numbers = first..<first + count
-        try wait(bot) { database.hasWritten(numbers) }
+        try Self.wait(bot) { database.hasWritten(numbers) }
         return database.latencies(of: numbers)
     }
 
     /// Looks every millisecond.
-    private func wait(_ bot: Process, until isDone: () -> Bool) throws {
-        let deadline = ContinuousClock.now + Self.patience
+    static func wait(_ bot: Process, until isDone: () -> Bool) throws {
+        let deadline = ContinuousClock.now + patience
         while !isDone() {
             guard bot.isRunning, ContinuousClock.now < deadline else {
                 throw BenchmarkError("the bot does not write back what was changed")
@@ -77,24 +77,29 @@ struct LatencyBenchmark {
         }
     }
 
-    private static func add(_ latencies: [Double], of name: String, _ figures: inout Figures) {
+    static func add(_ latencies: [Double], of name: String, _ figures: inout Figures) {
         let sorted = latencies.sorted()
         for percentile in percentiles {
             let index = min(sorted.count - 1, sorted.count * percentile / 100)
-            figures.add(sorted[index], label(percentile), unit: "ms", of: "\(Self.name), \(name)")
+            figures.add(sorted[index], label(percentile), unit: "ms", of: name)
         }
     }
 
     private static func label(_ percentile: Int) -> String { percentile == 100 ? "worst" : "p\(percentile)" }
 
     static func table(of figures: Figures) -> Table {
-        var table = Table(["change to _bulk_docs, ms"] + percentiles.map(label))
-        for name in ["after quiet"] + rates.map({ "\($0) changes/s" }) {
+        let cases = ["after quiet"] + rates.map { "\($0) changes/s" }
+        return table("change to _bulk_docs, ms", of: cases.map { "\(name), \($0)" }, figures)
+    }
+
+    /// A line for each of `names`.
+    static func table(_ title: String, of names: [String], _ figures: Figures) -> Table {
+        var table = Table([title] + percentiles.map(label))
+        for name in names {
             table.add(
-                ["\(Self.name), \(name)"]
+                [name]
                     + percentiles.map { percentile in
-                        (figures.median(label(percentile), of: "\(Self.name), \(name)") ?? 0)
-                            .formatted(decimals: 2, width: 1)
+                        (figures.median(label(percentile), of: name) ?? 0).formatted(decimals: 2, width: 1)
                     })
         }
         return table

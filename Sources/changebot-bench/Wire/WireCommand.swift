@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import GatewayClient
 
-/// What the program costs per change, compared with curl, and how soon it answers a change.
+/// What the program costs per change, compared with curl, how soon it answers a change, and how soon it starts.
 ///
 /// The server is a thread of this process that sends prepared bytes, so that nothing else is measured.
 struct WireCommand: AsyncParsableCommand {
@@ -37,16 +37,22 @@ struct WireCommand: AsyncParsableCommand {
         let cases = WireCase.all.filter { only.isEmpty || $0.name.contains(only) }
         let latency = LatencyBenchmark(directory: directory)
         let measuresLatency = only.isEmpty || LatencyBenchmark.name.contains(only)
-        guard !cases.isEmpty || measuresLatency else { throw ValidationError("no case is called '\(only)'") }
+        let start = StartBenchmark(directory: directory)
+        let measuresStart = only.isEmpty || StartBenchmark.name.contains(only)
+        guard !cases.isEmpty || measuresLatency || measuresStart else {
+            throw ValidationError("no case is called '\(only)'")
+        }
         var figures = Figures()
         for _ in 0..<rounds {
             for wireCase in cases { try wireCase.measure(rows: rows, in: directory, &figures) }
             if measuresLatency { try latency.measure(&figures) }
+            if measuresStart { try start.measure(&figures) }
         }
         print("\(rows) rows of \(WireRows(.syncGateway).byteCount) bytes; medians of \(rounds) rounds")
         if !cases.isEmpty { print(Self.table(of: cases, figures).text) }
         for wireCase in cases { for line in wireCase.verdicts(figures) { print("  " + line) } }
         if measuresLatency { print(LatencyBenchmark.table(of: figures).text) }
+        if measuresStart { print(StartBenchmark.table(of: figures).text) }
         try figures.write(to: json)
     }
 

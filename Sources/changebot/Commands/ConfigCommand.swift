@@ -111,10 +111,10 @@ struct ConfigCheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let command = try RunCommand.parse(arguments)
-        guard try config.file() != nil else {
+        guard let file = try config.file() else {
             throw CommandError(.usage, "no configuration file given: add --config FILE")
         }
-        for bot in try RunPlan(command).bots {
+        for bot in try RunPlan(command, file).bots {
             if let file = try bot.job.checkAccess(), file.isExposed {
                 try notes.note("\(file.path): every user of this machine can read this file with a \(file.what)")
             }

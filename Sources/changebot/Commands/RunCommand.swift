@@ -69,10 +69,13 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func plan() throws -> (ProcessPlan, BotGroup) {
-        let reloads = ReloadRequests(files: RunPlan.namedFiles(self))
-        let plan = try RunPlan(self)
+        // Each file is looked at before it is read, so that a change in between is noticed.
+        let reloads = ReloadRequests(files: RunPlan.ownFiles(self))
+        let file = try config.file(Environment())
+        reloads.watch(RunPlan.namedFiles(in: file), keepingOthers: true)
+        let plan = try RunPlan(self, file)
         let reader = BotGroup.Reader { [process = plan.process] in
-            try RunPlan(self, continuing: process)
+            try RunPlan(self, try config.file(Environment()), continuing: process)
         } namedFiles: {
             RunPlan.namedFiles(self)
         }

@@ -50,13 +50,14 @@ struct RunPlan: Sendable {
     /// The keys of the whole process that the file has changed since the start, in order. They have no effect.
     let changedProcessKeys: [String]
 
-    /// Reads the configuration and all rules. Blocks.
+    /// Reads all rules. Blocks.
     ///
-    /// - Parameter former: The plan of this process so far, if it reads them anew.
+    /// - Parameters:
+    ///   - written: The configuration file.
+    ///   - former: The plan of this process so far, if it reads them anew.
     /// - Throws: ``CommandError``, ``RuleFilesError``.
-    init(_ command: RunCommand, continuing former: ProcessPlan? = nil) throws {
+    init(_ command: RunCommand, _ written: ConfigurationFile?, continuing former: ProcessPlan? = nil) throws {
         let variables = Environment()
-        let written = try command.config.file(variables)
         let file = former.map { written?.with(processSettings: $0.settings) } ?? written
         changedProcessKeys = former.map { written?.processKeys(otherThan: $0.settings) ?? [] } ?? []
         let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
@@ -107,12 +108,19 @@ struct RunPlan: Sendable {
 
     /// The configuration file and the paths of rules that are named, even if something in them is not valid. Blocks.
     static func namedFiles(_ command: RunCommand) -> [String] {
+        ownFiles(command) + namedFiles(in: try? command.config.file(Environment()))
+    }
+
+    /// Those of them that options and variables name.
+    static func ownFiles(_ command: RunCommand) -> [String] {
         let variables = Environment()
         let path = command.config.config ?? variables["config"]
-        let rules = variables.values(command.job.rules, "rules") ?? []
-        guard let path else { return rules }
-        guard let file = try? ConfigurationFile.read(path) else { return [path] + rules }
-        return [path] + rules + file.bots.flatMap { $0.settings["rules"]?.texts ?? [] }
+        return (path.map { [$0] } ?? []) + (variables.values(command.job.rules, "rules") ?? [])
+    }
+
+    /// Those of them that the configuration file names.
+    static func namedFiles(in file: ConfigurationFile?) -> [String] {
+        file?.bots.flatMap { $0.settings["rules"]?.texts ?? [] } ?? []
     }
 }
 
