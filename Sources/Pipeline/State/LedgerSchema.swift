@@ -7,7 +7,10 @@ enum LedgerSchema {
     /// - Throws: ``SupersededSchema`` if a newer changebot wrote it.
     static func migrate(_ database: DatabaseQueue) throws {
         guard try !isCurrent(database) else { return }
+        // Each migration is a transaction: in WAL mode, these need not be on disk one by one to be consistent.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
         try migrator.migrate(database)
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     }
 
     static func isCurrent(_ database: DatabaseQueue) throws -> Bool {
