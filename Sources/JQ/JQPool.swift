@@ -26,15 +26,23 @@ package final class JQPool: Sendable {
         }
     }
 
+    /// 4 MiB.
+    private static let fewBytesOfBindings = 4 << 20
+
     private let queue: BatchQueue
     private let programCount: Int
 
     /// Starts nothing yet. `programs` should have passed ``JQCompiler/check(_:variables:)``: the calls of one that does
     /// not compile fail.
     ///
-    /// - Parameter bindings: Variables of all programs. Kept for processes that start later.
+    /// - Parameter bindings: Variables of all programs. Kept for processes that start later. Each process parses and
+    ///   keeps all of them: with many there are at most two.
     package init(programs: [String], bindings: [JQBinding] = [], settings: Settings = Settings()) {
         programCount = programs.count
+        var settings = settings
+        if bindings.reduce(0, { $0 + $1.json.count }) > Self.fewBytesOfBindings {
+            settings.helpers = min(settings.helpers, 2)
+        }
         queue = BatchQueue(programs: JQPrograms(programs, bindings: bindings), settings: settings)
     }
 

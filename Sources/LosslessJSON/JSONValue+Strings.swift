@@ -6,8 +6,7 @@ extension JSONValue {
     /// A lone surrogate becomes U+FFFD, so use it for display and comparison only. What is sent back to a gateway is
     /// made from ``bytes``.
     public var string: String? {
-        guard kind == .string else { return nil }
-        return String(decoding: isEscaped ? unescaped(keepingHalves: false)[...] : rawContent, as: UTF8.self)
+        kind == .string ? String(decoding: shownCharacters, as: UTF8.self) : nil
     }
 
     /// The UTF-8 of ``string``; nil if the value is not a string.
@@ -54,6 +53,12 @@ extension JSONValue {
     package var characters: ArraySlice<UInt8> {
         guard kind == .string else { return [] }
         return isEscaped ? unescaped(keepingHalves: true)[...] : rawContent
+    }
+
+    /// The UTF-8 of ``string``, copied only if there are escapes. Empty if the value is not a string.
+    package var shownCharacters: ArraySlice<UInt8> {
+        guard kind == .string else { return [] }
+        return isEscaped ? unescaped(keepingHalves: false)[...] : rawContent
     }
 
     /// Whether this is a string without lone surrogates, which a Swift `String` can hold.

@@ -95,6 +95,7 @@ package final class MonitoredBot: RunObserver {
     private let state: Locked<State>
     /// Raised by all that may change the status, so that nobody has to ask while nothing happens.
     package let news = Signal()
+    private let refreshing = TaskLock()
     private let startedAt = Timestamp.now
 
     /// - Parameters:
@@ -138,6 +139,11 @@ package final class MonitoredBot: RunObserver {
 
     /// Asks the bot where it stands. Call every few seconds while it has work, and whenever ``news`` is raised.
     package func refresh(now: ContinuousClock.Instant = .now) async {
+        // One after the other: older facts must not follow newer ones.
+        await refreshing.withLock { await noteFacts(now: now) }
+    }
+
+    private func noteFacts(now: ContinuousClock.Instant) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
         let readAt = state.withLock(\.deadLettersAt)

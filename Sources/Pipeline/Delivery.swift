@@ -1,6 +1,7 @@
 package import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import Rules
 internal import ServiceLifecycle
@@ -23,7 +24,7 @@ package struct Delivery: Sendable {
     private let queue = CandidateQueue()
     private let budget: MemoryBudget
     private let pace = WritePace()
-    private let saving = KeyedLock<Stage>()
+    private let saving = TaskLock()
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
@@ -189,18 +190,12 @@ package struct Delivery: Sendable {
     func saveCheckpoint() async throws {
         guard settings.savesCheckpoint else { return }
         // One after the other: an older sequence must not follow a newer one.
-        await saving.lock([.checkpoint])
-        do {
-            if let sequence = await progress.unsaved {
-                try await ledger.saveCheckpoint(sequence)
-                CrashPoint.checkpointSaved.pass()
-                await progress.noteSaved(sequence)
-            }
-        } catch {
-            await saving.unlock([.checkpoint])
-            throw error
+        try await saving.withLock {
+            guard let sequence = await progress.unsaved else { return }
+            try await ledger.saveCheckpoint(sequence)
+            CrashPoint.checkpointSaved.pass()
+            await progress.noteSaved(sequence)
         }
-        await saving.unlock([.checkpoint])
     }
 
     /// Drops what is not finished, so that every task of the pipeline ends.

@@ -126,6 +126,21 @@ extension Ledger {
         }
     }
 
+    /// A hot document, for each of whose changes a rule puts another one, has thousands.
+    @Test func onlyTheNewestOfADocumentAreLookedAt() async throws {
+        try await LedgerTestBed.withLedger { _, ledger in
+            let writes = (1...Ledger.lookedAtWrites + 1).map { number in
+                OwnWrite(id: "hot", revision: RevisionID("\(number)-x"), content: nil)
+            }
+            try await ledger.recordOwnWrites(writes + [OwnWrite(id: "a", revision: RevisionID("1-x"), content: nil)])
+            let asked: [(id: DocumentID, revision: RevisionID)] = [
+                ("hot", RevisionID("1-x")), ("hot", RevisionID("2-x")), ("a", RevisionID("1-x")),
+            ]
+            #expect(try await ledger.ownRevisions(among: asked) == [1, 2])
+            #expect(try await ledger.earlierWrites(of: asked, since: 0).map(\.writes.count) == [1000, 1000, 1])
+        }
+    }
+
     @Test func theOldestAreForgotten() async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             let asked: [(id: DocumentID, revision: RevisionID)] = [

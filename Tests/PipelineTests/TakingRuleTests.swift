@@ -16,8 +16,11 @@ import Testing
         rule.gathers = true
         rule.noteTake(writer: 0, now: Self.start)
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
+        // A run that waits for changes writes at once, until two requests are under way.
         rule.gathers = false
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now))
+        rule.noteTake(writer: 1, now: Self.start)
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
     }
 
     @Test func aloneAtOnce() {

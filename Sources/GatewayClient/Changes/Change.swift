@@ -51,7 +51,7 @@ public struct Change: Sendable {
 
     /// The UTF-8 of ``id`` and ``revision``, copied only if they have escapes; empty if the row has none.
     package var name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>) {
-        (value(fields.id)?.characters ?? [], value(fields.revision)?.characters ?? [])
+        (value(fields.id)?.shownCharacters ?? [], value(fields.revision)?.shownCharacters ?? [])
     }
 
     /// The leaf revisions that the row names, the winner first; only the winner unless

@@ -44,7 +44,7 @@ public struct ListedDocument: Sendable {
 
     /// The UTF-8 of ``id`` and ``revision``, copied only if they have escapes; empty if the row has none.
     package var name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>) {
-        (value(fields.id)?.characters ?? [], value(fields.revision)?.characters ?? [])
+        (value(fields.id)?.shownCharacters ?? [], value(fields.revision)?.shownCharacters ?? [])
     }
 
     /// The body as the gateway sent it; nil if it sent none.

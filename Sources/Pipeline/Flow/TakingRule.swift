@@ -1,11 +1,14 @@
 /// Decides when an idle writer may take candidates: Nagle's algorithm (RFC 896) for documents.
 ///
-/// A run that waits for changes writes each at once. A run that reads a backlog gathers: one writer takes whatever there
-/// is, others only what is worth a request of its own. So requests grow while a gateway is slow, and all writers work
-/// once there is enough for them.
+/// A run that waits for changes writes each at once, in two requests side by side: more would only compete for a gateway
+/// that is slow already. A run that reads a backlog gathers: one writer takes whatever there is. Others take only what
+/// is worth a request of its own. So requests grow while a gateway is slow, and all writers work once there is enough
+/// for them.
 struct TakingRule: Sendable {
     typealias Instant = ContinuousClock.Instant
 
+    /// How many requests a run that waits for changes has under way without gathering.
+    static let requestsAtOnce = 2
     /// So many candidates are worth a request, whatever is under way.
     static let worthwhileDocuments = 125
     /// So many bytes of candidates are, too.
@@ -21,7 +24,7 @@ struct TakingRule: Sendable {
 
     /// - Parameter bytes: The size of the candidates that can be taken.
     func mayTake(documents: Int, bytes: Int, now: Instant) -> Bool {
-        guard gathers, !busyWriters.isEmpty, let lastTake else { return true }
+        guard busyWriters.count >= (gathers ? 1 : Self.requestsAtOnce), let lastTake else { return true }
         return documents >= Self.worthwhileDocuments || bytes >= Self.worthwhileBytes
             || lastTake.duration(to: now) >= Self.longestGathering
     }

@@ -7,6 +7,8 @@ internal import LosslessJSON
 extension Ledger {
     /// How many own writes and caused revisions are kept, each.
     static let ownWriteLimit = 200_000
+    /// How many of one document are looked at.
+    static let lookedAtWrites = 1000
 
     /// Records that this rule set completed the decisions about these documents, and what it wrote. One transaction.
     func recordOwnWrites(_ writes: [OwnWrite]) async throws(StateError) {
@@ -26,7 +28,8 @@ extension Ledger {
             try database.cachedStatement(
                 sql: """
                     INSERT INTO own_write (id, revision, content, rule_set, written_at)
-                    SELECT value ->> 0, value ->> 1, value ->> 2, ?, ? FROM json_each(?)
+                    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), ?, ?
+                    FROM json_each(?)
                     """
             ).execute(arguments: [ruleSetNumber, Timestamp.secondsNow, json])
             try database.cachedStatement(
@@ -36,7 +39,8 @@ extension Ledger {
     }
 
     /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and
-    /// all since a time.
+    /// all since a time. Only the newest 1,000 of a document are looked at: the limits for repeated writes let fewer
+    /// pass in their period.
     ///
     /// - Parameter seconds: Since 1970.
     func earlierWrites(
@@ -53,15 +57,19 @@ extension Ledger {
             }
         }
         return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
-            // CROSS JOIN keeps this order of the tables. Rows of one document come in the order of writing.
+            // CROSS JOIN keeps this order of the tables. An index has the rows of one id in the order of their rowids.
             let select = try database.cachedStatement(
                 sql: """
                     SELECT wanted.key, revision, content, rule_set, written_at
-                    FROM json_each(?) AS wanted CROSS JOIN own_write ON own_write.id = wanted.value ->> 0
-                    WHERE revision = wanted.value ->> 1 OR written_at >= ?
+                    FROM json_each(?) AS wanted CROSS JOIN own_write
+                    ON own_write.rowid IN (
+                        SELECT newest.rowid FROM own_write AS newest
+                        WHERE newest.id = json_extract(wanted.value, '$[0]') ORDER BY newest.rowid DESC LIMIT ?)
+                    WHERE revision = json_extract(wanted.value, '$[1]') OR written_at >= ?
+                    ORDER BY own_write.rowid
                     """)
             var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
-            let found = try Row.fetchCursor(select, arguments: [json, seconds])
+            let found = try Row.fetchCursor(select, arguments: [json, Self.lookedAtWrites, seconds])
             while let row = try found.next() {
                 earlier[row[0]].writes.append(
                     EarlierWrites.Write(

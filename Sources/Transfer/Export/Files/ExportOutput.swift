@@ -16,14 +16,16 @@ final class ExportOutput {
 
     /// Bytes per write: large enough to be efficient, small enough not to delay.
     static let pieceSize = 256 << 10
-    /// How many pieces the thread may have, the one that it writes included. With more, only memory grows.
-    private static let mostUnwritten = 2
+    /// How many bytes the thread may have, those that it writes included, unless it is one piece: a document makes one
+    /// that is as long as itself. With more, only memory grows.
+    private static let mostUnwritten = 3 * pieceSize
 
     private struct State: Sendable {
         /// Those that the thread has not taken yet.
         var pieces: [[UInt8]] = []
+        /// In bytes.
         var unwritten = 0
-        /// Empty buffers to use again.
+        /// Empty buffers to use again; none of those that a long document made large.
         var spare: [[UInt8]] = []
         /// Why nothing more can be written.
         var failure: TransferError?
@@ -67,10 +69,12 @@ final class ExportOutput {
         guard !piece.isEmpty else { return }
         plainCount += piece.count
         let failure = state.block(
-            until: { $0.unwritten < Self.mostUnwritten || $0.failure != nil },
+            until: { [count = piece.count] state in
+                state.unwritten == 0 || state.unwritten + count <= Self.mostUnwritten || state.failure != nil
+            },
             then: { state -> TransferError? in
                 if state.failure != nil { return state.failure }
-                state.unwritten += 1
+                state.unwritten += piece.count
                 state.pieces.append(piece)
                 piece = state.spare.popLast() ?? []
                 return nil
@@ -85,10 +89,11 @@ final class ExportOutput {
         if state.quietly({ !$0.isAbandoned && $0.failure == nil }) {
             do throws(TransferError) { try file.write(piece) } catch { failure = error }
         }
+        let count = piece.count
         piece.removeAll(keepingCapacity: true)
         state.with { state in
-            state.unwritten -= 1
-            state.spare.append(piece)
+            state.unwritten -= count
+            if piece.capacity <= mostUnwritten { state.spare.append(piece) }
             state.byteCount = file.byteCount
             state.failure = state.failure ?? failure
         }
