@@ -139,6 +139,8 @@ struct DatabaseWatch: Sendable {
     /// Copies the state's checkpoint, if there is one, into the database.
     func copyCheckpoint() async throws {
         let checkpoint = try ledger.checkpoint()
+        // A run that began at the copy of a lost state, and found nothing new, has no checkpoint of its own.
+        guard try checkpoint != nil || ledger.isCheckpointReset() else { return }
         try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
         CrashPoint.checkpointCopied.pass()
     }
