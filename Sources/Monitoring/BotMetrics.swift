@@ -157,7 +157,8 @@ extension MetricFamily {
     static let lagSeconds = MetricFamily(
         "changebot_lag_seconds", .gauge, "How long there have been unfinished changes.")
     static let checkpointAge = MetricFamily(
-        "changebot_checkpoint_age_seconds", .gauge, "Time since the checkpoint was saved.")
+        "changebot_checkpoint_age_seconds", .gauge,
+        "Time since the checkpoint was saved; it grows while nothing changes.")
     static let documentsInFlight = MetricFamily("changebot_in_flight_documents", .gauge, "Documents in the pipeline.")
     static let bytesInFlight = MetricFamily(
         "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")

@@ -32,9 +32,21 @@ package struct StatusFile: Sendable {
         return files.sorted { ($0.name, $0.process) < ($1.name, $1.process) }
     }
 
+    /// Whether the run with this number goes on. Another program may have got the number since, and one that was killed
+    /// has it until its parent has asked how it ended, which in a container nobody may ever do.
+    ///
+    /// - Note: Source: proc(5), `/proc/PID/stat`: `PID (NAME) STATE …`.
+    package static func isRunning(_ process: Int32) -> Bool {
+        guard kill(process, 0) == 0 || errno == EPERM else { return false }
+        guard let facts = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return true }
+        let text = String(decoding: facts, as: UTF8.self)
+        guard let name = text.firstIndex(of: "("), let end = text.lastIndex(of: ")") else { return true }
+        return text[name...].hasPrefix("(changebot") && !text[end...].hasPrefix(") Z")
+    }
+
     /// Removes the files of this bot's runs that were killed.
     package static func removeOld(in directory: String, named name: String) {
-        for file in all(in: directory) where file.name == name && kill(file.process, 0) != 0 && errno == ESRCH {
+        for file in all(in: directory) where file.name == name && !isRunning(file.process) {
             unlink(file.path)
         }
     }

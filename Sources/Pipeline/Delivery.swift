@@ -40,7 +40,9 @@ package struct Delivery: Sendable {
         self.settings = settings
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
-        progress = RunProgress(start: start, counters: counters, observer: settings.observer)
+        progress = RunProgress(
+            start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
+            observer: settings.observer)
         allowance = ChangeAllowance(limit: settings.changeLimit)
         deadLetterLog = DeadLetterLog(
             logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)

@@ -66,7 +66,7 @@ import Testing
             let errors = bed.folder + "/errors"
             let process = try ChildProcess(
                 [Program.path, "import", file, "--gateway", bed.url], errors: errors)
-            while !process.catches(signal) { usleep(100) }
+            try await process.waitUntil { process.catches(signal) }
             process.signal(signal)
             #expect(await process.wait() == 0)
             let log = try String(contentsOfFile: errors, encoding: .utf8)
@@ -86,7 +86,7 @@ import Testing
             let errors = bed.folder + "/errors"
             let process = try ChildProcess(
                 [Program.path, "import", file, "--gateway", bed.url, "--summary", summary], errors: errors)
-            while !process.hasOpen("/in.ndjson") { try await Task.sleep(for: .milliseconds(10)) }
+            try await process.waitUntil { process.hasOpen("/in.ndjson") }
             process.signal(signal)
             #expect(await process.wait() == 0)
             let text = try String(contentsOfFile: summary, encoding: .utf8)

@@ -94,6 +94,24 @@ extension ChildProcess {
         return caught >> UInt64(signal - 1) & 1 == 1
     }
 
+    /// Looks every few milliseconds until something can be seen of the process, which no event tells.
+    ///
+    /// - Throws: If it has ended before.
+    func waitUntil(_ isSeen: () -> Bool) async throws {
+        while !isSeen() {
+            try #require(!hasEnded, "the process has ended before")
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    /// Whether it has ended, and only its exit code is left.
+    ///
+    /// - Note: Source: proc(5), the state in `/proc/PID/stat`.
+    private var hasEnded: Bool {
+        let facts = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
+        return facts.split(separator: ")").last?.hasPrefix(" Z") ?? true
+    }
+
     /// Whether the process has a file open whose path ends so.
     func hasOpen(_ end: String) -> Bool {
         let files = "/proc/\(id)/fd/"

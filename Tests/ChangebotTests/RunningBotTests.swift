@@ -1,9 +1,34 @@
 import Foundation
+import Monitoring
+import TestKit
 import Testing
 
 @testable import changebot
 
 @Suite struct RunningBotTests {
+    /// In a container whose first process asks for no exit codes, a killed bot keeps its number: it counted as running.
+    @Test func aKilledBotDoesNotRunThoughItsNumberIsTaken() async throws {
+        try await Program.withDirectory { folder in
+            let program = folder + "/changebot-ended"
+            try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: program)
+            let process = try ChildProcess([program, "3600"])
+            try await process.waitUntil { StatusFile.isRunning(process.id) }
+            let file = "\(folder)/b.status.\(process.id).json"
+            let status = #"{"written_at":"2020-01-01T00:00:00Z","process":1,"bot":{"phase":"following"}}"#
+            try Data(status.utf8).write(to: URL(fileURLWithPath: file))
+            #expect(RunningBot.all(in: folder).map(\.process) == [process.id])
+            process.signal(SIGKILL)
+            // Waits for its end, and leaves its exit code where it is.
+            var information = siginfo_t()
+            #expect(waitid(P_PID, id_t(process.id), &information, WEXITED | WNOWAIT) == 0)
+            #expect(kill(process.id, 0) == 0)
+            #expect(RunningBot.all(in: folder).isEmpty)
+            StatusFile.removeOld(in: folder, named: "b")
+            #expect(!FileManager.default.fileExists(atPath: file))
+            _ = await process.wait()
+        }
+    }
+
     /// A bot that only waits for changes writes its status once a minute.
     @Test func agesGoOnAfterTheStatusWasWritten() async throws {
         try await Program.withDirectory { folder in

@@ -1,6 +1,9 @@
+import GRDB
 import GatewayClient
+import Logging
 import Testing
 
+@testable import DocumentFlow
 @testable import Pipeline
 
 @Suite struct LedgerCheckpointTests {
@@ -21,6 +24,23 @@ import Testing
             let checkpoint = try ledger.checkpoint()
             #expect(checkpoint == nil)
             #expect(try ledger.isCheckpointReset() == false)
+        }
+    }
+
+    /// The age was unknown from a start until the first save of that run.
+    @Test func itsAgeIsKnownFromTheStartOn() async throws {
+        try await LedgerTestBed.withLedger { _, ledger in
+            #expect(try ledger.checkpointAge() == nil)
+            try await ledger.saveCheckpoint(sequence(5))
+            try await ledger.write { try $0.execute(sql: "UPDATE checkpoint SET saved_at = '2020-01-01T00:00:00Z'") }
+            #expect(try #require(try ledger.checkpointAge()) > .seconds(86_400))
+            let rules = try ruleSet("version: 1\nrules:\n  - { name: a, when: { a: 0 }, then: [{ merge: { a: 1 } }] }")
+            let delivery = try await Delivery(
+                gateway: Gateway(try GatewayURL("http://127.0.0.1:1/todo")), ruleSet: rules, ledger: ledger,
+                settings: Delivery.Settings(), logger: Logger(label: "test"))
+            #expect(try #require(await delivery.progress.facts.savedAt) < .now - .seconds(86_400))
+            try await ledger.resetCheckpoint(reason: "reset by hand")
+            #expect(try ledger.checkpointAge() == nil)
         }
     }
 

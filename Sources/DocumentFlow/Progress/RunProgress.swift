@@ -33,15 +33,17 @@ package actor RunProgress {
 
     /// - Parameters:
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
+    ///   - savedAt: When `start` was saved as a checkpoint; nil if it was not.
     ///   - observer: Told what is counted. Nil: nobody.
     package init(
-        start: SequenceID, counters: RunCounters = RunCounters(), observer: (any RunObserver)? = nil
+        start: SequenceID, counters: RunCounters = RunCounters(), savedAt: ContinuousClock.Instant? = nil,
+        observer: (any RunObserver)? = nil
     ) {
         self.counters = counters
         self.observer = observer
         tracker = SafeSequenceTracker(start: start)
         saved = start
-        standing = Standing(position: start)
+        standing = Standing(position: start, savedAt: savedAt)
     }
 
     /// Every change up to this sequence is finished: a checkpoint may be saved here.

@@ -35,18 +35,6 @@ struct DatabaseWatch: Sendable {
     /// More than a longpoll, whose end is then the time to check; less than the minute within which a reset is noticed.
     static let longestInterval: Duration = .seconds(55)
 
-    init(
-        marks: MarkDocument, ledger: Ledger, channels: [String]?, isReadOnly: Bool, logger: Logger,
-        checkInterval: Duration
-    ) {
-        self.marks = marks
-        self.ledger = ledger
-        self.channels = channels
-        self.isReadOnly = isReadOnly
-        self.logger = logger
-        self.checkInterval = checkInterval
-    }
-
     /// A request for the feed has ended: the mark is checked now unless that was done a short time ago.
     func noteAnswer() {
         if checkedAt.withLock({ $0.duration(to: .now) }) >= checkInterval / 2 { answerCame.raise() }

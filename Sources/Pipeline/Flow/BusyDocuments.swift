@@ -4,8 +4,8 @@ internal import Logging
 
 /// Slows down writes to a document that is written all the time: one token bucket per document.
 ///
-/// A value without a clock: the caller passes the time. Memory is that of recently written documents, 40 bytes each:
-/// full buckets are forgotten. Two documents whose hashes are equal share a bucket; the hashes differ in each process.
+/// A value without a clock: the caller passes the time. Memory is that of recently written documents, at most 64 bytes
+/// each: full buckets are forgotten. Two documents whose hashes are equal share a bucket; the hashes differ in each process.
 struct WriteBuckets<Place: Hashable & Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 

@@ -10,6 +10,14 @@ extension Ledger {
         return (sequence, newest.ruleSetHash)
     }
 
+    /// How long ago the checkpoint was saved; nil if there is none.
+    func checkpointAge() throws(StateError) -> Duration? {
+        guard let newest = try checkpoints(limit: 1).first, newest.sequence != nil,
+            let savedAt = UTCDate(rfc3339: newest.savedAt)
+        else { return nil }
+        return .seconds(max(0, Timestamp.secondsNow - savedAt.seconds))
+    }
+
     /// Whether the checkpoint was removed: then no copy of it may replace it.
     func isCheckpointReset() throws(StateError) -> Bool {
         guard let newest = try checkpoints(limit: 1).first else { return false }

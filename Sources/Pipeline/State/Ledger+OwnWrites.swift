@@ -39,8 +39,8 @@ extension Ledger {
     }
 
     /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and
-    /// all since a time. Only the newest 1,000 of a document are looked at: the limits for repeated writes let fewer
-    /// pass in their period.
+    /// all since a time. Only the newest 1,000 of a document are looked at: the limits for repeated writes let some
+    /// 330 writes of it pass in their period.
     ///
     /// - Parameter seconds: Since 1970.
     func earlierWrites(

@@ -1,6 +1,5 @@
 internal import Encodings
 internal import FoundationEssentials
-internal import Glibc
 internal import LosslessJSON
 internal import Monitoring
 
@@ -17,7 +16,7 @@ struct RunningBot {
     /// passed over.
     static func all(in directory: String, named name: String? = nil) -> [RunningBot] {
         StatusFile.all(in: directory).compactMap { file in
-            guard name == nil || file.name == name, isRunning(file.process),
+            guard name == nil || file.name == name, StatusFile.isRunning(file.process),
                 let bytes = try? Data(contentsOf: URL(filePath: file.path)),
                 let text = try? JSONText(Array(bytes)), let writtenAt = text.root["written_at"]?.string,
                 let status = aged(text, since: writtenAt).root["bot"]
@@ -42,13 +41,6 @@ struct RunningBot {
         let isBehind = text.root["bot"]?["sequence"]?["lag"]?.bytes.elementsEqual("0".utf8) == false
         let aged = ages.filter { isBehind || $0.last != "lag_seconds" }.reduce(text) { set($1, in: $0) { $0 + span } }
         return set(["gateway", "outage", "next_attempt_in"], in: aged) { max(0, $0 - span) }
-    }
-
-    /// Another program may have got the number since.
-    private static func isRunning(_ process: Int32) -> Bool {
-        guard kill(process, 0) == 0 || errno == EPERM else { return false }
-        guard let program = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8) else { return true }
-        return program.hasPrefix("changebot")
     }
 
     /// The keyspace's URL.
