@@ -55,4 +55,26 @@ import Testing
         await progress.end()
         #expect(await !isDue)
     }
+
+    @Test func aRunIsSettledOnceAllItsChangesAreFinished() async throws {
+        let progress = RunProgress(start: .start)
+        try await progress.untilSettled(atMost: .seconds(600))
+        let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
+        let tickets = await progress.advance(
+            through: sequences.dropLast().map { (nil, $0) }, to: sequences[2], changes: 3, bytes: 0)
+        await progress.finish([tickets[1]])
+        try await progress.untilSettled(atMost: .milliseconds(1))
+        async let settled: Void = progress.untilSettled(atMost: .seconds(600))
+        await progress.finish([tickets[0]])
+        try await settled
+    }
+
+    @Test func aRunThatEndsDoesNotWaitForItsChanges() async throws {
+        let progress = RunProgress(start: .start)
+        let sequence = try #require(SequenceID("1"))
+        _ = await progress.advance(through: [(nil, sequence)], to: sequence, changes: 1, bytes: 0)
+        let waiting = Task { try await progress.untilSettled(atMost: .seconds(600)) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
 }

@@ -72,6 +72,19 @@ import Testing
             ])
     }
 
+    /// Sync Gateway takes seconds to begin a page while it is busy, even an empty one.
+    @Test(arguments: [(syncGateway, 1), (couchDB, 2)])
+    func asksForNoPageBehindTheEndWhereThatIsKnown(server: [String], count: Int) async throws {
+        let requests = EventCounter()
+        let scripted = try ScriptedGateway { connection, request in
+            requests.increment()
+            try connection.answer(headers: server, body: Self.page(of: ["a", "b", "c"], for: request))
+        }
+        var pages = DocumentPages(of: scripted.gateway)
+        #expect(try await ids(&pages) == ["a", "b", "c"])
+        #expect(requests.count == count)
+    }
+
     @Test func anEmptyKeyspaceHasNoDocuments() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: couchDB, body: #"{"total_rows":0,"offset":0,"rows":[]}"#)

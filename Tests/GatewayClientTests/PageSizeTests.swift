@@ -21,6 +21,22 @@ import Testing
         #expect(size.documents == PageSize.largest)
     }
 
+    @Test(arguments: [(GatewayDialect.couchDB, PageSize.first), (.syncGateway, PageSize.largest)])
+    func beginsLargeWhereABeginningIsKnownToBeSlow(dialect: GatewayDialect, documents: Int) {
+        #expect(PageSize(dialect: dialect).documents == documents)
+        #expect(PageSize(fixed: 7, dialect: dialect).documents == 7)
+    }
+
+    @Test func growsSmallerWithEachCut() {
+        var size = PageSize(dialect: .syncGateway)
+        var sizes: [Int] = []
+        for _ in 0..<6 {
+            size.noteCut()
+            sizes.append(size.documents)
+        }
+        #expect(sizes == [100_000, 50_000, 25_000, 12_500, PageSize.first, PageSize.first])
+    }
+
     @Test func doesNotGrowAfterACut() {
         var size = PageSize()
         size.noteCut()

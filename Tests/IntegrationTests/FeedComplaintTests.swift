@@ -165,6 +165,41 @@ import Testing
         }
     }
 
+    /// A busy gateway answered a longpoll for each single change, and had less time for what the changes led to.
+    @Test("More changes are asked for only once those of the last answer had their time")
+    func theReaderLetsWorkBeDoneBeforeItAsksOn() async throws {
+        let (asked, working) = (EventCounter(), EventCounter())
+        let server = try TestServer { connection in
+            try connection.serve { _ in
+                asked.increment()
+                let number = asked.count
+                let page = ScriptedServer.feed([ScriptedServer.row(number)], last: number).body
+                try connection.answer(headers: ScriptedServer.syncGateway, body: page)
+            }
+        }
+        var reader = FeedReader(
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
+            logger: BotTestBed.logger, noteRetry: {})
+        let mayGoOn = EventCounter()
+        reader.letWork = {
+            #expect(asked.count == working.count + 1)
+            working.increment()
+            await mayGoOn.wait(for: working.count)
+        }
+        await withThrowingTaskGroup { [reader] tasks in
+            tasks.addTask { try await reader.read(from: .start) { _, _ in } }
+            for number in 1...5 {
+                await working.wait(for: number)
+                #expect(asked.count == number)
+                mayGoOn.increment()
+            }
+            await working.wait(for: 6)
+            tasks.cancelAll()
+            mayGoOn.increment()
+            await #expect(throws: CancellationError.self) { try await tasks.waitForAll() }
+        }
+    }
+
     /// Sequences that swing between two values were asked for 4,200 times a second.
     @Test(
         "A feed that goes round in a circle is held back and reported once",

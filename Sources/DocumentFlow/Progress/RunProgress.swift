@@ -18,6 +18,8 @@ package actor RunProgress {
     private var standing: Standing
     /// Raised whenever the run begins to catch up again.
     package nonisolated let catchesUp = Signal()
+    /// Raised when all changes that were read are finished.
+    private nonisolated let settled = Signal()
 
     /// So many changes are saved soon, even if none of them needed work: a crash would read them all again.
     private static let changesWorthSaving = 1000
@@ -81,6 +83,17 @@ package actor RunProgress {
         hasUnsavedWork = true
         noteStanding()
         wake()
+        if isSettled { settled.raise() }
+    }
+
+    private var isSettled: Bool { tracker.safeSequence == standing.position }
+
+    /// Returns once all changes that were read are finished, and after `time` at the latest. For one task at a time.
+    ///
+    /// - Throws: `CancellationError`.
+    package nonisolated func untilSettled(atMost time: Duration) async throws {
+        let deadline = ContinuousClock.now + time
+        while await !isSettled, .now < deadline { try await settled.wait(until: deadline) }
     }
 
     /// Updates the counters.

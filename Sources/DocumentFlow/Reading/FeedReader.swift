@@ -49,6 +49,9 @@ package struct FeedReader: Sendable {
     package var confirmDatabase: @Sendable () async throws -> Void = {}
     /// Called when the feed was read to its end (true), and when that is no longer certain (false).
     package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
+    /// Called before the reader waits for more after an answer with changes. It may wait a moment, so that a busy gateway
+    /// answers what these changes led to first, and the next changes come together.
+    package var letWork: @Sendable () async throws -> Void = {}
     /// Called when a request has ended, and for each batch of a continuous feed: the machine is awake anyway.
     package var noteAnswer: @Sendable () -> Void = {}
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
@@ -100,6 +103,7 @@ package struct FeedReader: Sendable {
                 }
                 progress.retrier.succeed()
                 progress.idleEnds = 0
+                if progress.hasRows { try await letWork() }
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)

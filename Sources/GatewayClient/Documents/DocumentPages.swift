@@ -15,6 +15,8 @@ public struct DocumentPages {
     private var requestedAt = ContinuousClock.now
     private var beginning: Duration?
     private var pageIsNew = true
+    /// The rows that the page may have, and those that it had so far.
+    private var (limit, rows) = (0, 0)
     private var hasEnded = false
     /// The first id of each page. Two pages share one only if the gateway ignores `startkey`.
     private var firstIDs: Set<DocumentID> = []
@@ -22,17 +24,18 @@ public struct DocumentPages {
     /// - Parameters:
     ///   - last: The last id that an earlier run has read; nil to start at the beginning.
     ///   - pageSize: Documents per request, at least 1. Nil: 10,000 at first, and more (at most 200,000) where the
-    ///     gateway takes long to begin a page.
+    ///     gateway takes long to begin a page; 200,000 at once on a Sync Gateway, of which that is known.
     public init(
         of gateway: Gateway, after last: DocumentID? = nil, pageSize: Int? = nil, includesDocuments: Bool = true
     ) {
         self.gateway = gateway
         lastID = last
-        size = PageSize(fixed: pageSize)
+        size = PageSize(fixed: pageSize, dialect: gateway.dialect)
         self.includesDocuments = includesDocuments
     }
 
-    /// The next documents, as many as have arrived; nil once a page brings nothing new.
+    /// The next documents, as many as have arrived; nil once a page brings nothing new, or has fewer documents than were
+    /// asked for on a gateway where that is the end for certain.
     ///
     /// - Throws: As ``Gateway/documents(from:limit:includesDocuments:)`` and ``DocumentsAnswer/next()``. After an error
     ///   the next call sends a new request and continues after ``lastID``. Also `.notOffered` if the gateway keeps
@@ -46,11 +49,12 @@ public struct DocumentPages {
                 throw error
             }
             if let batch {
+                rows += batch.count
                 if let fresh = try take(batch) { return fresh }
             } else {
                 if let beginning { size.notePage(beginning: beginning, whole: requestedAt.duration(to: .now)) }
                 answer = nil
-                hasEnded = pageIsNew
+                hasEnded = pageIsNew || rows < limit && gateway.dialect.endsListsOnlyAtTheirEnd
             }
         }
         return nil
@@ -61,9 +65,9 @@ public struct DocumentPages {
             // One more, for the document that the page before ended with.
             let repeated = lastID == nil || size.documents == .max ? 0 : 1
             pageIsNew = true
+            (limit, rows) = (size.documents + repeated, 0)
             (requestedAt, beginning) = (.now, nil)
-            answer = try await gateway.documents(
-                from: lastID, limit: size.documents + repeated, includesDocuments: includesDocuments)
+            answer = try await gateway.documents(from: lastID, limit: limit, includesDocuments: includesDocuments)
         }
         let batch = try await answer?.next()
         beginning = beginning ?? requestedAt.duration(to: .now)

@@ -3,7 +3,7 @@
 /// What the beginning of a page costs differs: CouchDB takes a millisecond, a Sync Gateway half a second even for a
 /// small page. Memory does not depend on the size, because pages are read as they arrive.
 struct PageSize: Sendable {
-    /// For the first page.
+    /// For the first page, if nothing else is known.
     static let first = 10_000
     /// The largest page: an hour-long answer would rarely arrive whole.
     static let largest = 200_000
@@ -15,9 +15,11 @@ struct PageSize: Sendable {
     private var limit: Int
     private let isFixed: Bool
 
-    /// - Parameter fixed: The size of all pages, at least 1. Nil: the size adapts.
-    init(fixed: Int? = nil) {
-        documents = max(1, fixed ?? Self.first)
+    /// - Parameters:
+    ///   - fixed: The size of all pages, at least 1. Nil: the size adapts.
+    ///   - dialect: Decides how large the first page is.
+    init(fixed: Int? = nil, dialect: GatewayDialect = .couchDB) {
+        documents = max(1, fixed ?? (dialect.readsAllIDsForEachPage ? Self.largest : Self.first))
         limit = Self.largest
         isFixed = fixed != nil
     }

@@ -151,6 +151,10 @@ package struct Bot: Service {
     /// How often a run that catches up asks for the newest sequence, for those who watch it.
     private static let newestInterval: Duration = .seconds(15)
 
+    /// How long the next request for changes waits, at most, for what the last ones lead to: as long as a gateway takes
+    /// for a small write. A longpoll at the same time would make that write slower.
+    private static let longestRest: Duration = .milliseconds(20)
+
     /// Asks for the database's newest sequence while the run catches up, until the task is cancelled.
     private func followNewest(_ progress: RunProgress) async throws {
         while true {
@@ -222,6 +226,7 @@ package struct Bot: Service {
         }
         reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
         reader.noteAnswer = watched.watch.noteAnswer
+        reader.letWork = { try await progress.untilSettled(atMost: Self.longestRest) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)
