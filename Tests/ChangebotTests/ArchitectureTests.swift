@@ -73,24 +73,6 @@ import Testing
         }
     }
 
-    /// The pages of the architecture name files by their paths: those must be there.
-    @Test func thePagesNameFilesThatExist() throws {
-        let folder = Self.root.appending(path: "Sources/changebot/Architecture.docc")
-        let pages = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        #expect(pages.count >= 10)
-        for page in pages {
-            let text = try String(contentsOf: page, encoding: .utf8)
-            for match in text.matches(of: /`((?:Sources|Tests|rules|assets)\/[A-Za-z0-9_+.\/-]+)`/) {
-                let path = String(match.output.1)
-                // A pattern for many: `Tests/TARGETTests`.
-                if path.contains("TARGET") { continue }
-                #expect(
-                    FileManager.default.fileExists(atPath: Self.root.appending(path: path).path()),
-                    "\(page.lastPathComponent): \(path)")
-            }
-        }
-    }
-
     // MARK: - Names on the pages
 
     /// The texts of all source files that declare or extend a type, by its name without the types around it.
@@ -136,7 +118,7 @@ import Testing
 
     /// `Type.member` and `Type.member(label:)` stand for what the code declares under these names.
     @Test func thePagesNameMembersThatAreDeclared() throws {
-        let folder = Self.root.appending(path: "Sources/changebot/Architecture.docc")
+        let folder = Self.root.appending(path: "Sources/changebot/changebot.docc/Architecture")
         var count = 0
         for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
             let text = try String(contentsOf: page, encoding: .utf8)

@@ -198,14 +198,4 @@ import Testing
             #expect(result.output.contains("\"exit\":0"))
         }
     }
-
-    /// The README's table and the program know the same codes.
-    @Test func theReadmeListsEveryCode() throws {
-        let readme = try String(contentsOfFile: Program.root + "/README.md", encoding: .utf8)
-        let table = readme.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("|") }
-        let listed = table.flatMap { row in
-            row.split(separator: "|").first.map { $0.split { !$0.isNumber }.compactMap { Int32($0) } } ?? []
-        }
-        for code in ExitStatus.allCases { #expect(listed.contains(code.rawValue), "\(code)") }
-    }
 }

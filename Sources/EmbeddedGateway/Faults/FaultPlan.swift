@@ -1,6 +1,6 @@
 /// The faults that a gateway injects, so that clients can be tested against them.
 ///
-/// Read from JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. README.md lists all members.
+/// Read from JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. The article Gateway lists all members.
 /// The same seed gives the same faults for the same requests: random numbers depend only on the fault's position in the
 /// list and on the request's number among those that match the fault.
 package struct FaultPlan: Sendable {

@@ -9,7 +9,7 @@ internal import Pipeline
 internal import Rules
 internal import Transfer
 
-/// The exit codes. The README has the same table.
+/// The exit codes. The article Commands has the same table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
     /// The whole input was processed, but some documents were rejected or dead-lettered.
