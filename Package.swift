@@ -197,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "MonitoringTests",
             dependencies: [
-                "DocumentFlow", "GatewayClient", "HTTPServing", "LosslessJSON", "Monitoring", "PrometheusMetrics",
+                "DocumentFlow", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON", "Monitoring",
+                "PrometheusMetrics",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -107,7 +107,7 @@ final class BotMetrics: Sendable {
             for (rule, count) in difference.rules { counter(Self.rulesFired, ["rule": rule]).increment(by: count) }
         case .wrote, .progressed: break
         case .deadLettered(let rule): counter(Self.deadLetters, ["rule": rule ?? ""]).increment()
-        case .retried(let cause): counter(Self.retries, ["cause": cause.description]).increment()
+        case .retried(let cause, _): counter(Self.retries, ["cause": cause.description]).increment()
         case .decided(let span, let jqSpan):
             decideSeconds.recordNanoseconds(span.nanoseconds)
             if let jqSpan { jqSeconds.recordNanoseconds(jqSpan.nanoseconds) }

@@ -90,6 +90,8 @@ package final class MonitoredBot: RunObserver {
     /// `--name`.
     package let name: String
     private let diff: Diff?
+    /// Nil: nobody asks whether the bot is alive.
+    private let pulse: Pulse?
     /// Nil: nobody can ask for them.
     private let metrics: BotMetrics?
     private let state: Locked<State>
@@ -101,11 +103,13 @@ package final class MonitoredBot: RunObserver {
     /// - Parameters:
     ///   - registry: Keeps the bot's metrics. Nil: there are none.
     ///   - diff: Shows what changed in documents. Nil: contents of documents are not shown.
+    ///   - pulse: Is told of each sign of life. Nil: ``silence()`` never finds one missing.
     package init(
         _ description: BotDescription, source: Source, registry: PrometheusRegistry?, diff: Diff? = nil,
-        now: ContinuousClock.Instant = .now
+        pulse: Pulse? = nil, now: ContinuousClock.Instant = .now
     ) {
         self.diff = diff
+        self.pulse = pulse
         name = description.name
         metrics = registry.map { BotMetrics($0, bot: description.name) }
         state = Locked(
@@ -115,6 +119,7 @@ package final class MonitoredBot: RunObserver {
 
     package func note(_ event: RunEvent) {
         metrics?.note(event)
+        pulse?.note(event)
         defer { news.raise() }
         guard case .wrote(let documents) = event else { return }
         let now = Timestamp.now
@@ -125,6 +130,7 @@ package final class MonitoredBot: RunObserver {
     package func note(_ request: RequestRecord) {
         metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)
+        pulse?.noteRequest(request.target)
         let isNews = state.withLock { state in
             guard request.status != nil else { return true }
             let now = Timestamp.secondsNow
@@ -207,6 +213,19 @@ package final class MonitoredBot: RunObserver {
         // Another bot of this name may take its place.
         if let hash = state.rulesShown { metrics?.set(.rulesInfo, 0, ["hash": hash]) }
     }
+
+    /// Why the bot seems to hang; nil if it is alive, or has ended. Asks the bot itself, so that it does not return if
+    /// that can't answer.
+    package func silence() async -> String? {
+        guard let pulse, let source = state.withLock(\.source) else { return nil }
+        return pulse.silence(await source.facts())
+    }
+
+    /// Why the bot has ended, for people; nil as long as it runs.
+    package var end: String? { state.withLock(\.end) }
+
+    /// How many dead letters its state has, as of the last refresh.
+    package var openDeadLetters: Int { state.withLock(\.deadLetters.open) }
 
     /// Where the bot stands, as of the last refresh.
     package var facts: RunFacts { state.withLock(\.facts) }

@@ -123,7 +123,7 @@ import Testing
         difference.rules = ["a": 2]
         bot.note(.counted(difference))
         bot.note(.deadLettered(rule: nil))
-        bot.note(.retried(.unavailable))
+        bot.note(.retried(.unavailable, wait: .zero))
         let text = await get("/metrics", [bot]).body
         for line in [
             #"changebot_changes_total{bot="pictures"} 5"#, #"changebot_rule_fired_total{bot="pictures",rule="a"} 2"#,

@@ -23,8 +23,8 @@ package enum RunEvent: Sendable {
     case wrote([WrittenDocument])
     /// A change became a dead letter; nil if no rule failed.
     case deadLettered(rule: String?)
-    /// A request failed with this error and is sent again.
-    case retried(GatewayError.Code)
+    /// A request failed with this error and is sent again after this wait.
+    case retried(GatewayError.Code, wait: Duration)
     /// The rules decided a batch of documents: how long it took, and how much of that jq programs were waited for. Nil:
     /// no program ran.
     case decided(Duration, jq: Duration?)

@@ -55,7 +55,7 @@ package struct Retrier: Sendable {
         let facts: Logger.Metadata = [LogKey.reason: "\(error)", LogKey.wait: "\(duration.text)"]
         let isNews = policy.settings.outage.note(error, wait: duration, stopsAll: stopsAll)
         logger.log(level: isNews ? level : .debug, message, metadata: facts.merging(metadata) { _, given in given })
-        policy.settings.observer?.note(.retried(error.code))
+        policy.settings.observer?.note(.retried(error.code, wait: duration))
         await noteRetry()
         try await pauses.wait(duration)
     }

@@ -108,6 +108,7 @@ package struct Bot: Service {
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
+        settings.delivery.observer?.note(.progressed)
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         try await delivery.run {
             try await withThrowingTaskGroup { group in

@@ -52,14 +52,15 @@ package struct StateCatalogue: Sendable {
         }
         var information = stat()
         guard stat(place, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else {
-            throw .cannotCreate(path: directory, reason: "\(place) is not a folder; choose another with --state")
+            throw .cannotCreate(path: directory, reason: "\(place) is not a folder; \(Self.advice)")
         }
         guard access(place, W_OK | X_OK) == 0 else {
-            throw .cannotCreate(
-                path: directory, reason: "\(place) can't be written to; choose another folder with --state")
+            throw .cannotCreate(path: directory, reason: "\(place) can't be written to; \(Self.advice)")
         }
         for number in try numbers() { _ = try files(number).exists() }
     }
+
+    private static let advice = "choose another folder with --state, in a unit of systemd with StateDirectory="
 
     /// Whether this bot has states of several databases, so that a command must name one. False if they can't be read.
     package var hasSeveral: Bool { ((try? states()) ?? []).count > 1 }

@@ -34,8 +34,15 @@ final class RegularExpression: @unchecked Sendable {
         } else {
             self.code = plain
         }
-        // Patterns without JIT support run in the interpreter.
+        // Patterns without JIT support run in the interpreter. So do all where the system refuses memory that can be
+        // written and executed, as systemd does with MemoryDenyWriteExecute=.
         pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
+    }
+
+    /// Whether it runs as machine code, and not in the interpreter.
+    var isMachineCode: Bool {
+        var size = 0
+        return pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_JITSIZE), &size) == 0 && size > 0
     }
 
     deinit { pcre2_code_free_8(code) }

@@ -61,19 +61,29 @@ struct RunCommand: AsyncParsableCommand {
     var onBotFailure: BotFailurePolicy?
 
     func run() async throws {
-        let (process, bots) = try plan()
-        if process.isOneShot { EarlyHangUp.letGo() }
-        try await StatusServer.whileServing(process.monitored, process.http, process.logger) {
-            try await StoppableService.run(bots, grace: process.grace, logger: process.logger)
+        let notifier = ServiceNotifier.ofThisProcess()
+        do { try await run(notifier) } catch {
+            notifier?.noteFailure(CommandError(error))
+            throw error
         }
     }
 
-    private func plan() throws -> (ProcessPlan, BotGroup) {
+    private func run(_ notifier: ServiceNotifier?) async throws {
+        let (process, bots) = try plan(notifier)
+        if process.isOneShot { EarlyHangUp.letGo() }
+        try await Watchdog.whileFeeding(process.notifier, process.monitored, process.logger) {
+            try await StatusServer.whileServing(process.monitored, process.http, process.logger) {
+                try await StoppableService.run(bots, grace: process.grace, logger: process.logger)
+            }
+        }
+    }
+
+    private func plan(_ notifier: ServiceNotifier?) throws -> (ProcessPlan, BotGroup) {
         // Each file is looked at before it is read, so that a change in between is noticed.
         let reloads = ReloadRequests(files: RunPlan.ownFiles(self))
         let file = try config.file(Environment())
         reloads.watch(RunPlan.namedFiles(in: file), keepingOthers: true)
-        let plan = try RunPlan(self, file)
+        let plan = try RunPlan(self, file, notifier: notifier)
         let reader = BotGroup.Reader { [process = plan.process] in
             try RunPlan(self, try config.file(Environment()), continuing: process)
         } namedFiles: {

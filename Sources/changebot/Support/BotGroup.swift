@@ -56,12 +56,21 @@ struct BotGroup: Service {
 
     /// - Throws: ``CommandError`` of the first bot that failed.
     func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await runBots()
+        } onGracefulShutdown: { [process] in
+            process.notifier?.noteStopping(within: process.grace)
+        }
+    }
+
+    private func runBots() async throws {
         let plan = first.withLock { plan in
             defer { plan = nil }
             return plan
         }
         guard let plan else { return }
         reloads.watch(plan.files)
+        process.notifier?.expect(plan.bots.map(\.name))
         let course = try await run(
             Course(table: BotTable(plan.bots.map(\.entry), policy: process.onBotFailure), plans: plan.bots))
         guard let name = course.table.failed.first, let failure = course.failures[name] else { return }
@@ -84,8 +93,11 @@ struct BotGroup: Service {
                     let actions = course.table.ended(
                         name, failed: failure != nil, isShuttingDown: Task.isShuttingDownGracefully)
                     await carryOut(actions, &course, &tasks)
+                    if !course.table.isDone { process.notifier?.noteStarted(name, of: process.monitored) }
                 case .reload:
-                    await reload(&course, &tasks)
+                    process.notifier?.noteReloading()
+                    let isValid = await reload(&course, &tasks)
+                    process.notifier?.noteReloaded(isValid: isValid, of: process.monitored)
                     tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
                 case .listenerEnded: break
                 }
@@ -144,7 +156,9 @@ struct BotGroup: Service {
     }
 
     /// Reads rules and configuration anew. If something is wrong with them, the old ones stay.
-    private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async {
+    ///
+    /// - Returns: Whether they are valid.
+    private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async -> Bool {
         // A file that is new there is watched since before it is read.
         reloads.watch(reader.namedFiles(), keepingOthers: true)
         let plan: RunPlan
@@ -156,7 +170,7 @@ struct BotGroup: Service {
                     "rules and configuration were read anew, and are not valid: the old ones stay in force",
                     metadata: [LogKey.reason: "\(message)"])
             }
-            return
+            return false
         }
         reloads.watch(plan.files)
         process.monitored.noteReload(failure: nil)
@@ -173,6 +187,7 @@ struct BotGroup: Service {
             "rules and configuration were read anew",
             metadata: ["changed": "\(changes.isEmpty ? "nothing" : changes.joined(separator: ", "))"])
         await carryOut(actions, &course, &tasks)
+        return true
     }
 }
 

@@ -40,7 +40,8 @@ enum StatusServer {
     }
 }
 
-/// Shows a run while it lasts: on the status page, in a status file, and with a line in the log every minute.
+/// Shows a run while it lasts: on the status page, in a status file, to systemd, and with a line in the log every
+/// minute.
 struct RunMonitoring: Sendable {
     let process: MonitoredProcess
     /// Whether a server shows the bot and its metrics.
@@ -50,6 +51,10 @@ struct RunMonitoring: Sendable {
     let bot: BotDescription
     /// Nil: no status file is written.
     let statusDirectory: String?
+    /// Nil: the process is no service.
+    let notifier: ServiceNotifier?
+    /// How long the bot may wait for changes without a sign of life.
+    let longestFeed: Duration
     let logger: Logger
 
     /// Calls `body` with the bot to report to.
@@ -58,9 +63,10 @@ struct RunMonitoring: Sendable {
     func whileWatching(
         _ report: RunReport, outage: Outage, _ body: @Sendable (MonitoredBot) async throws -> Void
     ) async throws {
+        let pulse = notifier.map { _ in Pulse(longestFeed: longestFeed) }
         let monitored = MonitoredBot(
             bot, source: source(report, outage), registry: isServed ? process.registry : nil,
-            diff: showsDocuments ? Self.diff : nil)
+            diff: showsDocuments ? Self.diff : nil, pulse: pulse)
         process.show(monitored)
         if let statusDirectory { StatusFile.removeOld(in: statusDirectory, named: bot.name) }
         let statusFile = statusDirectory.map { StatusFile(directory: $0, name: bot.name) }
@@ -68,6 +74,7 @@ struct RunMonitoring: Sendable {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await keepReporting(monitored, statusFile) }
+                if let pulse { group.addTask { try await tellStart(of: monitored, pulse) } }
                 defer { group.cancelAll() }
                 try await body(monitored)
             }
@@ -76,6 +83,13 @@ struct RunMonitoring: Sendable {
             throw error
         }
         await monitored.end("done")
+    }
+
+    /// Tells systemd that the bot has begun, once it has a gateway and a state, or waits for the gateway.
+    private func tellStart(of monitored: MonitoredBot, _ pulse: Pulse) async throws {
+        try await pulse.begun.wait()
+        await monitored.refresh()
+        notifier?.noteStarted(bot.name, of: process)
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {
@@ -103,6 +117,7 @@ struct RunMonitoring: Sendable {
         while true {
             let now = ContinuousClock.now
             await monitored.refresh(now: now)
+            notifier?.update(process)
             let isWritten = file?.write(monitored) ?? true
             if let message = log.message(monitored.facts, now: now) {
                 logger.info("\(message.text)", metadata: message.metadata)
@@ -128,4 +143,10 @@ extension MonitoredBot.DeadLetters.Entry {
             number: filing.number, documentID: deadLetter.id.text, revision: deadLetter.revision?.text,
             rule: deadLetter.rule, reason: deadLetter.reason, time: filing.deadLetteredAt)
     }
+}
+
+extension FeedReader.Following {
+    /// How long a bot that waits for changes may go without a sign of life. Twice the time that a request stays open,
+    /// for a longpoll; a continuous feed is renewed every five minutes.
+    var longestSilence: Duration { .seconds(self == .longpoll ? 120 : 420) }
 }

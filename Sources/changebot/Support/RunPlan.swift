@@ -9,6 +9,8 @@ internal import Rules
 /// What holds for all bots of a process, and can't change while it runs.
 struct ProcessPlan: Sendable {
     let monitored: MonitoredProcess
+    /// Nil: the process is no service, or ends by itself.
+    let notifier: ServiceNotifier?
     let http: HTTPOptions.Choice?
     let memory: MemoryPool
     let grace: Duration
@@ -23,9 +25,11 @@ struct ProcessPlan: Sendable {
     /// - Parameter former: The plan of this process so far, if it is read anew.
     /// - Throws: ``CommandError``.
     fileprivate init(
-        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, continuing former: ProcessPlan?
+        _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, _ notifier: ServiceNotifier?,
+        continuing former: ProcessPlan?
     ) throws(CommandError) {
         isOneShot = try environment.isOn(command.once, "once")
+        self.notifier = isOneShot ? nil : former?.notifier ?? notifier
         logger = try command.log.logger(environment, isDaemon: !isOneShot)
         http = try command.http.choice(environment)
         grace = try command.common.grace(environment)
@@ -54,16 +58,20 @@ struct RunPlan: Sendable {
     ///
     /// - Parameters:
     ///   - written: The configuration file.
+    ///   - notifier: Tells systemd what the process does; nil if nobody listens.
     ///   - former: The plan of this process so far, if it reads them anew.
     /// - Throws: ``CommandError``, ``RuleFilesError``.
-    init(_ command: RunCommand, _ written: ConfigurationFile?, continuing former: ProcessPlan? = nil) throws {
+    init(
+        _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
+        continuing former: ProcessPlan? = nil
+    ) throws {
         let variables = Environment()
         let file = former.map { written?.with(processSettings: $0.settings) } ?? written
         changedProcessKeys = former.map { written?.processKeys(otherThan: $0.settings) ?? [] } ?? []
         let bots = try file.map { try command.config.bots(of: $0, variables) } ?? []
         if let file, bots.count > 1 { try command.refuseOptionsOfOneBot(file, bots, variables) }
         let process = try ProcessPlan(
-            command, file.map { variables.with($0, bot: nil) } ?? variables, file, continuing: former)
+            command, file.map { variables.with($0, bot: nil) } ?? variables, file, notifier, continuing: former)
         self.process = process
         // Bots with the same rules read them once.
         var loaded: [[String]: RuleFileSet] = [:]
@@ -183,7 +191,7 @@ struct BotPlan: Sendable {
                 rules: rules.description),
             statusDirectory: location.isTemporary || settings.delivery.preview != nil
                 ? nil : location.catalogue.directory,
-            logger: logger)
+            notifier: process.notifier, longestFeed: settings.following.longestSilence, logger: logger)
         self.job = job
         self.settings = settings
         let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")

@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// The socket on which a service tells systemd what it does.
+///
+/// - Note: Source: sd_notify(3), unix(7). Written directly: it is one datagram, and no reason for a library.
+struct NotifySocket: Sendable {
+    /// `sun_path`: a path with a NUL at its end, or a name of the abstract namespace, which begins with one.
+    private let address: [UInt8]
+
+    /// - Parameter name: The value of `NOTIFY_SOCKET`: a path, or a name that begins with `@`.
+    /// - Returns: Nil if it is neither, or too long for an address.
+    init?(_ name: String) {
+        let bytes = Array(name.utf8)
+        guard bytes.count > 1, bytes.count < Self.longestName else { return nil }
+        switch bytes[0] {
+        case UInt8(ascii: "/"): address = bytes + [0]
+        case UInt8(ascii: "@"): address = [0] + bytes.dropFirst()
+        default: return nil
+        }
+    }
+
+    private static let longestName = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+
+    /// Sends one datagram, and never waits. Nobody who listens, or who has too much to read, is no error of a service.
+    ///
+    /// - Returns: Whether it was sent.
+    @discardableResult
+    func send(_ text: String) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        let family = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) }
+        let count = (family + address).withUnsafeBytes { address in
+            sendto(
+                descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL),
+                address.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count))
+        }
+        return count == bytes.count
+    }
+}

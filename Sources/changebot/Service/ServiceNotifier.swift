@@ -1,0 +1,124 @@
+internal import DocumentFlow
+internal import Encodings
+internal import Glibc
+internal import Locking
+internal import Monitoring
+
+/// Tells systemd what this process does. There is none without `NOTIFY_SOCKET`, and a message that can't be sent
+/// changes nothing.
+final class ServiceNotifier: Sendable {
+    private struct State {
+        var messages = ServiceProtocol()
+        var status = ServiceStatus()
+
+        mutating func status(of process: MonitoredProcess) -> String? {
+            let bots = process.bots.map {
+                ServiceStatus.Bot(name: $0.name, facts: $0.facts, end: $0.end, deadLetters: $0.openDeadLetters)
+            }
+            return messages.show(status: status.text(bots, now: .now, seconds: Timestamp.secondsNow))
+        }
+    }
+
+    private let socket: NotifySocket
+    /// How long systemd waits for a sign of life before it ends the process; nil: it does not wait for any.
+    let watchdogInterval: Duration?
+    /// Held while a message is sent, which never waits: they must arrive in order.
+    private let state = Locked(State())
+
+    private static let socketVariable = "NOTIFY_SOCKET"
+    private static let intervalVariable = "WATCHDOG_USEC"
+    private static let processVariable = "WATCHDOG_PID"
+
+    /// - Parameters:
+    ///   - variables: Of the environment.
+    ///   - process: This one. A watchdog for another process is not fed.
+    /// - Returns: Nil if nobody listens.
+    init?(_ variables: [String: String], process: Int32 = getpid()) {
+        guard let name = variables[Self.socketVariable], let socket = NotifySocket(name) else { return nil }
+        self.socket = socket
+        let isForAnother = variables[Self.processVariable].map { $0 != String(process) } ?? false
+        let interval = variables[Self.intervalVariable].flatMap(Int64.init).flatMap { $0 > 0 ? $0 : nil }
+        watchdogInterval = isForAnother ? nil : interval.map { .microseconds($0) }
+    }
+
+    /// For this process. Takes the variables out of the environment: what it starts must not speak for it.
+    static func ofThisProcess() -> ServiceNotifier? {
+        var variables: [String: String] = [:]
+        for name in [socketVariable, intervalVariable, processVariable] {
+            guard let value = getenv(name) else { continue }
+            variables[name] = String(cString: value)
+            unsetenv(name)
+        }
+        return ServiceNotifier(variables)
+    }
+
+    private func send(_ decide: (inout State) -> [String?]) {
+        state.withLock { state in
+            let lines = decide(&state).compactMap(\.self)
+            if !lines.isEmpty { socket.send(lines.joined(separator: "\n")) }
+        }
+    }
+
+    // MARK: - The start
+
+    /// These bots are about to start.
+    func expect(_ bots: [String]) {
+        send { state in
+            state.messages.expect(bots)
+            return [state.messages.show(status: "starting")]
+        }
+    }
+
+    /// A bot follows its feed, waits for its gateway, or has ended.
+    func noteStarted(_ bot: String, of process: MonitoredProcess) {
+        send { [$0.messages.noteStarted(bot), $0.status(of: process)] }
+    }
+
+    // MARK: - While it runs
+
+    /// Tells where the bots stand, as of their last refresh, if systemd does not know it yet.
+    func update(_ process: MonitoredProcess) { send { [$0.status(of: process)] } }
+
+    /// Rules and configuration are about to be read anew.
+    func noteReloading() {
+        send { [$0.messages.reloading(at: Self.monotonicMicroseconds)] }
+    }
+
+    /// They were read.
+    func noteReloaded(isValid: Bool, of process: MonitoredProcess) {
+        send { state in
+            state.status.isReloadRefused = !isValid
+            return [state.messages.reloaded(), state.status(of: process)]
+        }
+    }
+
+    /// - Note: Source: sd_notify(3): `MONOTONIC_USEC=` is a time of CLOCK_MONOTONIC.
+    private static var monotonicMicroseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
+    }
+
+    /// The process is alive.
+    func feedWatchdog() { send { _ in ["WATCHDOG=1"] } }
+
+    // MARK: - The end
+
+    /// The process finishes the work under way.
+    func noteStopping(within grace: Duration) {
+        send {
+            [$0.messages.stopping(within: grace), $0.messages.show(status: "stopping: finishing the work under way")]
+        }
+    }
+
+    /// The process ends because of an error.
+    func noteFailure(_ failure: CommandError) {
+        let reason = failure.messages.first ?? "\(failure)"
+        send {
+            [
+                $0.messages.stopping(within: .zero),
+                $0.messages.show(status: "failed with exit code \(failure.code.rawValue): \(reason)"),
+            ]
+        }
+    }
+}

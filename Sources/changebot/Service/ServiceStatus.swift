@@ -1,0 +1,74 @@
+internal import DocumentFlow
+internal import Encodings
+internal import Monitoring
+
+/// What the bots of a process do, in one line for `systemctl status`.
+struct ServiceStatus {
+    /// One bot.
+    struct Bot {
+        let name: String
+        let facts: RunFacts
+        /// Why it has ended; nil as long as it runs.
+        var end: String?
+        var deadLetters = 0
+    }
+
+    /// Work that is done sooner is not worth a new line.
+    private static let worthTelling: Duration = .seconds(10)
+    private static let longestList = 3
+
+    /// When the outages that last began, by the names of bots. Computed once, so that the line stays the same.
+    private var outages: [String: (began: ContinuousClock.Instant, text: String)] = [:]
+    /// Whether rules and configuration were not valid when they were read last.
+    var isReloadRefused = false
+
+    /// - Parameter seconds: The time now, since 1970.
+    mutating func text(_ bots: [Bot], now: ContinuousClock.Instant, seconds: Int) -> String {
+        let standings = bots.map { (bot: $0, text: standing($0, now, seconds)) }
+        var text: String
+        if let only = standings.first, standings.count == 1 {
+            text = only.text ?? Self.upToDate
+        } else {
+            text = Self.list(standings.map { ($0.bot.name, $0.text) })
+        }
+        let deadLetters = bots.reduce(0) { $0 + $1.deadLetters }
+        if deadLetters > 0 { text += "; \(Quantity.count(deadLetters, "dead letter"))" }
+        if isReloadRefused {
+            text += "; what was read anew is not valid, and the old rules stay in force: see the journal"
+        }
+        return text
+    }
+
+    private static let upToDate = "up to date"
+
+    private static func list(_ standings: [(name: String, text: String?)]) -> String {
+        let others = standings.compactMap { standing in standing.text.map { "\(standing.name): \($0)" } }
+        guard !others.isEmpty else { return standings.isEmpty ? "starting" : "\(standings.count) bots \(upToDate)" }
+        let more = others.count - longestList
+        return "\(standings.count - others.count) of \(standings.count) bots \(upToDate); "
+            + others.prefix(longestList).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+    }
+
+    /// Nil: up to date.
+    private mutating func standing(_ bot: Bot, _ now: ContinuousClock.Instant, _ seconds: Int) -> String? {
+        if let end = bot.end { return "ended: \(end)" }
+        let facts = bot.facts
+        if let outage = facts.outage {
+            if outages[bot.name]?.began != outage.began {
+                let began = seconds - Int(outage.began.duration(to: now).components.seconds)
+                outages[bot.name] = (outage.began, Timestamp.text(began))
+            }
+            return "gateway away since \(outages[bot.name]?.text ?? "?"): \(outage.reason)"
+        }
+        outages[bot.name] = nil
+        let behind = facts.lag.map { $0 > 0 ? ", \(Quantity.count($0)) behind" : "" } ?? ""
+        switch facts.phase {
+        case .connecting: return "connecting to the gateway"
+        case .catchingUp: return "catching up\(behind)"
+        case .stopping: return "stopping: finishing the work under way"
+        case .following:
+            guard let since = facts.behindSince, since.duration(to: now) >= Self.worthTelling else { return nil }
+            return "work under way\(behind)"
+        }
+    }
+}

@@ -1,0 +1,101 @@
+extension ServiceUnit {
+    /// `changebot run`.
+    static func daemon(_ settings: Settings) -> ServiceUnit {
+        let limit = [
+            "# A run that fails again and again is given up after five minutes. Begin anew with:",
+            "#   systemctl \(settings.isForUser ? "--user " : "")reset-failed",
+            "StartLimitIntervalSec=10min",
+            "StartLimitBurst=30",
+        ]
+        let service = [
+            "[Service]",
+            "Type=notify",
+            "NotifyAccess=main",
+            "ExecStart=\(settings.program) run --config \(settings.config.unitWord)",
+            "ExecReload=/bin/kill -HUP $MAINPID",
+            "Restart=on-failure",
+            "RestartSec=10s",
+            "# What no restart mends: wrong usage (64), rules that are not valid (65), no state folder that can be written",
+            "# to (73), a password that is refused (77), a wrong configuration or a state of a newer version (78).",
+            "RestartPreventExitStatus=64 65 73 77 78",
+            "# A bot that gives no sign of life is ended, and started anew.",
+            "WatchdogSec=3min",
+            "TimeoutStartSec=3min",
+            "# More than --shutdown-grace, 30 s. If that is longer, the program asks for the time itself.",
+            "TimeoutStopSec=45s",
+            killing, outOfMemory,
+        ]
+        return ServiceUnit(
+            "changebot", "service", ["follows a changes feed, and applies rules."], start: "changebot", settings,
+            [
+                section("rules on the changes feed of %i", settings, limit),
+                service + identity(settings, state: "changebot") + confinement(settings),
+                install(settings.isForUser ? "default.target" : "multi-user.target"),
+            ])
+    }
+
+    /// `changebot fix`.
+    static func fix(_ settings: Settings) -> ServiceUnit {
+        let service = [
+            "[Service]",
+            "Type=oneshot",
+            "ExecStart=\(settings.program) fix --config \(settings.config.unitWord)",
+            killing, outOfMemory,
+        ]
+        return ServiceUnit(
+            "changebot-fix", "service",
+            [
+                "applies rules to every document, once.",
+                "Look first what it would do: changebot fix --dry-run --config FILE",
+            ],
+            start: "changebot-fix", settings,
+            [
+                section("rules on all documents of %i", settings),
+                service + identity(settings, state: "changebot") + confinement(settings),
+            ])
+    }
+
+    /// `changebot export`, to a file for each day, then `changebot verify`.
+    static func backup(_ settings: Settings) -> ServiceUnit {
+        let service = [
+            "[Service]",
+            "Type=oneshot",
+            "# Older backups are removed, once today's has been verified.",
+            "Environment=BACKUP_DAYS=30",
+            "Environment=BACKUP_FOLDER=\(settings.isForUser ? "%h/.local/share" : "%S")/changebot-backup",
+            "ExecStart=/bin/sh -euc '\(script)' backup %i \(settings.program) \(settings.config.unitWord)",
+            killing,
+        ]
+        return ServiceUnit(
+            "changebot-backup", "service",
+            [
+                "exports all documents with revisions and attachments, and verifies the file.",
+                "Restore a backup: changebot import --mode restore --gateway URL BACKUP",
+            ],
+            start: "changebot-backup", settings,
+            [
+                section("backup of %i", settings),
+                service + identity(settings, state: "changebot-backup") + confinement(settings),
+            ])
+    }
+
+    /// For a shell that gets the instance, the program and the configuration file. systemd replaces `$$` and `%%`.
+    private static let script = [
+        #"mkdir -p -m 0700 "$$BACKUP_FOLDER""#,
+        #"file="$$BACKUP_FOLDER/$$1-$$(date +%%F).ndjson.gz""#,
+        #""$$2" export --config "$$3" --output "$$file" --revisions --attachments inline"#,
+        #""$$2" verify "$$file""#,
+        #"find "$$BACKUP_FOLDER" -maxdepth 1 -type f -name "$$1-????-??-??.ndjson.gz*" -mtime "+$$BACKUP_DAYS" -delete"#,
+    ].joined(separator: "; ")
+
+    private static let killing = """
+        # The helpers that run jq programs must not end before the work under way is finished.
+        KillMode=mixed
+        """
+
+    private static let outOfMemory = """
+        # A jq program that takes all memory costs one document, and not the service.
+        OOMPolicy=continue
+        # MemoryMax=512M
+        """
+}

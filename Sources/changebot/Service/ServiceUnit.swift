@@ -1,0 +1,143 @@
+/// A unit of systemd, as `changebot service print` writes it.
+///
+/// For Debian 12 (systemd 252): nothing of a later version is used.
+///
+/// - Note: Source: systemd.unit(5), systemd.service(5), systemd.timer(5).
+struct ServiceUnit {
+    /// What a unit is for.
+    enum Kind: String, CaseIterable {
+        case run, fix, backup
+    }
+
+    struct Settings {
+        /// The program's absolute path.
+        let binary: String
+        /// For the service manager of one user, which has no privileges.
+        let isForUser: Bool
+        /// The configuration file; may contain specifiers.
+        let config: String
+
+        /// - Parameter config: Nil: one for each instance, in the usual folder.
+        init(binary: String, isForUser: Bool, config: String? = nil) {
+            self.binary = binary
+            self.isForUser = isForUser
+            self.config = config ?? (isForUser ? "%E" : "/etc") + "/changebot/%i.yaml"
+        }
+
+        /// The program as a word of a command line.
+        var program: String {
+            binary.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%").unitWord
+        }
+
+        /// The path of a file beside the configuration file: `/etc/changebot/%i.env`.
+        func path(_ suffix: String) -> String {
+            (config.hasSuffix(".yaml") ? String(config.dropLast(".yaml".count)) : config) + suffix
+        }
+    }
+
+    /// `changebot@.service`: all units are templates.
+    let name: String
+    let text: String
+
+    static func all(_ kind: Kind, _ settings: Settings) -> [ServiceUnit] {
+        switch kind {
+        case .run: [daemon(settings)]
+        case .fix: [fix(settings), timer("changebot-fix", "fix of %i, each night", at: "03:10:00", settings)]
+        case .backup:
+            [backup(settings), timer("changebot-backup", "backup of %i, each night", at: "02:10:00", settings)]
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: Without `@.service`.
+    ///   - purpose: Lines of a comment.
+    ///   - start: The unit to enable.
+    init(
+        _ name: String, _ suffix: String, _ purpose: [String], start: String, _ settings: Settings,
+        _ sections: [[String]]
+    ) {
+        self.name = "\(name)@.\(suffix)"
+        var comment = ["\(name)@.\(suffix): \(purpose.first ?? "")"]
+        comment += purpose.dropFirst()
+        comment.append("")
+        comment += Self.installation(start, settings)
+        let lines = comment.map { $0.isEmpty ? "#" : "# \($0)" }
+        text = ([lines] + sections).map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
+    }
+
+    /// The commands that install the units.
+    private static func installation(_ start: String, _ settings: Settings) -> [String] {
+        let unit = start + "@todo." + (start == "changebot" ? "service" : "timer")
+        guard !settings.isForUser else {
+            return [
+                "Install it, for the configuration file ~/.config/changebot/todo.yaml:",
+                "  changebot service print --user --directory ~/.config/systemd/user",
+                "  systemctl --user daemon-reload",
+                "  systemctl --user enable --now \(unit)",
+                "  loginctl enable-linger    # it runs while you are not logged in, too",
+                "To change a setting: systemctl --user edit \(unit)",
+            ]
+        }
+        return [
+            "Install it as root, for the configuration file \(settings.config.instance("todo")):",
+            "  useradd --system --user-group --home-dir /var/lib/changebot --shell /usr/sbin/nologin changebot",
+            "  changebot service print --directory /etc/systemd/system",
+            "  systemctl daemon-reload",
+            "  systemctl enable --now \(unit)",
+            "To change a setting: systemctl edit \(unit)",
+        ]
+    }
+
+    /// The section `[Unit]`.
+    static func section(_ description: String, _ settings: Settings, _ more: [String] = []) -> [String] {
+        var lines = ["[Unit]", "Description=changebot: \(description)"]
+        // A user's service manager has no such target.
+        if !settings.isForUser { lines += ["Wants=network-online.target", "After=network-online.target"] }
+        return lines + more
+    }
+
+    static func install(_ target: String) -> [String] { ["[Install]", "WantedBy=\(target)"] }
+
+    private static func timer(_ name: String, _ description: String, at time: String, _ settings: Settings)
+        -> ServiceUnit
+    {
+        ServiceUnit(
+            name, "timer", ["starts \(name)@.service."], start: name, settings,
+            [
+                ["[Unit]", "Description=changebot: \(description)"],
+                [
+                    "[Timer]",
+                    "OnCalendar=*-*-* \(time)",
+                    "RandomizedDelaySec=10min",
+                    "# If the machine was off at that time: soon after its start.",
+                    "Persistent=yes",
+                ],
+                install("timers.target"),
+            ])
+    }
+}
+
+extension String {
+    /// As one word of a command line in a unit.
+    ///
+    /// - Note: Source: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting". Specifiers stay.
+    var unitWord: String {
+        let text = split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$")
+        let isPlain =
+            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x27 && $0 != 0x5C && $0 != 0x3B }
+        guard !isPlain else { return text }
+        var quoted = "\""
+        for character in text {
+            if character == "\"" || character == "\\" { quoted.append("\\") }
+            quoted.append(character)
+        }
+        return quoted + "\""
+    }
+
+    /// With the name of an instance for `%i`.
+    fileprivate func instance(_ name: String) -> String {
+        var text = self
+        while let place = text.firstRange(of: "%i") { text.replaceSubrange(place, with: name) }
+        return text
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// The units that `service print` writes.
+@Suite(.timeLimit(.minutes(2))) struct ServiceUnitTests {
+    private static let systemd = "/usr/bin/systemd-analyze"
+
+    private func print(_ arguments: String...) async throws -> Program.Result {
+        try await Program.run(["service", "print"] + arguments)
+    }
+
+    /// Calls `body` with the paths of all units.
+    private func withUnits(_ more: [String] = [], _ body: (_ folder: String, _ paths: [String]) async throws -> Void)
+        async throws
+    {
+        try await Program.withDirectory { folder in
+            let result = try await Program.run(["service", "print", "--directory", folder] + more)
+            #expect(result.code == 0 && result.output.isEmpty, "\(result.errors)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            #expect(
+                names == [
+                    "changebot-backup@.service", "changebot-backup@.timer", "changebot-fix@.service",
+                    "changebot-fix@.timer", "changebot@.service",
+                ])
+            try await body(folder, names.map { "\(folder)/\($0)" })
+        }
+    }
+
+    private func analyze(_ arguments: [String], folder: String) async throws -> (code: Int32, text: String) {
+        let errors = folder + "/errors"
+        let process = try ChildProcess(
+            [Self.systemd] + arguments, environment: ["XDG_RUNTIME_DIR": folder, "PAGER": "cat"], errors: errors)
+        let output = await process.readToEnd()
+        let code = await process.wait()
+        return (code, String(decoding: output, as: UTF8.self) + (try String(contentsOfFile: errors, encoding: .utf8)))
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd)), arguments: [false, true])
+    func systemdHasNoComplaint(isForUser: Bool) async throws {
+        try await withUnits(isForUser ? ["--user"] : []) { folder, paths in
+            let (code, text) = try await analyze([isForUser ? "--user" : "--system", "verify"] + paths, folder: folder)
+            #expect(code == 0 && text.isEmpty, "\(text)")
+        }
+    }
+
+    /// The code of `verify` does not show every complaint, so that the test above must see one.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func systemdComplainsOfWhatIsWrong()
+        async throws
+    {
+        try await withUnits { folder, _ in
+            let path = folder + "/changebot@.service"
+            let text = try String(contentsOfFile: path, encoding: .utf8).replacing(
+                "KillMode=mixed", with: "KillMode=mild")
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let result = try await analyze(["--system", "verify", path], folder: folder)
+            #expect(result.text.contains("KillMode"), "\(result)")
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func theServicesAreConfined() async throws {
+        try await withUnits { folder, paths in
+            for path in paths where path.hasSuffix(".service") {
+                let result = try await analyze(
+                    ["security", "--offline=true", "--no-pager", "--threshold=15", path], folder: folder)
+                #expect(result.code == 0, "\(result.text.suffix(200))")
+            }
+        }
+    }
+
+    @Test func oneKindIsOneUnitThatCanBeWrittenToAFile() async throws {
+        let run = try await print("run", "--binary", "/usr/bin/changebot")
+        #expect(run.code == 0 && run.errors.isEmpty)
+        #expect(run.output == ServiceUnit.all(.run, .init(binary: "/usr/bin/changebot", isForUser: false))[0].text)
+        #expect(run.output.contains("\nExecStart=/usr/bin/changebot run --config /etc/changebot/%i.yaml\n"))
+        #expect(run.output.contains("\nRestartPreventExitStatus=64 65 73 77 78\n"))
+        let all = try await print()
+        #expect(
+            all.output.split(separator: "\n").filter { $0.wholeMatch(of: /# changebot.*@\.(service|timer): .*/) != nil }
+                .count == 5)
+        #expect(all.output.contains("\nExecStart=\(Program.path) run"))
+    }
+
+    @Test func filesThatDifferAreKeptUnlessTheyMayBeReplaced() async throws {
+        try await withUnits { folder, _ in
+            let again = try await print("--directory", folder)
+            #expect(again.code == 0)
+            let path = folder + "/changebot@.service"
+            try "# mine\n".write(toFile: path, atomically: true, encoding: .utf8)
+            let refused = try await print("--directory", folder, "--binary", "/usr/bin/changebot")
+            #expect(refused.code == 73)
+            #expect(refused.errors.contains("replace it with --force"), "\(refused.errors)")
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "# mine\n")
+            let forced = try await print("--directory", folder, "--force")
+            #expect(forced.code == 0, "\(forced.errors)")
+            #expect(try String(contentsOfFile: path, encoding: .utf8).contains("ExecStart="))
+        }
+        #expect(try await print("--force").code == 64)
+        #expect(try await print("--directory", "/dev/null/units").code == 73)
+        #expect(try await print("daemon").code == 64)
+    }
+
+    @Test func aUsersUnitHasNothingThatNeedsPrivileges() throws {
+        for unit in ServiceUnit.Kind.allCases.flatMap({ ServiceUnit.all($0, .init(binary: "/x", isForUser: true)) }) {
+            for option in [
+                "User=", "Capability", "Protect", "Private", "StateDirectory=", "LoadCredential", "network-online",
+            ] {
+                let lines = unit.text.split(separator: "\n").filter {
+                    $0.hasPrefix(option) || $0.contains(option + ".")
+                }
+                #expect(lines.isEmpty, "\(unit.name): \(lines)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("/usr/bin/changebot", "/usr/bin/changebot"), ("/opt/my bots/changebot", "\"/opt/my bots/changebot\""),
+        ("/opt/50%/changebot", "/opt/50%%/changebot"), ("/opt/a$b", "/opt/a$$b"),
+        ("/opt/a\"b\\c", "\"/opt/a\\\"b\\\\c\""),
+    ]) func thePathIsOneWord(_ path: String, _ word: String) {
+        #expect(ServiceUnit.Settings(binary: path, isForUser: false).program == word)
+    }
+
+    @Test func theOtherFilesAreBesideTheConfiguration() throws {
+        let unit = ServiceUnit.all(.run, .init(binary: "/x", isForUser: false, config: "/srv/bots/%i.yaml"))[0].text
+        #expect(unit.contains("EnvironmentFile=-/srv/bots/%i.env\n"))
+        #expect(unit.contains("LoadCredential=password:/srv/bots/%i.password\n"))
+        #expect(unit.contains("# Install it as root, for the configuration file /srv/bots/todo.yaml:\n"))
+    }
+
+    /// The script of the backup, as systemd would start it.
+    @Test func theBackupIsWrittenVerifiedAndOldOnesAreRemoved() async throws {
+        try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: "- {name: a, when: {}, then: []}\n") {
+            bed in
+            let config = bed.folder + "/todo.yaml"
+            try "version: 1\ngateway: \(bed.url)\nrules: r.yaml\n".write(
+                toFile: config, atomically: true, encoding: .utf8)
+            let unit = ServiceUnit.all(.backup, .init(binary: Program.path, isForUser: false, config: config))[0].text
+            let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=/bin/sh -euc '") })
+            let script = line.dropFirst("ExecStart=/bin/sh -euc '".count).prefix { $0 != "'" }
+                .replacing("$$", with: "$").replacing("%%", with: "%")
+            let folder = bed.folder + "/backups"
+            func backUp() async throws -> Int32 {
+                try await ChildProcess(
+                    ["/bin/sh", "-euc", String(script), "backup", "todo", Program.path, config],
+                    environment: ["BACKUP_FOLDER": folder, "BACKUP_DAYS": "30"]
+                ).wait()
+            }
+            #expect(try await backUp() == 0)
+            let old = ["todo-2020-01-01.ndjson.gz", "todo-2020-01-01.ndjson.gz.manifest.json"]
+            let others = ["other-2020-01-01.ndjson.gz", "todo-notes.txt"]
+            for name in old + others {
+                try "x".write(toFile: folder + "/" + name, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -32 * 86400)], ofItemAtPath: folder + "/" + name)
+            }
+            // A second one on the same day takes the place of the first.
+            #expect(try await backUp() == 0)
+            let names = Set(try FileManager.default.contentsOfDirectory(atPath: folder))
+            #expect(names.isDisjoint(with: old) && names.isSuperset(of: others), "\(names)")
+            #expect(names.count == 4, "\(names)")
+        }
+    }
+}

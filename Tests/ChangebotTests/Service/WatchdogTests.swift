@@ -1,0 +1,73 @@
+import DocumentFlow
+import GatewayClient
+import Locking
+import Logging
+import Monitoring
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// The watchdog is fed while the bots are alive, and not when one hangs.
+@Suite(.timeLimit(.minutes(2))) struct WatchdogTests {
+    private static let interval: Duration = .milliseconds(20)
+
+    private static func bot(
+        _ pulse: Pulse,
+        facts: @escaping @Sendable () async -> RunFacts = {
+            var facts = RunFacts()
+            facts.phase = .following
+            return facts
+        }
+    ) -> MonitoredBot {
+        MonitoredBot(
+            BotDescription(
+                name: "bot", gateway: "http://127.0.0.1:4984/todo", stateOptions: nil,
+                rules: RuleSetDescription(hash: "", names: [], paths: [])),
+            source: .init(facts: facts, deadLetters: { nil }), registry: nil, pulse: pulse)
+    }
+
+    /// What comes while a process with this bot is watched.
+    private func whileFeeding(
+        _ bot: MonitoredBot, _ body: @escaping @Sendable (DatagramListener) async throws -> Void
+    ) async throws {
+        let listener = try DatagramListener("@changebot-watchdog-\(UInt64.random(in: 0...UInt64.max))")
+        let notifier = try #require(
+            ServiceNotifier(["NOTIFY_SOCKET": listener.name, "WATCHDOG_USEC": "\(Self.interval.microseconds)"]))
+        let process = MonitoredProcess(version: "1")
+        process.show(bot)
+        try await Watchdog.whileFeeding(notifier, process, Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }) {
+            try await body(listener)
+        }
+    }
+
+    @Test func aBotThatLivesFeedsIt() async throws {
+        try await whileFeeding(Self.bot(Pulse(longestFeed: .seconds(60)))) { listener in
+            for _ in 1...5 { #expect(await listener.next() == "WATCHDOG=1") }
+        }
+    }
+
+    @Test func aBotThatIsSilentDoesNotUntilItGivesASign() async throws {
+        let pulse = Pulse(longestFeed: .milliseconds(1), now: .now - .seconds(1))
+        try await whileFeeding(Self.bot(pulse)) { listener in
+            try await Task.sleep(for: Self.interval * 5)
+            #expect(listener.rest().isEmpty)
+            pulse.note(.retried(.unavailable, wait: .seconds(60)))
+            #expect(await listener.next() == "WATCHDOG=1")
+        }
+    }
+
+    @Test func aBotThatCanNotAnswerDoesNot() async throws {
+        let isReleased = Signal()
+        let bot = Self.bot(Pulse(longestFeed: .seconds(60))) {
+            try? await isReleased.wait()
+            return RunFacts()
+        }
+        try await whileFeeding(bot) { listener in
+            try await Task.sleep(for: Self.interval * 5)
+            #expect(listener.rest().isEmpty)
+            isReleased.raise()
+            #expect(await listener.next() == "WATCHDOG=1")
+        }
+    }
+}

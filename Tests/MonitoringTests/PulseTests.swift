@@ -1,0 +1,86 @@
+import DocumentFlow
+import GatewayClient
+import Locking
+import Monitoring
+import Testing
+
+/// Which silence of a bot means that it hangs.
+@Suite struct PulseTests {
+    private let start = SuspendingClock.now
+    private static let changesRead: RunEvent = .counted(counters { $0.changes = 5 })
+    private static let written: RunEvent = .counted(counters { $0.written = 1 })
+
+    private static func counters(_ change: (inout RunCounters) -> Void) -> RunCounters {
+        var counters = RunCounters()
+        change(&counters)
+        return counters
+    }
+
+    private func facts(_ phase: RunFacts.Phase, isPending: Bool = false) -> RunFacts {
+        var facts = RunFacts()
+        facts.phase = phase
+        facts.behindSince = isPending || phase != .following ? .now : nil
+        return facts
+    }
+
+    /// Why a bot seems to hang at this second, after it gave these signs.
+    private func silence(
+        _ facts: RunFacts, at second: Int, after signs: [(second: Int, event: RunEvent)] = [], requests: [Int] = [],
+        of target: String = "/todo/_changes?feed=longpoll"
+    ) -> String? {
+        let pulse = Pulse(longestFeed: .seconds(120), now: start)
+        for sign in signs { pulse.note(sign.event, now: start + .seconds(sign.second)) }
+        for request in requests { pulse.noteRequest(target, now: start + .seconds(request)) }
+        return pulse.silence(facts, now: start + .seconds(second))
+    }
+
+    @Test func aBotThatWaitsForChangesLivesAsLongAsItsRequestsEnd() {
+        #expect(silence(facts(.following), at: 119) == nil)
+        #expect(silence(facts(.following), at: 120) == "its request for changes has not ended for 120 s")
+        #expect(silence(facts(.following), at: 1000, requests: [50, 100, 950]) == nil)
+        #expect(silence(facts(.following), at: 1000, requests: [50, 100]) != nil)
+    }
+
+    @Test func otherRequestsProveNothing() {
+        #expect(silence(facts(.following), at: 130, requests: [125], of: "/todo/_local/changebot.bot") != nil)
+    }
+
+    @Test func aWriterThatHangsIsNotHiddenByTheFeed() {
+        let pending = facts(.following, isPending: true)
+        let read = (1...13).map { (second: $0 * 50, event: Self.changesRead) }
+        #expect(silence(pending, at: 599, after: read) == nil)
+        #expect(
+            silence(pending, at: 650, after: read, requests: [640])
+                == "pending changes are neither decided nor written for 650 s")
+        #expect(silence(pending, at: 650, after: read + [(500, Self.written)]) == nil)
+    }
+
+    @Test(arguments: [
+        RunEvent.sent(.seconds(1)), .decided(.seconds(1), jq: nil), .settled([.seconds(1)]), .deadLettered(rule: nil),
+        .wrote([]), written,
+    ]) func workIsASign(_ event: RunEvent) {
+        #expect(silence(facts(.following, isPending: true), at: 1000, after: [(900, event)]) == nil)
+    }
+
+    @Test func aWaitBeforeTheNextAttemptIsNoSilence() {
+        let retried: RunEvent = .retried(.unavailable, wait: .seconds(3600))
+        for facts in [facts(.connecting), facts(.following), facts(.following, isPending: true), facts(.catchingUp)] {
+            #expect(silence(facts, at: 3700, after: [(10, retried)]) == nil)
+            #expect(silence(facts, at: 4300, after: [(10, retried)]) != nil)
+        }
+    }
+
+    @Test(arguments: [RunFacts.Phase.connecting, .catchingUp, .stopping])
+    func whileItCatchesUpAnySignCounts(_ phase: RunFacts.Phase) {
+        #expect(silence(facts(phase), at: 599) == nil)
+        #expect(silence(facts(phase), at: 600) == "nothing was read, decided or written for 600 s")
+        #expect(silence(facts(phase), at: 900, after: [(400, Self.changesRead)]) == nil)
+        #expect(silence(facts(phase), at: 900, after: [(400, Self.written)]) == nil)
+    }
+
+    @Test func theFirstSignIsTheBeginning() async throws {
+        let pulse = Pulse(longestFeed: .seconds(120))
+        pulse.note(.progressed)
+        try await pulse.begun.wait()
+    }
+}
