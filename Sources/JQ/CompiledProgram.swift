@@ -85,7 +85,7 @@ extension CompiledProgram {
             "get_search_list": "a program can't use modules",
         ]
         // jq may round a number that it reads from a string. And jq 1.6 fails on `error(null)`.
-        let inexact = "a text with more digits than jq can hold exactly is no number here"
+        let inexact = "a text with more digits than jq can hold exactly is not a number here"
         let replacements =
             "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
             + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") else __fromjson end; "

@@ -34,7 +34,7 @@ import Testing
             ("version: 1\nbots: {}\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: []\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: [a]\n", 2, 8, "a bot must be an object, not text"),
-            ("version: 1\nbots:\n  - gateway: x\n", 3, 5, "the bot has no 'name'"),
+            ("version: 1\nbots:\n  - gateway: x\n", 3, 5, "the bot has no 'name'; write one"),
             ("version: 1\nname: a\nbots:\n  - name: b\n", 2, 7, "each bot has 'name' of its own"),
             ("version: 1\nsummary: a\nbots:\n  - name: b\n", 2, 10, "each bot has 'summary' of its own"),
             ("version: 1\nbots:\n  - name: a\n    state: s\n", 4, 5, "'state' holds for the whole process"),

@@ -61,7 +61,7 @@ import Testing
                 #"{"options":{"attachments":"folder","folder":"gone"},"attachments":{"bodies":1},"bytes":12,"sha256":""}"#,
                 65, "SHA-256"
             ),
-            ([], #"{"bytes":7,"sha256":""}"#, 65, "it has 12 bytes"), ([], "{", 65, "is no manifest"),
+            ([], #"{"bytes":7,"sha256":""}"#, 65, "it has 12 bytes"), ([], "{", 65, "is not a manifest"),
             (["--progress-file", "in.ndjson", "--ignore-manifest"], nil, 64, "--progress-file"),
         ] as [([String], String?, Int32, String)])
     func nothingIsMadeForAnImportThatCanNotBegin(

@@ -162,8 +162,12 @@ import Testing
 
     @Test(
         arguments: [
-            ("/nowhere/at/all/gateway.sqlite", .cannotOpenFile, "there is no folder /nowhere/at/all"),
-            ("/etc/passwd", .foreignFile, "it is not an SQLite database"), ("/tmp", .foreignFile, "it is a folder"),
+            (
+                "/nowhere/at/all/gateway.sqlite", .cannotOpenFile,
+                "there is no folder /nowhere/at/all; make it, or correct the path"
+            ),
+            ("/etc/passwd", .foreignFile, "it is not an SQLite database; correct the path"),
+            ("/tmp", .foreignFile, "it is a folder"),
         ] as [(String, EmbeddedGatewayError.Code, String)])
     func aFileThatIsNoDatabaseIsNamed(path: String, code: EmbeddedGatewayError.Code, reason: String) async throws {
         let gateway = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))

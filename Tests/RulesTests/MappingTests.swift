@@ -115,7 +115,7 @@ import Testing
         ),
         (
             "- {name: a, when: {}, then: [patch: [{op: replace, path: '', value: 7}]]}", #"{"_id":"d"}"#,
-            "the document becomes 7, which is no object"
+            "the document becomes 7, which is not an object"
         ),
         (
             "- {name: a, when: {}, then: [merge: {x: {jq: .n}}]}", #"{"_id":"d","n":12345678901234567890}"#,

@@ -180,7 +180,9 @@ extension Gateway {
     /// - Throws: `.badConfiguration`.
     package func check(channels: [String]?) throws(RunError) {
         guard channels == nil || dialect.hasChannels else {
-            throw RunError(.badConfiguration, "--channels: \(url) is no Sync Gateway and has no channels")
+            throw RunError(
+                .badConfiguration,
+                "--channels: \(url) is not a Sync Gateway and has no channels; remove --channels")
         }
     }
 }

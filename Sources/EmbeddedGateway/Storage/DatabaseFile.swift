@@ -23,7 +23,7 @@ struct DatabaseFile {
         _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         if isFolder { throw Foreign(description: "it is a folder") }
         do { try checkTables() } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-            throw Foreign(description: "it is not an SQLite database")
+            throw Foreign(description: "it is not an SQLite database; correct the path")
         }
     }
 
@@ -61,6 +61,6 @@ struct DatabaseFile {
     private struct MissingFolder: Error, CustomStringConvertible {
         let path: String
 
-        var description: String { "there is no folder \(path)" }
+        var description: String { "there is no folder \(path); make it, or correct the path" }
     }
 }

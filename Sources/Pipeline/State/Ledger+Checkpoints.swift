@@ -55,7 +55,9 @@ extension Ledger {
         let text: String? = row["sequence"]
         let sequence = text.flatMap { SequenceID($0) }
         guard text == nil || sequence != nil else {
-            throw .unreadable(path: path, reason: "its checkpoint is not a sequence")
+            throw .unreadable(
+                path: path,
+                reason: "its checkpoint is not a sequence; restore the file from a backup, or move it away")
         }
         return CheckpointEntry(
             number: row["number"], sequence: sequence, ruleSetHash: row["rule_set"], savedAt: row["saved_at"],

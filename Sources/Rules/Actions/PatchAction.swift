@@ -77,7 +77,7 @@ struct PatchAction: Sendable {
             throw .failed("patch: \(error)")
         }
         guard draft.document.root.kind == .object else {
-            throw .failed("patch: the document becomes \(draft.document.excerpt), which is no object")
+            throw .failed("patch: the document becomes \(draft.document.excerpt), which is not an object")
         }
     }
 

@@ -72,7 +72,7 @@ struct JSONSource {
         guard let string = value.string else { return nil }
         if !value.isText {
             isComplete = false
-            errors.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is no character; remove it")
+            errors.report(at: position, "half of a surrogate pair (\\uD800 to \\uDFFF) is not a character; remove it")
             return nil
         }
         return string

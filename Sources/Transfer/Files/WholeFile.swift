@@ -31,7 +31,7 @@ enum WholeFile {
             bytes += piece
             guard bytes.count <= limit else {
                 guard whole else { return bytes }
-                throw TransferError(.invalid, "\(path) is too large for its purpose")
+                throw TransferError(.invalid, "\(path) is larger than \(limit >> 20) MiB; correct the path")
             }
         }
     }

@@ -33,7 +33,7 @@ struct ListCommand: AsyncParsableCommand {
         if try environment.isOn(json, "json") {
             for row in rows { try Console.write(Self.json(row)) }
         } else if rows.isEmpty {
-            try notes.note("no bot has state in \(directory)")
+            try notes.note("no bot has state in \(directory); for another folder, add --state DIR")
         } else {
             try Console.write(Self.table(rows))
         }

@@ -145,7 +145,9 @@ private struct ConfigurationReading {
             let own = settings(members, Self.botKeys)
             guard let name = own["name"], let text = name.texts.first else {
                 if !members.contains(where: { $0.name == "name" }) {
-                    report(element.position, "the bot has no 'name'; its checkpoint and dead letters are kept under it")
+                    report(
+                        element.position,
+                        "the bot has no 'name'; write one: its checkpoint and dead letters are kept under it")
                 }
                 continue
             }

@@ -125,12 +125,14 @@ struct SecretFile: Sendable {
             throw CommandError(.missingInput, "can't read the \(what) file \(path) (\(setting))\(reason)")
         }
         guard var text = String(data: bytes, encoding: .utf8) else {
-            throw CommandError(.missingInput, "the \(what) file \(path) (\(setting)) is not UTF-8")
+            throw CommandError(
+                .missingInput, "the \(what) file \(path) (\(setting)) is not UTF-8; save it as UTF-8")
         }
         if text.utf8.last == UInt8(ascii: "\n") { text = String(text.unicodeScalars.dropLast()) }
         if text.utf8.last == UInt8(ascii: "\r") { text = String(text.unicodeScalars.dropLast()) }
         guard !text.isEmpty else {
-            throw CommandError(.missingInput, "the \(what) file \(path) (\(setting)) is empty")
+            throw CommandError(
+                .missingInput, "the \(what) file \(path) (\(setting)) is empty; write the \(what) into it")
         }
         return text
     }

@@ -76,7 +76,7 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as ListenError: self.init(.unreachable, error.description)
         case let error as TransferError: self.init(error)
         case let error as GatewayError: self.init(.unreachable, error.description)
-        default: self.init(.bug, "unexpected: \(error)")
+        default: self.init(.bug, "unexpected: \(error); this is a bug, please report it")
         }
     }
 }

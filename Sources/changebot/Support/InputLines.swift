@@ -17,7 +17,8 @@ enum InputLines {
         while case let piece = try read(input, path), !piece.isEmpty {
             bytes += piece
             guard bytes.count <= limit else {
-                throw CommandError(.invalidData, "\(path): it is larger than any document may be")
+                throw CommandError(
+                    .invalidData, "\(path) is larger than any document may be; name a file with one document")
             }
         }
         return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes

@@ -72,7 +72,7 @@ extension ImportAttachment {
     /// - Parameter store: The folder; nil if none was given.
     static func all(of document: JSONValue, store: AttachmentStore?) throws(AttachmentError) -> [ImportAttachment] {
         guard let members = document["_attachments"], members.kind != .null else { return [] }
-        guard members.kind == .object else { throw AttachmentError("", "list is no object") }
+        guard members.kind == .object else { throw AttachmentError("", "list is not an object") }
         return try members.members.map { member throws(AttachmentError) in
             let name = member.name.string ?? ""
             guard member.name.isText else { throw AttachmentError(name, "has a lone surrogate in its name") }
@@ -82,7 +82,7 @@ extension ImportAttachment {
 
     private init(_ name: String, _ value: JSONValue, _ store: AttachmentStore?) throws(AttachmentError) {
         self.name = name
-        guard value.kind == .object || value.kind == .null else { throw AttachmentError(name, "is no object") }
+        guard value.kind == .object || value.kind == .null else { throw AttachmentError(name, "is not an object") }
         contentType = value["content_type"]?.string
         hasBadType = value["content_type"].map { $0.kind != .string && $0.kind != .null } ?? false
         revisionPosition = value["revpos"]?.integer

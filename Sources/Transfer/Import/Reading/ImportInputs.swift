@@ -89,7 +89,7 @@ private enum ManifestCheck {
         let manifestPath = ExportPlace.findManifest(ExportPlace.manifest(of: path))
         guard let bytes = try WholeFile.read(manifestPath) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files) else {
-            if isStrict { throw objection(path, "\(manifestPath) is no manifest") }
+            if isStrict { throw objection(path, "\(manifestPath) is not a manifest") }
             return nil
         }
         return Manifest(path: manifestPath, value: text.root)
@@ -98,7 +98,7 @@ private enum ManifestCheck {
     /// - Throws: ``TransferError``: `.invalid` if the size or the SHA-256 differs; `.missing`. `CancellationError`.
     static func run(_ path: String, _ manifest: Manifest) throws {
         guard let byteCount = manifest.value["bytes"]?.count, let sha256 = manifest.value["sha256"]?.string else {
-            throw objection(path, "\(manifest.path) is no manifest")
+            throw objection(path, "\(manifest.path) is not a manifest")
         }
         let file = try OpenFile(reading: path)
         let found = try file.byteCount
