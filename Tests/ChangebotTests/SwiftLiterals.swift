@@ -155,15 +155,18 @@ struct SwiftLiterals {
 
     /// The name of the function that is called.
     private func nameBefore() -> String {
-        let name = bytes[..<index].reversed().prefix { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."),
-                UInt8(ascii: "?"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
+        var start = index
+        while start > 0, Self.isOfName(bytes[start - 1]) { start -= 1 }
+        return String(decoding: bytes[start..<index], as: UTF8.self)
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."),
+            UInt8(ascii: "?"), UInt8(ascii: "_"):
+            true
+        default: false
         }
-        return String(decoding: name.reversed(), as: UTF8.self)
     }
 
     // MARK: - Bytes
