@@ -83,9 +83,27 @@ import Testing
             try bed.open().close()
             let file = try DatabaseQueue(path: bed.databasePath)
             try await file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
-            try file.close()
             let error = #expect(throws: StateError.self) { try bed.open() }
-            #expect(error?.description.contains("newer changebot") == true)
+            #expect(error?.description.contains("written by a newer changebot; use that one") == true)
+
+            // The later version notes which one it is.
+            try await file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 12003004") }
+            try file.close()
+            let named = #expect(throws: StateError.self) { try bed.open() }
+            let which = "newer changebot, version 12.3.4 (this is \(ProgramVersion.current)); use that one"
+            #expect(named?.description.contains(which) == true)
+        }
+    }
+
+    @Test func aFileSaysWhichVersionGaveItItsForm() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            try bed.open().close()
+            let file = try DatabaseQueue(path: bed.databasePath)
+            let number = try await file.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+            #expect(number == ProgramVersion.number)
+            // 0.1.0 is 1000.
+            #expect(number ?? 0 >= 1000)
         }
     }
 }

@@ -10,12 +10,17 @@ enum LedgerSchema {
         // Each migration is a transaction: in WAL mode, these need not be on disk one by one to be consistent.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
         try migrator.migrate(database)
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        try database.writeWithoutTransaction { database in
+            try ProgramVersion.note(in: database)
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
     }
 
     static func isCurrent(_ database: DatabaseQueue) throws -> Bool {
         try database.read { database in
-            if try migrator.hasBeenSuperseded(database) { throw SupersededSchema() }
+            if try migrator.hasBeenSuperseded(database) {
+                throw SupersededSchema(version: try ProgramVersion.later(in: database))
+            }
             return try migrator.hasCompletedMigrations(database)
         }
     }
@@ -200,5 +205,11 @@ extension LedgerSchema {
 
 /// The file was written by a newer changebot.
 struct SupersededSchema: Error, CustomStringConvertible {
-    var description: String { "it was written by a newer changebot; use that one, or another --name" }
+    /// Nil if the file does not tell.
+    let version: String?
+
+    var description: String {
+        let which = version.map { ", version \($0) (this is \(ProgramVersion.current))" } ?? ""
+        return "it was written by a newer changebot\(which); use that one, or another --name"
+    }
 }
