@@ -42,6 +42,12 @@ let lean: [LinkerSetting] = [
         .when(platforms: [.linux], configuration: .release))
 ]
 
+/// The commit that the program is built from, for `changebot --version`. `.package/version` prints these variables; a
+/// plain `swift build` works without them.
+let commit: [CSetting] = ["CHANGEBOT_COMMIT", "CHANGEBOT_COMMIT_DATE"].compactMap { name in
+    Context.environment[name].map { .define(name, to: "\"\($0)\"") }
+}
+
 let package = Package(
     name: "changebot",
     products: [
@@ -69,10 +75,10 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        // What `changebot demo` needs, so that it works from any folder.
-        .target(name: "CEmbeddedFiles"),
+        // What `changebot demo` needs, so that it works from any folder; and the commit.
+        .target(name: "CEmbeddedFiles", cSettings: commit),
         .target(name: "CEmptyICUData"),
-        .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+        .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n")]),
 
         // The arrows point one way; README.md has the map.
         .target(name: "Encodings", dependencies: ["CCrypto"], swiftSettings: settings),
@@ -158,7 +164,7 @@ let package = Package(
             name: "ChangebotTests",
             dependencies: [
                 "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "Monitoring", "Pipeline", "TestKit", .argumentParser, .logging,
+                "LosslessJSON", "Monitoring", "Pipeline", "TestKit", .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),

@@ -2,12 +2,13 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import JQ
+internal import Pipeline
 
 /// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of
 /// ``ExitStatus``.
 @main
 struct Changebot: AsyncParsableCommand {
-    static let version = "0.1.0"
+    static let version = ProgramVersion.current
 
     static let configuration = CommandConfiguration(
         commandName: "changebot",
@@ -20,7 +21,7 @@ struct Changebot: AsyncParsableCommand {
             Credentials come from the environment: CHANGEBOT_USER with CHANGEBOT_PASSWORD or CHANGEBOT_PASSWORD_FILE, or \
             CHANGEBOT_TOKEN. Every option can be set there too: --retry-for is CHANGEBOT_RETRY_FOR.
             """,
-        version: version,
+        version: BuildCommit.current.line(version: version),
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
             StatusCommand.self, ListCommand.self, ConfigCommand.self, ExportCommand.self, ImportCommand.self,
@@ -85,9 +86,9 @@ struct Changebot: AsyncParsableCommand {
         }
     }
 
-    /// Help and the version, on stdout.
+    /// Help, the version and completion scripts, on stdout.
     private static func show(_ request: any Error) -> Never {
-        for line in fullMessage(for: request).visibleLines { Console.print(line) }
+        for line in CompletionScript.improved(fullMessage(for: request)).visibleLines { Console.print(line) }
         ExitStatus.done.exit()
     }
 

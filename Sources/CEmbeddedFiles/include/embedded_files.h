@@ -26,4 +26,10 @@ extern const struct embedded_file configuration_schema;
 /// The page of a running bot.
 extern const struct embedded_file status_page;
 
+/// The commit that the program was built from, shortened; empty if the build was not told. See `.package/version`.
+const char *build_commit(void);
+
+/// The day of that commit in UTC, such as `2026-11-23`; empty if the build was not told.
+const char *build_commit_date(void);
+
 #endif

@@ -28,8 +28,10 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, gzip-compressed if its name ends in .gz; - is stdout. Default: -.", valueName: "file"))
+            "The file to write, gzip-compressed if its name ends in .gz; - is stdout. Default: -.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     @Option(help: "json is one array. Default: by the file's name, else ndjson.")
@@ -38,7 +40,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Where attachments go: none, inline (base64 in the documents), or a folder, for files named by their SHA-256. Default: none.",
-            valueName: "none|inline|dir"))
+            valueName: "none|inline|dir"), completion: .directory)
     var attachments: String?
 
     @Option(help: ArgumentHelp("Only documents that match this Mango selector.", valueName: "json"))
@@ -57,7 +59,8 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only documents that changed after the export with this manifest, deletions included.", valueName: "file"))
+            "Only documents that changed after the export with this manifest, deletions included.", valueName: "file"),
+        completion: .file())
     var sinceManifest: String?
 
     @Flag(

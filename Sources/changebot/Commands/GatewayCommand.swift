@@ -29,19 +29,21 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The SQLite file for the documents. Default: in memory, lost when the gateway stops.", valueName: "file"))
+            "The SQLite file for the documents. Default: in memory, lost when the gateway stops.", valueName: "file"),
+        completion: .file())
     var data: String?
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
             "Users, roles and GUEST, in the format of Sync Gateway's configuration: databases.NAME.users and so on.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var config: String?
 
     @Option(
         help: ArgumentHelp(
             "Faults to inject, as YAML or JSON: latency, cut connections, lost answers, 503s, resets and more.",
-            valueName: "file"))
+            valueName: "file"), completion: .yamlFile)
     var faults: String?
 
     @Option(

@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
             Exit codes: 0 done; 1 some documents were rejected; 65 the input is truncated, or stopped at --max-errors.
             """)
 
-    @Argument(help: "The file to import, or - for stdin.")
+    @Argument(help: "The file to import, or - for stdin.", completion: .file())
     var file: String
 
     @OptionGroup var config: ConfigOptions

@@ -18,7 +18,7 @@ struct VerifyCommand: AsyncParsableCommand {
             changebot verify todo.ndjson.gz --against http://127.0.0.1:4985/todo
             """)
 
-    @Argument(help: "The export. Its manifest, FILE.manifest.json, must be beside it.")
+    @Argument(help: "The export. Its manifest, FILE.manifest.json, must be beside it.", completion: .file())
     var file: String
 
     @Option(help: ArgumentHelp("Compare the documents with the documents of this keyspace.", valueName: "url"))
@@ -27,7 +27,9 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "With --against: compare revisions too.")
     var revisions = false
 
-    @Option(help: ArgumentHelp("The folder with the attachments, if it was moved.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("The folder with the attachments, if it was moved.", valueName: "dir"),
+        completion: .directory)
     var attachments: String?
 
     @Option(

@@ -4,7 +4,8 @@ internal import Pipeline
 
 /// The options of all jobs: `run`, `fix`, `dead-letters retry`, `export` and `import`.
 struct CommonJobOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Write a summary as JSON when the run ends.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a summary as JSON when the run ends.", valueName: "file"), completion: .file())
     var summary: String?
 
     @Option(

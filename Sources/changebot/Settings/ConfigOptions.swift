@@ -3,8 +3,10 @@ internal import ArgumentParser
 /// The options that choose a configuration file and a bot in it.
 struct ConfigOptions: ParsableArguments {
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
-            "Read settings from this file. Options and variables come before it.", valueName: "file"))
+            "Read settings from this file. Options and variables come before it.", valueName: "file"),
+        completion: .yamlFile)
     var config: String?
 
     @Option(help: ArgumentHelp("Only this bot of the configuration file.", valueName: "name"))

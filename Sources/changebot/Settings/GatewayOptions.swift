@@ -8,7 +8,7 @@ internal import GatewayClient
 /// as the one above it.
 struct GatewayOptions: ParsableArguments {
     @Option(
-        name: .customLong("gateway"),
+        name: [.customShort("g"), .customLong("gateway")],
         help: ArgumentHelp(
             "The URL of the keyspace: http(s)://host:port[/prefix]/DATABASE or …/DATABASE.SCOPE.COLLECTION; or a built-in gateway: embedded: (in memory) or embedded:FILE.",
             valueName: "url"))
@@ -17,7 +17,9 @@ struct GatewayOptions: ParsableArguments {
 
 /// The options for login and TLS.
 struct AccessOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Trust the certificates in this file instead of the system's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Trust the certificates in this file instead of the system's.", valueName: "file"),
+        completion: .certificateFile)
     var caFile: String?
 
     @Option(
@@ -27,7 +29,9 @@ struct AccessOptions: ParsableArguments {
     @Flag(help: "Accept any TLS certificate.")
     var insecure = false
 
-    @Option(help: ArgumentHelp("sync-gateway or couchdb, if the server does not say which it is.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("sync-gateway or couchdb, if the server does not say which it is.", valueName: "name"),
+        completion: .list(GatewayDialect.allCases.map(\.rawValue)))
     var dialect: String?
 }
 

@@ -14,7 +14,8 @@ struct ImportOptions: ParsableArguments {
 
     @Option(
         name: .long, parsing: .singleValue,
-        help: "A mapping to apply to each document. Can be repeated.")
+        help: ArgumentHelp("A mapping to apply to each document. Can be repeated.", valueName: "path"),
+        completion: .yamlFile)
     var map: [String] = []
 
     @Option(
@@ -29,14 +30,13 @@ struct ImportOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The folder with the attachments of the export. Default: the one that the manifest names.", valueName: "dir"
-        )
-    )
+        ), completion: .directory)
     var attachments: String?
 
     @Option(
         help: ArgumentHelp(
             "Write rejected documents to this file, unchanged, so that they can be corrected and imported. The reasons go to FILE.reasons.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var reject: String?
 
     @Flag(help: "Import the file even if it differs from the manifest beside it.")
@@ -49,7 +49,8 @@ struct ImportOptions: ParsableArguments {
     var resume = false
 
     @Option(
-        help: ArgumentHelp("Where the import records its progress. Default: FILE.import-progress.", valueName: "file"))
+        help: ArgumentHelp("Where the import records its progress. Default: FILE.import-progress.", valueName: "file"),
+        completion: .file())
     var progressFile: String?
 
     /// - Parameter files: The other files that the command reads and writes.

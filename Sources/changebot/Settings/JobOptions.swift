@@ -6,8 +6,8 @@ internal import Rules
 /// The options of `run`, `fix` and `dead-letters retry`, beside ``CommonJobOptions``.
 struct JobOptions: ParsableArguments {
     @Option(
-        name: .long, parsing: .upToNextOption,
-        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
+        name: .shortAndLong, parsing: .upToNextOption,
+        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"), completion: .yamlFile)
     var rules: [String] = []
 
     @Flag(help: "Write nothing. Show what would be written: a diff on a terminal, otherwise one JSON object per line.")

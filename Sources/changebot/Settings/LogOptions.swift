@@ -10,6 +10,7 @@ struct LogOptions: ParsableArguments {
         help: ArgumentHelp(
             "The lowest level that is logged: trace, debug, info, notice, warning, error or critical. Default: info.",
             valueName: "level"),
+        completion: .list(Logger.Level.allCases.map(\.rawValue)),
         transform: { text throws(InvalidValue) in
             guard let level = Logger.Level(rawValue: text) else {
                 throw InvalidValue(expected: Environment.names(of: Logger.Level.self))
@@ -18,7 +19,9 @@ struct LogOptions: ParsableArguments {
         })
     var logLevel: Logger.Level?
 
-    @Flag(help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Write nothing to stderr except why the command fails, and a daemon's dead letters.")
     var quiet = false
 
     static let defaultLevel = Logger.Level.info
@@ -56,7 +59,7 @@ struct NoteOptions: ParsableArguments {
     @Option(help: "The format of what is written to stderr. Default: text.")
     var logFormat: StandardErrorLog.Format?
 
-    @Flag(help: "Write nothing to stderr except why the command fails.")
+    @Flag(name: .shortAndLong, help: "Write nothing to stderr except why the command fails.")
     var quiet = false
 
     /// Prints on stderr what was done, unless `--quiet` is set.

@@ -6,10 +6,10 @@ struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The directory for checkpoints and dead letters. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/changebot, else ~/.local/state/changebot.",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var state: String?
 
-    @Option(help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
+    @Option(name: .shortAndLong, help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
     var name: String?
 
     static let defaultName = "changebot"

@@ -9,7 +9,7 @@ struct ExistingStateOptions: ParsableArguments {
     @OptionGroup var state: StateOptions
 
     @Option(
-        name: .customLong("gateway"),
+        name: [.customShort("g"), .customLong("gateway")],
         help: ArgumentHelp(
             "Choose the state of the database at this URL, if the bot has several. No request is sent.",
             valueName: "url"))

@@ -16,7 +16,8 @@ struct RulesCommand: AsyncParsableCommand {
 
 /// The rule files on the command line.
 struct RuleFileArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
+    @Argument(
+        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"), completion: .yamlFile)
     var paths: [String]
 
     /// - Throws: ``RuleFilesError`` if a file is not valid or is missing.

@@ -10,7 +10,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var files: RuleFileArguments
 
-    @Option(help: ArgumentHelp("A file with one JSON document, or - for stdin.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file with one JSON document, or - for stdin.", valueName: "file"), completion: .file())
     var document: String
 
     @Option(help: "Explain only the rule with this name. Can be repeated.")

@@ -17,7 +17,9 @@ struct RulesTryCommand: AsyncParsableCommand {
 
     @OptionGroup var files: RuleFileArguments
 
-    @Option(help: ArgumentHelp("The documents; - for stdin.", valueName: "file"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("The documents; - for stdin.", valueName: "file"),
+        completion: .file())
     var input: String
 
     @OptionGroup var form: InputOptions
