@@ -70,6 +70,16 @@ static inline CURLcode ccurl_getinfo_socket(CURL *easy, curl_socket_t *value) {
     return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
 }
 
+/* curl_easy_getinfo is variadic; this one is for texts, which belong to the handle. */
+static inline CURLcode ccurl_getinfo_str(CURL *easy, CURLINFO info, char **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+/* curl_easy_getinfo is variadic; this one is for CURLINFO_CERTINFO. The lists belong to the handle. */
+static inline CURLcode ccurl_getinfo_certificates(CURL *easy, struct curl_certinfo **value) {
+    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, value);
+}
+
 /* ioctl is variadic; this one asks a TCP socket how many bytes its peer has not acknowledged yet. */
 static inline int ccurl_unacknowledged(curl_socket_t socket, int *count) {
     return ioctl(socket, SIOCOUTQ, count);

@@ -55,7 +55,7 @@ package final class HTTPClient: Sendable {
         let head = try outcome.get()
         return HTTPResponse(
             status: head.status, headers: head.headers, body: HTTPBody(client: self, id: id, flow: flows.body),
-            upload: head.upload)
+            upload: head.upload, connection: head.connection)
     }
 
     private func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {

@@ -27,6 +27,11 @@ package struct HTTPRequest: Sendable {
     /// Whether ``HTTPResponse/upload`` says how fast the body left. Only for bodies in segments, of 64 KiB and
     /// more. Default: false.
     package var measuresUpload = false
+    /// Whether it gets a connection of its own. libcurl may send a request again by itself if a reused connection ends
+    /// without an answer, and that takes as long once more. Default: false.
+    package var usesNewConnection = false
+    /// Whether ``HTTPResponse/connection`` describes the connection. It is a new one then. Default: false.
+    package var reportsConnection = false
 
     /// Checks nothing: ``HTTPClient/send(_:)`` throws `.badURL` or `.invalidRequest` for what can't be sent.
     package init(

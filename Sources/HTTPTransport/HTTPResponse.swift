@@ -9,4 +9,6 @@ package struct HTTPResponse: Sendable {
     /// How the request's body left. Nil unless ``HTTPRequest/measuresUpload`` is set, for a short body, and if the answer
     /// came before its end.
     package let upload: HTTPUpload?
+    /// Nil unless ``HTTPRequest/reportsConnection`` is set.
+    package let connection: HTTPConnectionReport?
 }

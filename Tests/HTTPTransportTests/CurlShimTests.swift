@@ -48,6 +48,12 @@ import Testing
         var status = -1
         #expect(ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK)
         #expect(status == 0)
+        var address: UnsafeMutablePointer<CChar>?
+        #expect(ccurl_getinfo_str(easy, CURLINFO_PRIMARY_IP, &address) == CURLE_OK)
+        #expect(address.map { String(cString: $0) } == "")
+        var certificates: UnsafeMutablePointer<curl_certinfo>?
+        #expect(ccurl_getinfo_certificates(easy, &certificates) == CURLE_OK)
+        #expect(certificates?.pointee.num_of_certs == 0)
     }
 
     @Test func multiOptions() throws {

@@ -268,7 +268,8 @@ extension CurlTransfer {
         headReader = nil
         let cut = HTTPTransportError(.connectionClosed, "cut off in the middle of the header", of: self)
         let whole: Head =
-            head.isComplete ? .success((head.status, head.headers, uploadTimer?.answered())) : .failure(cut)
+            head.isComplete
+            ? .success((head.status, head.headers, uploadTimer?.answered(), connectionReport)) : .failure(cut)
         reader.resume(returning: result ?? whole)
     }
 

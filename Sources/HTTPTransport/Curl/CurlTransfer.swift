@@ -14,7 +14,9 @@ struct ExchangeFlows: Sendable {
 ///
 /// Belongs to the loop's thread; only ``flow`` and ``uploadFlow`` are shared. Deallocating it closes the handle.
 final class CurlTransfer {
-    typealias Head = Result<(status: Int, headers: HTTPHeaders, upload: HTTPUpload?), HTTPTransportError>
+    typealias Head = Result<
+        (status: Int, headers: HTTPHeaders, upload: HTTPUpload?, connection: HTTPConnectionReport?), HTTPTransportError
+    >
 
     let id: TransferID
     let easy: UnsafeMutableRawPointer
@@ -38,6 +40,7 @@ final class CurlTransfer {
     /// Nil if nobody asked how fast the body leaves.
     private(set) var uploadTimer: UploadTimer?
     private let mayBeRepeated: Bool
+    private let reportsConnection: Bool
     /// Reports the end of the exchange; nil if there is no observer.
     private let record: HTTPExchangeRecord.Pending?
     private let touched: TouchedTransfers
@@ -62,6 +65,7 @@ final class CurlTransfer {
         uploadTimer = request.measuresUpload ? request.body.count.flatMap(UploadTimer.init) : nil
         pacing = request.gatheringTime.map { ReadPacing(longestRests: $0) }
         mayBeRepeated = request.mayBeRepeated
+        reportsConnection = request.reportsConnection
         record = configuration.observer.map { HTTPExchangeRecord.Pending(request, $0) }
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -91,6 +95,9 @@ final class CurlTransfer {
         else { return nil }
         return Int(sent) - Int(waiting)
     }
+
+    /// What the request wants to know of its connection, which is open by now. Nil if it wants nothing.
+    var connectionReport: HTTPConnectionReport? { reportsConnection ? HTTPConnectionReport(of: easy) : nil }
 
     /// Reports the end of this exchange to the client's observer.
     func report(_ result: Result<Void, HTTPTransportError>) {

@@ -54,6 +54,9 @@ extension HTTPRequest {
     /// Sets method, body and credentials.
     func setOptions(on easy: UnsafeMutableRawPointer, bufferSize: Int) {
         setMethod(on: easy, bufferSize: bufferSize)
+        // libcurl gathers the certificates while it opens a connection.
+        if usesNewConnection || reportsConnection { ccurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, 1) }
+        if reportsConnection { ccurl_setopt_long(easy, CURLOPT_CERTINFO, 1) }
         switch credentials?.secret {
         case .basic(let user, let password)?:
             ccurl_setopt_long(easy, CURLOPT_HTTPAUTH, ccurl_auth_basic)

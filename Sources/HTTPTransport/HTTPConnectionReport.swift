@@ -1,0 +1,19 @@
+/// How the connection of a request was opened, for those who examine it.
+package struct HTTPConnectionReport: Sendable, Equatable {
+    /// The IP address that was connected to; that of the proxy if there is one. Nil if unknown.
+    package let address: String?
+    /// The port there; nil if unknown.
+    package let port: Int?
+    /// From the start of the request until the TCP connection was there, the lookup of the name included.
+    package let connecting: Duration
+    /// The certificates that the server sent, its own first. Empty without TLS.
+    package let certificates: [HTTPCertificate]
+
+    /// Takes the values as they are.
+    package init(address: String?, port: Int?, connecting: Duration, certificates: [HTTPCertificate]) {
+        self.address = address
+        self.port = port
+        self.connecting = connecting
+        self.certificates = certificates
+    }
+}
