@@ -25,6 +25,14 @@ extension Gateway {
         return info
     }
 
+    /// Whether this is the admin port of a Sync Gateway, which sees all documents: only that lists the databases.
+    ///
+    /// - Note: Source: `GET /_all_dbs`, part of the admin REST API only.
+    package func isAdminPort() async -> Bool {
+        let request = GatewayRequest(place: .server("_all_dbs"), deadline: settings.deadlines.small)
+        return (try? await collect(request)) != nil
+    }
+
     /// Asks the server who it is, unless the settings or the `Server` header of an answer have shown it already.
     /// Returns ``GatewayDialect/syncGateway`` if the answer names neither vendor.
     ///

@@ -1,8 +1,9 @@
-internal import HTTPTransport
+package import HTTPTransport
 internal import LosslessJSON
 
 extension GatewayError {
-    init(_ error: HTTPTransportError) {
+    /// A request that got no complete answer.
+    package init(_ error: HTTPTransportError) {
         let code: Code
         switch error.code {
         case .cannotResolve, .cannotConnect: code = .cannotConnect

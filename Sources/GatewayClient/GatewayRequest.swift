@@ -29,6 +29,8 @@ struct GatewayRequest {
     var mayCompress = false
     /// Whether `body` is compressed.
     var isCompressed = false
+    /// See ``ChangesRequest/usesNewConnection``.
+    var usesNewConnection = false
     /// How long rows of the answer may be gathered: gateways send each in a piece of its own. Nil: not at all.
     var gatheringTime: ClosedRange<Duration>?
 
@@ -72,6 +74,7 @@ extension GatewayRequest {
             body: source.map { .source($0) } ?? body.map { .segments($0) } ?? .none,
             credentials: credentials, deadline: deadline, idleTimeout: silence, mayBeRepeated: !isWrite)
         request.gatheringTime = gatheringTime
+        request.usesNewConnection = usesNewConnection
         return request
     }
 }

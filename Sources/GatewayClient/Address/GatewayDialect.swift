@@ -7,7 +7,7 @@ public enum GatewayDialect: String, Sendable, CaseIterable {
     /// From the `Server` header of any answer: `Couchbase Sync Gateway/4.1.1 CE`, `CouchDB/3.5.0 (Erlang OTP/25)`.
     ///
     /// Nil where a proxy has put its own name there.
-    init?(serverHeader: String?) {
+    package init?(serverHeader: String?) {
         guard let header = serverHeader?.lowercased() else { return nil }
         guard let dialect = Self.allCases.first(where: { header.hasPrefix($0.serverHeader) }) else { return nil }
         self = dialect

@@ -75,7 +75,7 @@ public struct GatewayURL: Hashable, Sendable {
     }
 
     /// Whether the gateway is on this machine: `localhost`, `127.…`, `[::1]`.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         guard let scheme = base.range(of: "://") else { return false }
         let authority = base[scheme.upperBound...].prefix { $0 != "/" }
         if authority.hasPrefix("[") { return authority.prefix { $0 != "]" } == "[::1" }

@@ -13,6 +13,7 @@ extension Gateway {
     /// - Note: Source: `GET /{keyspace}/_changes`; `POST` if the filter lists documents.
     public func changes(_ request: ChangesRequest) async throws(GatewayError) -> ChangesAnswer {
         var exchange = GatewayRequest(place: .keyspace("_changes"), query: request.query)
+        exchange.usesNewConnection = request.usesNewConnection
         if let body = request.body { (exchange.method, exchange.body) = ("POST", [body]) }
         switch request.feed {
         case .normal:

@@ -51,6 +51,9 @@ public struct ChangesRequest: Sendable {
     /// Reports documents that this user may no longer see, as ``Change/Kind/revoked`` (Sync Gateway).
     public var includesRevocations = false
 
+    /// Whether the request gets a connection of its own, so that the time until it is cut can be measured.
+    package var usesNewConnection = false
+
     /// By default all changes so far, from the beginning, with bodies.
     public init(
         since: SequenceID = .start, feed: Feed = .normal, includesDocuments: Bool = true, limit: Int? = nil,

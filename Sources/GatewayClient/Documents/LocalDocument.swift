@@ -59,6 +59,19 @@ extension Gateway {
         }
     }
 
+    /// Deletes a `_local` document.
+    ///
+    /// - Parameter revision: The current one.
+    /// - Throws: `.conflict` if it is not; `.notFound` if there is no such document or keyspace; `.notOffered` as
+    ///   ``localDocument(_:)``.
+    /// - Note: Source: `DELETE /{keyspace}/_local/{name}?rev=`. Sync Gateway answers without a body.
+    package func deleteLocalDocument(_ name: String, revision: RevisionID) async throws(GatewayError) {
+        let request = GatewayRequest(
+            method: "DELETE", place: Self.place(ofLocal: name), query: [("rev", revision.text)],
+            deadline: settings.deadlines.small)
+        do throws(GatewayError) { _ = try await collect(request) } catch { throw Self.refusal(ofLocal: error) }
+    }
+
     private static func place(ofLocal name: String) -> GatewayRequest.Place {
         .keyspace("_local/\(name.percentEncoded)")
     }

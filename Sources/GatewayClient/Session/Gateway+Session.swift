@@ -116,5 +116,16 @@ extension Gateway {
         return await refusal(response, to: request, sentWith: .credentials(nil)).cause == .loginRequired
     }
 
+    /// Who the gateway takes this client for, and what it may see.
+    ///
+    /// - Note: Source: `GET /{db}/_session` on Sync Gateway, `GET /_session` on CouchDB.
+    package func loginInfo() async throws(GatewayError) -> LoginInfo {
+        let answer = try await answer(
+            GatewayRequest(
+                place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
+                deadline: settings.deadlines.small))
+        return LoginInfo(answer)
+    }
+
     private var sessionPlace: String { dialect.hasSessionOfEachDatabase ? url.keyspace.database : "" }
 }
