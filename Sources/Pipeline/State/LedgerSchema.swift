@@ -19,10 +19,19 @@ enum LedgerSchema {
     static func isCurrent(_ database: DatabaseQueue) throws -> Bool {
         try database.read { database in
             if try migrator.hasBeenSuperseded(database) {
-                throw SupersededSchema(version: try ProgramVersion.later(in: database))
+                throw SupersededSchema(
+                    program: try ProgramVersion.later(in: database), version: try version(of: database))
             }
             return try migrator.hasCompletedMigrations(database)
         }
+    }
+
+    /// The version that this program writes.
+    static var newestVersion: Int { migrator.migrations.compactMap { Int($0) }.max() ?? 0 }
+
+    /// The version of a file, also one that this program does not know; 0 for an empty one.
+    static func version(of database: Database) throws -> Int {
+        try migrator.appliedIdentifiers(database).compactMap { Int($0) }.max() ?? 0
     }
 
     private static var migrator: DatabaseMigrator {
@@ -205,11 +214,14 @@ extension LedgerSchema {
 
 /// The file was written by a newer changebot.
 struct SupersededSchema: Error, CustomStringConvertible {
-    /// Nil if the file does not tell.
-    let version: String?
+    /// The program that wrote it; nil if the file does not tell.
+    let program: String?
+    /// That of the file.
+    let version: Int
 
     var description: String {
-        let which = version.map { ", version \($0) (this is \(ProgramVersion.current))" } ?? ""
-        return "it was written by a newer changebot\(which); use that one, or another --name"
+        let which = program.map { ", version \($0) (this is \(ProgramVersion.current))" } ?? ""
+        return "it was written by a newer changebot\(which): the state's version is \(version), and this program reads "
+            + "versions up to \(LedgerSchema.newestVersion); use the newer program, or another --name"
     }
 }

@@ -9,6 +9,13 @@ enum LedgerSnapshot {
 
     /// A copy of the current state, migrated. SQLite moves it to a temporary file of its own when it grows large.
     static func take(_ files: StateFiles) throws -> DatabaseQueue {
+        let copy = try copy(files)
+        try LedgerSchema.migrate(copy)
+        return copy
+    }
+
+    /// A copy of the current state as it is, whatever its version.
+    static func copy(_ files: StateFiles) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(path: "")
         // While a run is active its files can't be copied, since part of the data is in shared memory. But the files
         // that SQLite would create exist already.
@@ -17,7 +24,6 @@ enum LedgerSnapshot {
         } else if try !readCopied(files.database, into: copy) {
             try readLive(files.database, into: copy)
         }
-        try LedgerSchema.migrate(copy)
         return copy
     }
 

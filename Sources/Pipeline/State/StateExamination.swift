@@ -1,0 +1,73 @@
+internal import GRDB
+internal import GatewayClient
+
+/// What a state looks like from outside. Finding it out changes nothing, creates no file and holds no lock that a run
+/// would notice.
+package struct StateExamination: Sendable, Equatable {
+    /// The path of the database file.
+    package let path: String
+    /// The version of its tables; nil if the file can't be read.
+    package var version: Int?
+    /// Where its database was reached last; nil if it is not known.
+    package var address: String?
+    /// The sequence of its checkpoint; nil if there is none.
+    package var checkpoint: String?
+    /// How the run that uses it describes itself; nil if none does.
+    package var holder: String?
+    /// Why the file can't be used; nil if it can.
+    package var problem: String?
+
+    /// Takes the values as they are.
+    package init(
+        path: String, version: Int? = nil, address: String? = nil, checkpoint: String? = nil, holder: String? = nil,
+        problem: String? = nil
+    ) {
+        self.path = path
+        self.version = version
+        self.address = address
+        self.checkpoint = checkpoint
+        self.holder = holder
+        self.problem = problem
+    }
+
+    /// The newest version that this program reads.
+    package static var newestVersion: Int { LedgerSchema.newestVersion }
+    /// The library behind the state, as it is loaded now, with its version: `SQLite 3.40.1`.
+    package static var libraryVersion: String {
+        let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
+        return "SQLite \(version ?? "of an unknown version")"
+    }
+}
+
+extension StateCatalogue {
+    /// Looks at all states of this bot. Blocks.
+    ///
+    /// - Throws: ``StateError``: `.unreadable` if the folder can't be read.
+    package func examine() throws(StateError) -> [StateExamination] {
+        try StateFiles.numbers(directory: directory, name: name).map { Self.examine(files($0)) }
+    }
+
+    private static func examine(_ files: StateFiles) -> StateExamination {
+        var state = StateExamination(path: files.database)
+        do {
+            guard try files.exists() else { return state }
+            state.holder = StateLock.holder(path: files.lock)
+            let copy = try LedgerSnapshot.copy(files)
+            defer { try? copy.close() }
+            try copy.read { database in
+                let version = try LedgerSchema.version(of: database)
+                state.version = version
+                if version > LedgerSchema.newestVersion { throw SupersededSchema(version: version) }
+                let damage = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
+                if let damage, damage != "ok" { state.problem = "it is damaged: \(damage)" }
+                let facts = try StateFacts(number: 1, database)
+                state.address = facts.lastAddress
+                state.checkpoint = facts.checkpoint.flatMap { SequenceID($0)?.queryValue }
+            }
+        } catch {
+            let failure = StateError.reading(files.database, error)
+            state.problem = if case .unreadable(_, let reason) = failure { reason } else { failure.description }
+        }
+        return state
+    }
+}
