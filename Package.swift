@@ -137,7 +137,8 @@ let package = Package(
             name: "changebot",
             dependencies: [
                 "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
-                "GatewayClient", "HTTPServing", "JQ", "Locking", "LosslessJSON", "Monitoring", "Pipeline",
+                "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
+                "Pipeline",
                 "PrometheusMetrics", "Rules", "Transfer", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],

@@ -84,7 +84,7 @@ import Testing
             let file = try DatabaseQueue(path: bed.databasePath)
             try await file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
             let error = #expect(throws: StateError.self) { try bed.open() }
-            #expect(error?.description.contains("written by a newer changebot; use that one") == true)
+            #expect(error?.description.contains("written by a newer changebot, version 99 of the state") == true)
 
             // The later version notes which one it is.
             try await file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 12003004") }

@@ -220,8 +220,8 @@ struct SupersededSchema: Error, CustomStringConvertible {
     let version: Int
 
     var description: String {
-        let which = program.map { ", version \($0) (this is \(ProgramVersion.current))" } ?? ""
-        return "it was written by a newer changebot\(which): the state's version is \(version), and this program reads "
-            + "versions up to \(LedgerSchema.newestVersion); use the newer program, or another --name"
+        let which = program.map { "version \($0) (this is \(ProgramVersion.current))" }
+        let other = "version \(version) of the state (this program reads up to \(LedgerSchema.newestVersion))"
+        return "it was written by a newer changebot, \(which ?? other); use that one, or another --name"
     }
 }

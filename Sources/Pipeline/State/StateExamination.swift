@@ -57,7 +57,9 @@ extension StateCatalogue {
             try copy.read { database in
                 let version = try LedgerSchema.version(of: database)
                 state.version = version
-                if version > LedgerSchema.newestVersion { throw SupersededSchema(version: version) }
+                if version > LedgerSchema.newestVersion {
+                    throw SupersededSchema(program: try ProgramVersion.later(in: database), version: version)
+                 }
                 let damage = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
                 if let damage, damage != "ok" { state.problem = "it is damaged: \(damage)" }
                 let facts = try StateFacts(number: 1, database)

@@ -12,7 +12,7 @@ internal import Transfer
 /// The exit codes. The article Commands has the same table.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
-    /// The whole input was processed, but some documents were rejected or dead-lettered.
+    /// The whole input was processed, but some documents were rejected or dead-lettered; `doctor` has found errors.
     case incomplete = 1
     case usage = 64
     case invalidData = 65

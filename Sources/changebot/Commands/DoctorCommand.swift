@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Examine the surroundings of a bot, and say what is wrong and what to do.",
+        discussion: """
+            changebot doctor --gateway http://127.0.0.1:4985/todo --rules rules/
+            changebot doctor --config changebot.yaml
+
+            It looks at the connection, TLS, the clock, the gateway and what the login may do, at the state folder, the \
+            disk, the rules and their pictures. It changes no document, creates no state, and may run beside the bot. \
+            One local document of its own is written and deleted again.
+
+            As the last check it waits as long as a bot does, 50 s, for proxies that cut idle requests; --no-wait \
+            leaves that out.
+
+            Exits with 0 if there is no error, even with warnings; with 1 if there is one.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
+    @OptionGroup var state: StateOptions
+
+    @Option(
+        name: .long, parsing: .upToNextOption,
+        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
+    var rules: [String] = []
+
+    @Option(
+        help: ArgumentHelp("The channels that the bot reads (Sync Gateway).", valueName: "a,b"),
+        transform: ChannelList.parse)
+    var channels: ChannelList?
+
+    @Option(help: "How the bot waits for changes. Default: longpoll.")
+    var feed: FeedReader.Following?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How long to wait for proxies that cut idle requests. 0s: not at all. Default: 50s, as long as a bot waits.",
+            valueName: "duration"), transform: TimeSpan.parse)
+    var idle: TimeSpan?
+
+    @Flag(help: "Don't wait for proxies that cut idle requests. The same as --idle 0s.")
+    var noWait = false
+
+    @Flag(help: "Print one JSON object for each finding, with bot, check, level, text and remedy.")
+    var json = false
+
+    @OptionGroup var colors: ColorOption
+    @OptionGroup var notes: NoteOptions
+
+    func run() async throws {
+        let variables = Environment()
+        let (bots, environment) = try examinedBots(variables)
+        let isJSON = try environment.isOn(json, "json")
+        let lines = FindingLines(
+            style: try colors.style(environment, of: .standardOutput), bots: bots.map(\.name))
+        let report = FindingReport(lines, isJSON: isJSON)
+        let idle = try idleSpan(environment)
+        if let idle, bots.contains(where: \.isRemote) {
+            try notes.note(
+                "waiting \(TimeSpan(idle)) for proxies that cut idle requests; --no-wait leaves that out", environment)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let finding = await onOtherThread { LibraryCheck.finding }
+                await report.finish(DoctorSlot(bot: nil, check: .libraries), [finding])
+            }
+            for (index, bot) in bots.enumerated() {
+                let examination = BotExamination(bot: bot, idle: idle, report: BotReport(report: report, bot: index))
+                group.addTask { await examination.run() }
+            }
+        }
+        try await report.requirePrinted()
+        let (errors, warnings) = (await report.count(.error), await report.count(.warning))
+        try notes.note("\(Counted(errors, "error")), \(Counted(warnings, "warning"))", environment)
+        if errors > 0 { throw CommandError(.incomplete) }
+    }
+
+    /// The bots, and the settings of the whole process.
+    ///
+    /// - Throws: ``CommandError`` with 64; with 66 or 78 for a configuration file that can't be read or is not valid.
+    private func examinedBots(_ variables: Environment) throws -> (bots: [DoctorBot], Environment) {
+        guard let file = try config.file(variables) else {
+            return ([try DoctorBot(self, variables, nil)], variables)
+        }
+        let bots = try config.bots(of: file, variables)
+        if bots.count > 1 {
+            // It has the same options as 'run'.
+            var command = try RunCommand.parse([])
+            (command.gateway, command.state, command.channels) = (gateway, state, channels)
+            command.job.rules = rules
+            try command.refuseOptionsOfOneBot(file, bots, variables)
+        }
+        let examined = try bots.map { bot in
+            try DoctorBot(self, variables.with(file, bot: bot), file.place(bot.position))
+        }
+        return (examined, variables.with(file, bot: nil))
+    }
+
+    /// Nil: no request is to wait.
+    private func idleSpan(_ environment: Environment) throws(CommandError) -> Duration? {
+        let span = try environment.value(idle, "idle", parse: TimeSpan.init(argument:))?.duration
+        guard try environment.isOn(noWait, "no-wait") else {
+            return (span ?? IdleCheck.defaultSpan) > .zero ? span ?? IdleCheck.defaultSpan : nil
+        }
+        guard span == nil || span == .zero else {
+            throw CommandError(.usage, "--idle and --no-wait contradict each other: remove one")
+        }
+        return nil
+    }
+}
+
+extension DoctorBot {
+    /// Whether there is a network between the bot and its gateway.
+    fileprivate var isRemote: Bool { if case .remote? = choice { true } else { false } }
+}

@@ -1,0 +1,86 @@
+internal import Dispatch
+internal import FoundationEssentials
+internal import Glibc
+internal import Pipeline
+
+/// Makes all checks of one bot, those that do not depend on each other at the same time.
+struct BotExamination: Sendable {
+    let bot: DoctorBot
+    /// As in ``GatewayExamination/idle``.
+    let idle: Duration?
+    let report: BotReport
+
+    func run() async {
+        await report.finish(.settings, bot.findings)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await examineGateway() }
+            group.addTask { await examineState() }
+            group.addTask { await examineRules() }
+        }
+    }
+
+    private func examineGateway() async {
+        let all: [DoctorCheck] = [.reachability, .tls] + DoctorCheck.ofGateway
+        switch bot.choice {
+        case nil: await report.skip(all, "the settings are not valid")
+        case .embedded(let file):
+            if let file { await report.finish(.gateway, Self.finding(ofFile: file)) }
+            await report.skip(all, "the gateway runs inside the bot")
+        case .remote(let url):
+            guard let settings = bot.access else { return await report.skip(all, "the settings are not valid") }
+            await GatewayExamination(
+                url: url, settings: settings, channels: bot.channels, following: bot.following, idle: idle,
+                advice: bot.advice, report: report
+            ).run()
+        }
+    }
+
+    /// The file is not opened: a bot that runs has it.
+    private static func finding(ofFile file: String) -> Finding {
+        guard let facts = FileFacts(file, followsLink: true) else {
+            let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+            guard let reason = FolderProbe.whyNotWritable(folder) else {
+                return .ok("embedded; \(file) does not exist yet, and 'run' makes it")
+            }
+            return Finding(
+                .error, "\(file) does not exist and can't be made: \(reason)",
+                remedy: "correct the path in embedded:FILE, or make its folder")
+        }
+        guard facts.kind == .file else {
+            return Finding(.error, "\(file) is not a file", remedy: "correct the path in embedded:FILE")
+        }
+        guard Glibc.access(file, R_OK | W_OK) == 0 else {
+            return Finding(
+                .error, "\(file) can't be written to: \(String(cString: strerror(errno)))",
+                remedy: "give the user of the bot the right to write it")
+        }
+        return .ok("embedded, in \(file)")
+    }
+
+    private func examineState() async {
+        if bot.choice == .embedded(file: nil) {
+            return await report.skip([.state, .disk], "a gateway in memory leaves no state")
+        }
+        let (state, disk) = await onOtherThread { [catalogue = bot.state] in
+            let folder = StateFolder(examining: catalogue.directory, bot: catalogue.name)
+            let states: Result<[StateExamination], StateError>
+            do throws(StateError) { states = .success(try catalogue.examine()) } catch { states = .failure(error) }
+            return (StateCheck.findings(folder, states), DiskCheck(examining: folder.ancestor)?.finding)
+        }
+        await report.finish(.state, state)
+        await report.finish(.disk, disk ?? Finding(.unknown, "the system does not tell how much room there is"))
+    }
+
+    private func examineRules() async {
+        let (rules, pictures) = await onOtherThread { [paths = bot.rulePaths] in RulesCheck.findings(paths) }
+        await report.finish(.rules, rules)
+        await report.finish(.pictures, pictures)
+    }
+}
+
+/// Runs `work`, which blocks, on a thread that no task needs.
+func onOtherThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: work()) }
+    }
+}

@@ -1,0 +1,113 @@
+internal import Encodings
+internal import GatewayClient
+internal import HTTPTransport
+
+/// Judges the certificates of a server. Pure: they have been fetched before.
+struct CertificateCheck {
+    /// How long before its end a certificate is a warning, in days.
+    static let warningDays = 30
+
+    let url: GatewayURL
+    /// Whether the bot accepts any certificate (`--insecure`).
+    let isInsecure: Bool
+    /// In seconds since 1970.
+    let now: Int
+
+    /// - Parameters:
+    ///   - chain: The server's certificates, its own first.
+    ///   - error: Why they were refused; nil if they are accepted.
+    func findings(_ chain: [HTTPCertificate], refusedWith error: HTTPTransportError?) -> [Finding] {
+        guard url.base.hasPrefix("https://") else { return [withoutTLS] }
+        let trust = error.map { refusal($0, chain) } ?? accepted(chain)
+        let insecure =
+            isInsecure
+            ? [
+                Finding(
+                    .warning, "certificates are not verified (--insecure): anyone on the way can read and write",
+                    remedy: "name the authority's certificate with --ca-file FILE, and remove --insecure")
+            ] : []
+        let isAboutTime = error?.code.tlsProblem == .outOfDate
+        let end = isAboutTime ? nil : expiry(chain)
+        return insecure + [trust] + [end].compactMap(\.self)
+    }
+
+    private var withoutTLS: Finding {
+        url.isLoopback
+            ? .ok("not used, and not needed: the gateway is on this machine")
+            : Finding(
+                .warning, "the connection is not encrypted: anyone on the way can read documents and the password",
+                remedy: "use a gateway, or a proxy before it, that speaks TLS, and write https://")
+    }
+
+    private func accepted(_ chain: [HTTPCertificate]) -> Finding {
+        guard let own = chain.first else { return .ok("the server's certificate is valid for \(host)") }
+        return .ok("the certificate \(own.subject) is valid for \(host); signed by \(own.issuer)")
+    }
+
+    // MARK: - What is wrong
+
+    private func refusal(_ error: HTTPTransportError, _ chain: [HTTPCertificate]) -> Finding {
+        let level = isInsecure ? Finding.Level.warning : .error
+        switch error.code.tlsProblem {
+        case .outOfDate: return outOfDate(chain) ?? Finding(level, GatewayError(error))
+        case .wrongHost:
+            let names = chain.first.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
+            return Finding(
+                level, "the server's certificate is not for \(host), but for \(Self.list(names))",
+                remedy: "use an address that the certificate names, or have a certificate made for \(host)")
+        case .unknownAuthority:
+            let issuer = chain.last.map { "; its issuer is \($0.issuer)" } ?? ""
+            return Finding(
+                level, "no trusted authority has signed the server's certificate (\(error.message))\(issuer)",
+                remedy:
+                    "if you trust it, save the authority's certificate as a PEM file and pass it with --ca-file FILE")
+        default: return Finding(level, GatewayError(error))
+        }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "another host" : names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " …" : "")
+    }
+
+    private func outOfDate(_ chain: [HTTPCertificate]) -> Finding? {
+        let level = isInsecure ? Finding.Level.warning : .error
+        if let old = chain.first(where: { $0.expires.map { $0 <= now } ?? false }), let end = old.expires {
+            return Finding(
+                level, "the certificate \(old.subject) expired on \(Self.day(end))",
+                remedy: "renew the server's certificate; if the date is wrong here, set the clock of this machine")
+        }
+        if let new = chain.first(where: { $0.validFrom.map { $0 > now } ?? false }), let start = new.validFrom {
+            return Finding(
+                level, "the certificate \(new.subject) is not valid before \(Self.day(start))",
+                remedy: "set the clock of this machine; if it is right, wait, or have another certificate made")
+        }
+        return nil
+    }
+
+    // MARK: - How long it will be right
+
+    /// The certificate of the chain that ends first; nil if no end is known.
+    private func expiry(_ chain: [HTTPCertificate]) -> Finding? {
+        let first = chain.filter { $0.expires != nil }.min { ($0.expires ?? 0) < ($1.expires ?? 0) }
+        guard let first, let end = first.expires else { return nil }
+        let days = (end - now) / 86_400
+        guard end > now else {
+            return Finding(
+                .warning, "the certificate \(first.subject) expired on \(Self.day(end)), and is accepted all the same",
+                remedy: "renew it, or remove it from the chain that the server sends")
+        }
+        let text = "the certificate \(first.subject) expires on \(Self.day(end)), in \(days.counted("day"))"
+        return days <= Self.warningDays
+            ? Finding(.warning, text, remedy: "renew the server's certificate before that day") : .ok(text)
+    }
+
+    /// `2026-11-20`.
+    private static func day(_ seconds: Int) -> String { String(Timestamp.text(seconds).prefix(10)) }
+
+    /// The host of the address, without its port.
+    private var host: String {
+        let authority = url.base.split(separator: "/", maxSplits: 1).last?.drop { $0 == "/" }.prefix { $0 != "/" } ?? ""
+        if authority.hasPrefix("[") { return String(authority.prefix { $0 != "]" }) + "]" }
+        return String(authority.prefix { $0 != ":" })
+    }
+}

@@ -1,0 +1,76 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Pipeline
+
+/// A bot whose surroundings are examined: its settings, as far as they are valid.
+struct DoctorBot: Sendable {
+    let name: String
+    /// Nil if it is not valid, or not given.
+    private(set) var choice: GatewayChoice?
+    /// For a remote gateway. Nil if something in them is not valid.
+    private(set) var access: GatewaySettings?
+    let state: StateCatalogue
+    let rulePaths: [String]?
+    private(set) var channels: [String]?
+    private(set) var following = FeedReader.Following.longpoll
+    /// What to do if credentials are needed and there are none.
+    let advice: String
+    /// About the settings themselves.
+    private(set) var findings: [Finding] = []
+
+    /// - Parameter place: Where the bot stands in the configuration file; nil without one.
+    /// - Throws: ``CommandError`` with 64. What is wrong in files becomes a finding.
+    init(_ command: DoctorCommand, _ environment: Environment, _ place: String?) throws(CommandError) {
+        name = try command.state.botName(environment)
+        state = StateCatalogue(directory: command.state.directory(environment), name: name)
+        rulePaths = environment.values(command.rules, "rules")
+        advice = Credentials.advice(environment)
+        if let place, command.gateway.address == nil, environment["gateway"] == nil {
+            findings = [Finding(.error, "\(place): the bot has no 'gateway'", remedy: "write the URL of its keyspace")]
+        } else {
+            choice = try collect { () throws(CommandError) in try command.gateway.choice(environment) }
+        }
+        channels = try collect { () throws(CommandError) in
+            try environment.value(command.channels, "channels", parse: ChannelList.init(argument:))?.names
+        }.flatMap(\.self)
+        following =
+            try collect { () throws(CommandError) in
+                try environment.value(command.feed, "feed", parse: FeedReader.Following.init(rawValue:))
+            }.flatMap(\.self) ?? .longpoll
+        guard case .remote(let url)? = choice else {
+            summarize()
+            return
+        }
+        access = try collect { () throws(CommandError) in try command.access.settings(for: url, environment) }
+        let secret = try collect { () throws(CommandError) in try Credentials(environment).file }.flatMap(\.self)
+        if let secret, secret.isExposed {
+            findings.append(
+                Finding(
+                    .warning, "every user of this machine can read \(secret.path), the file with the \(secret.what)",
+                    remedy: "chmod 600 \(secret.path.shellWord)"))
+        }
+        summarize()
+    }
+
+    /// What `body` returns; nil, and findings, if something in a file is not valid.
+    ///
+    /// - Throws: ``CommandError`` with 64.
+    private mutating func collect<Value>(
+        _ body: () throws(CommandError) -> Value
+    ) throws(CommandError) -> Value? {
+        do { return try body() } catch {
+            guard error.code != .usage else { throw error }
+            findings += error.messages.map { Finding(.error, message: $0) }
+            return nil
+        }
+    }
+
+    /// Says what holds, if all is valid.
+    private mutating func summarize() {
+        guard let choice, !findings.contains(where: { $0.level == .error }) else { return }
+        let login = access?.credentials.map { "as \($0)" } ?? "without credentials"
+        let who = if case .remote = choice { ", \(login)" } else { "" }
+        findings.append(.ok("\(choice.stateAddress)\(who); bot '\(name)', state in \(state.directory)"))
+    }
+}

@@ -1,0 +1,148 @@
+internal import LosslessJSON
+
+/// A check of one bot; without a bot, of the program.
+struct DoctorSlot: Hashable, Sendable {
+    /// Its index.
+    let bot: Int?
+    let check: DoctorCheck
+}
+
+/// Puts findings into the order in which they are reported: checks run at the same time, and end in any order.
+struct FindingOrder {
+    private let slots: [DoctorSlot]
+    private var waiting: [DoctorSlot: [Finding]] = [:]
+    private var next = 0
+
+    init(botCount: Int) {
+        slots =
+            [DoctorSlot(bot: nil, check: .libraries)]
+            + (0..<botCount).flatMap { bot in DoctorCheck.ofBot.map { DoctorSlot(bot: bot, check: $0) } }
+    }
+
+    /// Whether all checks have ended.
+    var isComplete: Bool { next == slots.count }
+
+    /// A check has ended. Its findings count once: a second call for it changes nothing.
+    ///
+    /// - Returns: The checks that can be reported now, in order.
+    mutating func finish(_ slot: DoctorSlot, _ findings: [Finding]) -> [(slot: DoctorSlot, findings: [Finding])] {
+        if waiting[slot] == nil, slots[next...].contains(slot) { waiting[slot] = findings }
+        var ready: [(slot: DoctorSlot, findings: [Finding])] = []
+        while next < slots.count, let findings = waiting.removeValue(forKey: slots[next]) {
+            ready.append((slots[next], findings))
+            next += 1
+        }
+        return ready
+    }
+}
+
+/// How findings are printed.
+struct FindingLines: Sendable {
+    let style: TerminalStyle
+    /// The names of the bots, by index.
+    let bots: [String]
+
+    /// For people: the finding, and below it the remedy.
+    func lines(_ slot: DoctorSlot, _ finding: Finding) -> [VisibleLine] {
+        let level = finding.level.rawValue.padded(to: Self.levelWidth)
+        let check = slot.check.rawValue.padded(to: Self.checkWidth)
+        var lines = [colored(level, finding.level) + VisibleLine("  \(check)  \(finding.text)")]
+        if let remedy = finding.remedy {
+            let indent = String(repeating: " ", count: Self.levelWidth + Self.checkWidth + 4)
+            lines.append(VisibleLine(indent) + style.bold("→ ") + VisibleLine(remedy))
+        }
+        return lines
+    }
+
+    /// The line above the findings of a bot, if there are several bots; nil elsewhere.
+    func heading(_ slot: DoctorSlot) -> [VisibleLine] {
+        guard bots.count > 1, slot.check == DoctorCheck.ofBot.first, let bot = slot.bot else { return [] }
+        return ["", style.bold("bot \(bots[bot])")]
+    }
+
+    /// One JSON object.
+    func json(_ slot: DoctorSlot, _ finding: Finding) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("bot", optional: slot.bot.map { bots[$0] })
+            writer.member("check", string: slot.check.rawValue)
+            writer.member("level", string: finding.level.rawValue)
+            writer.member("text", string: finding.text)
+            writer.member("remedy", optional: finding.remedy)
+        }
+        return writer.bytes
+    }
+
+    private static let levelWidth = Finding.Level.allCases.map(\.rawValue.count).max() ?? 0
+    private static let checkWidth = DoctorCheck.allCases.map(\.rawValue.count).max() ?? 0
+
+    private func colored(_ text: String, _ level: Finding.Level) -> VisibleLine {
+        switch level {
+        case .ok: style.green(text)
+        case .warning, .unknown: style.yellow(text)
+        case .error: style.red(text)
+        case .skipped: style.dim(text)
+        }
+    }
+}
+
+/// Prints findings on stdout as they come in, in order.
+actor FindingReport {
+    private let lines: FindingLines
+    private let isJSON: Bool
+    private var order: FindingOrder
+    private var counts: [Finding.Level: Int] = [:]
+    /// Why nothing more can be printed.
+    private var failure: CommandError?
+
+    init(_ lines: FindingLines, isJSON: Bool) {
+        self.lines = lines
+        self.isJSON = isJSON
+        order = FindingOrder(botCount: lines.bots.count)
+    }
+
+    /// A check has ended.
+    func finish(_ slot: DoctorSlot, _ findings: [Finding]) {
+        for (slot, findings) in order.finish(slot, findings) {
+            for (index, finding) in findings.enumerated() {
+                counts[finding.level, default: 0] += 1
+                if failure == nil { print(slot, finding, isFirst: index == 0) }
+            }
+        }
+    }
+
+    private func print(_ slot: DoctorSlot, _ finding: Finding, isFirst: Bool) {
+        do throws(CommandError) {
+            guard !isJSON else { return try Console.write(lines.json(slot, finding)) }
+            try Console.write((isFirst ? lines.heading(slot) : []) + lines.lines(slot, finding))
+        } catch {
+            failure = error
+        }
+    }
+
+    /// How many findings there are of a level.
+    func count(_ level: Finding.Level) -> Int { counts[level] ?? 0 }
+
+    /// - Throws: ``CommandError`` with 74 if the findings could not be printed.
+    func requirePrinted() throws(CommandError) {
+        if let failure { throw failure }
+    }
+}
+
+/// Takes the findings of one bot.
+struct BotReport: Sendable {
+    let report: FindingReport
+    /// The index of the bot.
+    let bot: Int
+
+    func finish(_ check: DoctorCheck, _ findings: [Finding]) async {
+        await report.finish(DoctorSlot(bot: bot, check: check), findings)
+    }
+
+    func finish(_ check: DoctorCheck, _ finding: Finding) async { await finish(check, [finding]) }
+
+    /// Reports that checks are not made.
+    func skip(_ checks: [DoctorCheck], _ reason: String) async {
+        for check in checks { await finish(check, .skipped(reason)) }
+    }
+}

@@ -1,0 +1,203 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import HTTPTransport
+
+/// Makes the checks that need the network. What depends on a check that failed is skipped.
+struct GatewayExamination: Sendable {
+    let url: GatewayURL
+    let settings: GatewaySettings
+    let channels: [String]?
+    let following: FeedReader.Following
+    /// How long to look for proxies that end idle requests; nil: not at all.
+    let idle: Duration?
+    /// What to do if credentials are needed and there are none.
+    let advice: String
+    let report: BotReport
+
+    /// Sync Gateway may have to load its caches first.
+    private static let deadline: Duration = .seconds(30)
+
+    func run() async {
+        guard let contact = await connect() else { return }
+        await report.finish(.clock, contact.clock?.finding ?? Finding(.unknown, "the answers have no date"))
+        var settings = settings
+        settings.deadlines.small = Self.deadline
+        settings.deadlines.silence = Self.deadline
+        settings.deadlines.bulk = Self.deadline
+        let gateway = Gateway(url, settings: settings)
+        await examine(gateway, contact)
+        await gateway.shutdown()
+    }
+
+    // MARK: - The connection
+
+    /// Reports on the connection. Nil if there is none that the bot would use.
+    private func connect() async -> ServerContact? {
+        let tls = CertificateCheck(url: url, isInsecure: settings.isInsecure, now: Timestamp.secondsNow)
+        do throws(HTTPTransportError) {
+            let contact = try await ServerContact.make(url, settings, trustsAnyone: false)
+            await report.finish(.reachability, contact.finding)
+            await report.finish(.tls, tls.findings(contact.connection.certificates, refusedWith: nil))
+            return contact
+        } catch {
+            guard let problem = error.code.tlsProblem, problem != .notTLS, problem != .handshake else {
+                await report.finish(.reachability, await finding(of: error))
+                await report.skip([.tls] + DoctorCheck.ofGateway, "the gateway can't be reached")
+                return nil
+            }
+            return await examineCertificates(tls, refusedWith: error)
+        }
+    }
+
+    /// Fetches the certificates that were refused: only without verification they can be read.
+    private func examineCertificates(
+        _ tls: CertificateCheck, refusedWith error: HTTPTransportError
+    ) async -> ServerContact? {
+        let contact = try? await ServerContact.make(url, settings, trustsAnyone: true)
+        await report.finish(.reachability, contact?.finding ?? .ok("the server accepts connections"))
+        await report.finish(.tls, tls.findings(contact?.connection.certificates ?? [], refusedWith: error))
+        guard settings.isInsecure, let contact else {
+            await report.skip(DoctorCheck.ofGateway, "there is no secure connection")
+            return nil
+        }
+        return contact
+    }
+
+    /// A connection that fails in other ways may have the wrong scheme: the gateway's client finds that out.
+    private func finding(of error: HTTPTransportError) async -> Finding {
+        guard [.connectionClosed, .malformedAnswer].contains(error.code) || error.code.tlsProblem != nil else {
+            return Finding(.error, GatewayError(error))
+        }
+        let gateway = Gateway(url, settings: settings)
+        let answer = await outcome { () async throws(GatewayError) in try await gateway.serverInfo() }
+        await gateway.shutdown()
+        if case .failure(let other) = answer { return Finding(.error, other) }
+        return Finding(.error, GatewayError(error))
+    }
+
+    // MARK: - The gateway and the login
+
+    private func examine(_ gateway: Gateway, _ contact: ServerContact) async {
+        let database = await outcome { () async throws(GatewayError) in try await gateway.databaseInfo() }
+        if case .failure(let error) = database, error.code == .malformedAnswer {
+            await report.finish(.gateway, Finding(.error, error))
+            await report.skip(DoctorCheck.ofLogin, "the server is not a gateway")
+            return
+        }
+        // With a password that is refused, one request is enough: some gateways lock users out.
+        let greeting = (try? database.get()) == nil ? nil : try? await gateway.serverInfo()
+        await report.finish(.gateway, version(greeting, contact))
+        await report.finish(
+            .login,
+            PermissionChecks.login(database, as: settings.credentials.map { "\($0)" }, advice: advice))
+        guard case .success(let info) = database, info.isOnline else {
+            await report.skip(DoctorCheck.afterLogin, "the database can't be used with this login")
+            return
+        }
+        await examinePermissions(gateway, info)
+    }
+
+    private func version(_ greeting: ServerInfo?, _ contact: ServerContact) -> Finding {
+        let check = ServerVersionCheck(url: url, givenDialect: settings.dialect)
+        // A proxy may hide the root page, or put its own name into the header.
+        let ofHeader = GatewayDialect(serverHeader: contact.server)
+        return check.finding(
+            dialect: greeting?.dialect ?? ofHeader,
+            version: greeting?.version ?? (ofHeader == nil ? nil : contact.server))
+    }
+
+    private func examinePermissions(_ gateway: Gateway, _ info: DatabaseInfo) async {
+        let feed = await outcome { () async throws(GatewayError) in try await readFeed(gateway) }
+        await report.finish(.feed, PermissionChecks.feed(feed))
+        // The database is there, but this collection is not.
+        if case .failure(let error) = feed, error.isAboutKeyspace {
+            return await report.skip(DoctorCheck.afterLogin, "the collection can't be used")
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await report.finish(
+                    .list,
+                    PermissionChecks.list(await outcome { () async throws(GatewayError) in try await list(gateway) }))
+            }
+            group.addTask {
+                let answer = await outcome { () async throws(GatewayError) in _ = try await gateway.bulkDocs([]) }
+                await report.finish(.write, PermissionChecks.write(answer, to: gateway.dialect))
+            }
+            group.addTask {
+                let document = LocalDocumentCheck(gateway: gateway)
+                await report.finish(
+                    .local, PermissionChecks.local(await document.run(), named: document.name))
+            }
+            group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
+            group.addTask { await report.finish(.idle, await examineIdleTime(gateway, info)) }
+        }
+    }
+
+    private func readFeed(_ gateway: Gateway) async throws(GatewayError) {
+        var answer = try await gateway.changes(
+            ChangesRequest(includesDocuments: false, limit: 1, filter: channelFilter(gateway)))
+        while try await answer.next() != nil {}
+    }
+
+    private func list(_ gateway: Gateway) async throws(GatewayError) {
+        var answer = try await gateway.documents(limit: 1, includesDocuments: false)
+        while try await answer.next() != nil {}
+    }
+
+    /// Only Sync Gateway knows the filter.
+    private func channelFilter(_ gateway: Gateway) -> ChangesRequest.Filter? {
+        gateway.dialect.hasChannels ? channels.map { .channels($0) } : nil
+    }
+
+    private func examineChannels(_ gateway: Gateway) async -> Finding {
+        let login = await outcome { () async throws(GatewayError) in try await gateway.loginInfo() }
+        var isAdmin = false
+        if gateway.dialect.hasChannels, (try? login.get())?.user == nil { isAdmin = await gateway.isAdminPort() }
+        return PermissionChecks.channels(login, of: gateway.dialect, isAdmin: isAdmin, wanted: channels)
+    }
+
+    private func examineIdleTime(_ gateway: Gateway, _ info: DatabaseInfo) async -> Finding {
+        guard let idle else { return .skipped("not asked for") }
+        guard let newest = info.newestSequence else {
+            return Finding(
+                .unknown, "the gateway does not tell its newest sequence, so no request can wait for changes")
+        }
+        let check = IdleCheck(
+            gateway: gateway, channels: gateway.dialect.hasChannels ? channels : nil, span: idle)
+        return IdleCheck.finding(await check.wait(since: newest), span: idle, following)
+    }
+}
+
+/// What a request answered, or why it failed.
+func outcome<Value: Sendable>(
+    _ ask: () async throws(GatewayError) -> Value
+) async -> Result<Value, GatewayError> {
+    do throws(GatewayError) { return .success(try await ask()) } catch { return .failure(error) }
+}
+
+/// Writes, reads and deletes a local document of its own, so that nothing stays behind.
+struct LocalDocumentCheck: Sendable {
+    let gateway: Gateway
+    /// Different from all marks of bots, which begin with `changebot.`, and from that of another doctor.
+    let name = "changebot-doctor." + String(UInt64.random(in: .min ... .max), radix: 16)
+
+    func run() async -> PermissionChecks.LocalOutcome {
+        do throws(GatewayError) {
+            let revision = try await gateway.saveLocalDocument(name, body: Array(#"{"from":"changebot doctor"}"#.utf8))
+            do throws(GatewayError) { try await delete(revision) } catch { return .left(error) }
+            return .keptAndDeleted
+        } catch {
+            // The answer may have been lost on the way back.
+            if let document = try? await gateway.localDocument(name) { try? await delete(document.revision) }
+            return .refused(error)
+        }
+    }
+
+    private func delete(_ written: RevisionID) async throws(GatewayError) {
+        guard let document = try await gateway.localDocument(name) else {
+            throw GatewayError(.notOffered, "the gateway has lost a local document that it had accepted")
+        }
+        try await gateway.deleteLocalDocument(name, revision: document.revision)
+    }
+}

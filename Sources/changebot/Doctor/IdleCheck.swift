@@ -1,0 +1,125 @@
+internal import DocumentFlow
+internal import GatewayClient
+
+/// Finds out whether something between here and the gateway ends requests that wait: sends a longpoll and looks how it
+/// ends.
+struct IdleCheck: Sendable {
+    /// As long as `run` waits.
+    static let defaultSpan = ChangesRequest.defaultLongpollTimeout
+    /// A request that ends sooner counts as an outage for `run` (``FeedReader/idleAfter``).
+    static let outageLimit: Duration = .seconds(5)
+    /// The time between heartbeats of a continuous feed.
+    static let heartbeat: Duration = .seconds(25)
+    /// Sooner, an error is no end of an idle request, but a refusal.
+    private static let leastWait: Duration = .milliseconds(500)
+
+    enum Outcome: Sendable {
+        /// The gateway answered properly, without changes.
+        case answered(after: Duration)
+        /// Somebody ended the request without a proper answer.
+        case cut(after: Duration, GatewayError)
+        /// No answer came, not even long after the time that the request asked for.
+        case silent(after: Duration)
+        /// Changes came all the time. This was the longest time without one.
+        case busy(longest: Duration)
+        /// The request was refused.
+        case refused(GatewayError)
+    }
+
+    let gateway: Gateway
+    let channels: [String]?
+    /// How long to wait in all.
+    let span: Duration
+
+    /// - Parameter since: The newest sequence of the database.
+    func wait(since: SequenceID) async -> Outcome {
+        let begun = ContinuousClock.now
+        var (since, longest) = (since, Duration.zero)
+        while true {
+            let start = ContinuousClock.now
+            do throws(GatewayError) {
+                let (rows, last) = try await poll(since, max(.seconds(1), span))
+                let waited = start.duration(to: .now)
+                guard rows > 0 else { return .answered(after: waited) }
+                since = last ?? since
+                longest = max(longest, waited)
+            } catch {
+                return Self.outcome(of: error, after: start.duration(to: .now))
+            }
+            guard begun.duration(to: .now) < span else { return .busy(longest: longest) }
+            // As `run` does, so that a busy database is not asked without a break.
+            try? await Task.sleep(for: .milliseconds(500))
+        }
+    }
+
+    private func poll(
+        _ since: SequenceID, _ timeout: Duration
+    ) async throws(GatewayError) -> (rows: Int, last: SequenceID?) {
+        var request = ChangesRequest(
+            since: since, feed: .longpoll(timeout: timeout), includesDocuments: false,
+            filter: channels.map { .channels($0) })
+        request.usesNewConnection = true
+        var answer = try await gateway.changes(request)
+        var rows = 0
+        while let batch = try await answer.next() { rows += batch.count }
+        return (rows, answer.lastSequence)
+    }
+
+    /// What a failed request means.
+    static func outcome(of error: GatewayError, after waited: Duration) -> Outcome {
+        if error.code == .timedOut, error.status == nil { return .silent(after: waited) }
+        let isEnd =
+            error.code == .connectionLost || [408, 502, 503, 504, 524].contains(error.status ?? 0)
+        return isEnd && waited >= leastWait ? .cut(after: waited, error) : .refused(error)
+    }
+
+    // MARK: - What it means
+
+    /// - Parameters:
+    ///   - span: How long was waited.
+    ///   - following: How the bot waits for changes.
+    static func finding(_ outcome: Outcome, span: Duration, _ following: FeedReader.Following) -> Finding {
+        switch outcome {
+        case .answered(let waited):
+            // CouchDB ends a longpoll after 60 s, whatever is asked for.
+            guard waited + .seconds(2) < min(span, .seconds(60)) else {
+                return .ok("nothing ended a request that waited for \(seconds(waited))")
+            }
+            return Finding(
+                .unknown,
+                "the gateway itself answered after \(seconds(waited)), without changes, and was asked to wait \(seconds(span))",
+                remedy: "ask again; if it stays so, look into the gateway's log")
+        case .busy(let longest):
+            return Finding(
+                .unknown, "changes came all the time: the longest wait without one was \(seconds(longest))",
+                remedy: "ask again when fewer documents are written")
+        case .silent(let waited):
+            return Finding(
+                .warning,
+                "no answer came within \(seconds(waited)), although the gateway was asked to answer after \(seconds(span))",
+                remedy: "if there is a proxy, make it pass answers on at once (nginx: proxy_buffering off)")
+        case .refused(let error):
+            return Finding(.unknown, error, "a request that waits was refused")
+        case .cut(let waited, let error): return cut(waited, error, following)
+        }
+    }
+
+    private static func cut(_ waited: Duration, _ error: GatewayError, _ following: FeedReader.Following) -> Finding {
+        let how = error.status.map { "with HTTP \($0)" } ?? "by closing the connection"
+        let text = "something between here and the gateway ended an idle request after \(seconds(waited)), \(how)"
+        let needed = following == .continuous ? heartbeat : defaultSpan
+        guard waited < needed else {
+            return .ok("\(text); that is longer than the bot waits (\(seconds(needed)))")
+        }
+        let setting =
+            "set the idle timeout of proxies and load balancers to 75 s (nginx: proxy_read_timeout 75s; HAProxy: timeout server 75s)"
+        let other = waited > heartbeat ? ", or use --feed continuous, which sends something every 25 s" : ""
+        guard waited >= outageLimit else {
+            return Finding(.error, "\(text): the bot takes that for an outage", remedy: setting)
+        }
+        return Finding(.warning, "\(text); the bot asks again each time", remedy: setting + other)
+    }
+
+    /// Rounded to whole seconds: `30 s`.
+    private static func seconds(_ duration: Duration) -> String { "\(Int((duration / .seconds(1)).rounded())) s" }
+}

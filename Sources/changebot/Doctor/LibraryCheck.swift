@@ -1,0 +1,36 @@
+internal import Glibc
+internal import HTTPTransport
+internal import LosslessJSON
+internal import Pipeline
+internal import Rules
+
+/// Names the libraries of the system that this process uses, with their versions. Blocks.
+enum LibraryCheck {
+    static var finding: Finding {
+        let asked =
+            HTTPClient.libraryVersions
+            + [SmallJSON.libraryVersion, StateExamination.libraryVersion, RuleSet.regexLibraryVersion]
+        let loaded = fileNames(in: maps, of: ["libjq", "libicui18n"])
+        return .ok((asked + loaded).joined(separator: ", "))
+    }
+
+    /// The memory map of this process. The kernel gives it page by page, so it is read to its end.
+    private static var maps: String {
+        let descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while let part = FileDescriptor(number: descriptor).read(upTo: 1 << 16), !part.isEmpty { bytes += part }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The files of libraries that no function of theirs tells the version of: `libjq.so.1.0.4`.
+    ///
+    /// - Parameter maps: `/proc/self/maps`, see proc(5). The path is the last word of a line.
+    static func fileNames(in maps: String, of libraries: [String]) -> [String] {
+        let lines: [Substring] = maps.split(separator: "\n")
+        let paths: [Substring] = lines.compactMap { line in line.firstIndex(of: "/").map { line.suffix(from: $0) } }
+        let files = Set(paths.compactMap { $0.split(separator: "/").last.map(String.init) })
+        return libraries.compactMap { library in files.first { $0.hasPrefix(library + ".so") } }
+    }
+}

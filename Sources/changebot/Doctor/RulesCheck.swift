@@ -1,0 +1,82 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Rules
+
+/// Judges the rules of a bot, and the files that they attach. Blocks.
+struct RulesCheck {
+    /// The longest attachment that Sync Gateway accepts.
+    static let attachmentLimit = 20 << 20
+    private static let listedFiles = 10_000
+
+    /// - Parameter paths: Nil: none are given.
+    static func findings(_ paths: [String]?) -> (rules: [Finding], pictures: [Finding]) {
+        guard let paths else {
+            return ([.skipped("no rules given; name them with --rules PATH")], [.skipped("no rules given")])
+        }
+        do throws(RuleFilesError) {
+            let files = try RuleFileSet.load(paths: paths)
+            _ = try files.ruleSet()
+            let count =
+                "\(Counted(files.fileCount, "file")), \(Counted(files.ruleCount, "rule")), \(Counted(files.testCount, "test"))"
+            let warnings = files.warnings().map { Finding(.warning, message: $0.description) }
+            return ([.ok("\(count): valid")] + warnings, pictures(files.attached))
+        } catch {
+            let findings = error.errors.map { Finding(.error, message: $0.description) }
+            return (findings, [.skipped("the rules are not valid")])
+        }
+    }
+
+    private static func pictures(_ attached: AttachedPaths) -> [Finding] {
+        guard !attached.files.isEmpty || !attached.folders.isEmpty else {
+            return [.skipped("the rules attach no files")]
+        }
+        var findings: [Finding] = []
+        if !attached.files.isEmpty { findings += judge(attached.files, "files that rules attach") }
+        for folder in attached.folders.sorted() {
+            let files = regularFiles(in: folder)
+            findings +=
+                files.isEmpty
+                ? [
+                    Finding(
+                        .warning, "\(folder), from which rules choose files, is empty", remedy: "put the files there")
+                ] : judge(files, "files in \(folder), from which rules choose")
+        }
+        return findings
+    }
+
+    private static func judge(_ paths: [String], _ what: String) -> [Finding] {
+        var (total, findings) = (0, [Finding]())
+        for path in paths.sorted() {
+            guard access(path, R_OK) == 0, let size = size(path) else {
+                let reason = String(cString: strerror(errno))
+                findings.append(
+                    Finding(.error, "\(path) can't be read: \(reason)", remedy: "correct its path or its permissions"))
+                continue
+            }
+            total += size
+            if size > attachmentLimit {
+                findings.append(
+                    Finding(
+                        .warning,
+                        "\(path) has \(Quantity.size(size)): Sync Gateway accepts attachments of up to 20 MiB",
+                        remedy: "make it smaller"))
+            }
+        }
+        let readable = paths.count - findings.count(where: { $0.level == .error })
+        return findings
+            + (readable == 0 ? [] : [.ok("\(Quantity.count(readable)) \(what), \(Quantity.size(total)) in all")])
+    }
+
+    private static func size(_ path: String) -> Int? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Int(facts.st_size) : nil
+    }
+
+    private static func regularFiles(in folder: String) -> [String] {
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        return names.prefix(listedFiles).map { "\(folder)/\($0)" }.filter {
+            let kind = FileFacts($0, followsLink: true)?.kind
+            return kind == .file || kind == nil
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import GatewayClient
+
+/// Judges which server it is, and whether changebot was ever tried with its version. Pure.
+struct ServerVersionCheck {
+    /// The versions that the tests run against, by dialect.
+    static let tried: [GatewayDialect: [String]] = [.syncGateway: ["3.3", "4.1"], .couchDB: ["3.5"]]
+
+    let url: GatewayURL
+    /// That of `--dialect`; nil if it is not given.
+    let givenDialect: GatewayDialect?
+
+    /// - Parameters:
+    ///   - dialect: As the server names itself; nil if it does not.
+    ///   - version: As the server writes it: `3.5.0`, `Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE`. Or its `Server`
+    ///     header: `CouchDB/3.5.0 (Erlang OTP/25)`.
+    func finding(dialect: GatewayDialect?, version: String?) -> Finding {
+        guard let dialect else {
+            return Finding(
+                .unknown, "the server does not say whether it is Sync Gateway or CouchDB; a proxy may hide it",
+                remedy: givenDialect == nil
+                    ? "say it with --dialect sync-gateway or --dialect couchdb" : nil)
+        }
+        if let givenDialect, givenDialect != dialect {
+            return Finding(
+                .error, "--dialect says \(givenDialect.name), but the server is \(dialect.name)",
+                remedy: "remove --dialect, or correct it")
+        }
+        if version?.contains("changebot embedded") == true { return .ok("changebot's embedded gateway") }
+        if url.base.contains(".cloud.couchbase.com") {
+            return Finding(
+                .warning,
+                "Capella App Services: it speaks Sync Gateway's dialect, but nobody has tried changebot there",
+                remedy: "try it with a copy of the data first")
+        }
+        guard let version, let number = Self.number(in: version) else {
+            return Finding(.unknown, "\(dialect.name), of a version that it does not tell")
+        }
+        let tried = Self.tried[dialect] ?? []
+        let isTried = tried.contains { number == $0 || number.hasPrefix($0 + ".") }
+        guard !isTried else { return .ok("\(dialect.name) \(number)") }
+        return Finding(
+            .warning,
+            "\(dialect.name) \(number): nobody has tried changebot with this version, but with "
+                + tried.joined(separator: " and "),
+            remedy: "try it with a copy of the data first, or use a version that was tried")
+    }
+
+    /// `4.1.1`: the first number with a point in it.
+    static func number(in text: String) -> String? {
+        text.split { !($0.isASCII && $0.isNumber) && $0 != "." }.map(String.init).first { word in
+            word.contains(".") && word.first?.isNumber == true
+        }
+    }
+}

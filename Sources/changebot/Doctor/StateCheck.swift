@@ -1,0 +1,187 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Pipeline
+
+/// What the system says about a file or folder.
+struct FileFacts: Sendable, Equatable {
+    enum Kind: Sendable { case file, folder, link, other }
+
+    let kind: Kind
+    /// The permissions: `0o600`.
+    let mode: Int
+    /// The number of the user whom it belongs to.
+    let owner: Int
+
+    init(kind: Kind, mode: Int, owner: Int) {
+        self.kind = kind
+        self.mode = mode
+        self.owner = owner
+    }
+
+    /// Nil if there is nothing at `path`.
+    ///
+    /// - Parameter followsLink: Whether to look at what a link points to.
+    init?(_ path: String, followsLink: Bool) {
+        var facts = stat()
+        guard (followsLink ? stat(path, &facts) : lstat(path, &facts)) == 0 else { return nil }
+        switch facts.st_mode & S_IFMT {
+        case S_IFREG: kind = .file
+        case S_IFDIR: kind = .folder
+        case S_IFLNK: kind = .link
+        default: kind = .other
+        }
+        mode = Int(facts.st_mode & 0o7777)
+        owner = Int(facts.st_uid)
+    }
+
+    /// Whether users other than the owner may do anything with it.
+    var isOpenToOthers: Bool { mode & 0o077 != 0 }
+
+    /// `0644`.
+    var modeText: String { "0" + String(mode & 0o7777, radix: 8) }
+}
+
+/// The state folder as it was found.
+struct StateFolder: Sendable {
+    /// As given with `--state`.
+    let path: String
+    /// Nil if it does not exist.
+    var folder: FileFacts?
+    /// The folder above it that exists, if it does not exist itself.
+    var ancestor = ""
+    /// Why no file can be made there; nil if one can.
+    var problem: String?
+    /// The files of the bot in it, by name.
+    var files: [(name: String, facts: FileFacts)] = []
+    /// The number of the user who asks.
+    var user = 0
+}
+
+extension StateFolder {
+    /// Looks at a folder. Blocks. Nothing is left behind.
+    init(examining path: String, bot: String) {
+        self.path = path
+        user = Int(getuid())
+        folder = FileFacts(path, followsLink: true)
+        var place = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        while FileFacts(place, followsLink: true) == nil, let slash = place.lastIndex(of: "/"), place != "/" {
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+        }
+        ancestor = place
+        guard FileFacts(place, followsLink: true)?.kind == .folder else {
+            problem = "\(place) is not a folder"
+            return
+        }
+        problem = FolderProbe.whyNotWritable(place)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        files = names.sorted().filter { $0.hasPrefix(bot + ".") || $0.hasPrefix(bot + "@") }.compactMap { name in
+            FileFacts("\(path)/\(name)", followsLink: false).map { (name: name, facts: $0) }
+        }
+    }
+}
+
+/// Finds out whether a file can be made in a folder, without leaving one.
+enum FolderProbe {
+    /// The system's reason; nil if one can be made.
+    static func whyNotWritable(_ folder: String) -> String? {
+        // A file without a name, which is gone when it is closed: O_TMPFILE of open(2), whose macro Swift can't read.
+        let descriptor = open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+            return nil
+        }
+        guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(errno) else { return String(cString: strerror(errno)) }
+        // This file system has no such files.
+        let name = "\(folder)/.changebot-doctor.\(getpid())"
+        guard mkdir(name, 0o700) == 0 else { return String(cString: strerror(errno)) }
+        rmdir(name)
+        return nil
+    }
+}
+
+/// Judges a state folder and what is in it. Pure.
+enum StateCheck {
+    /// - Parameter states: What is in the bot's files, or why that can't be read.
+    static func findings(_ folder: StateFolder, _ states: Result<[StateExamination], StateError>) -> [Finding] {
+        if let problem = problem(folder) { return [problem] }
+        guard folder.folder != nil else { return [.ok("\(folder.path) does not exist yet; 'run' makes it")] }
+        let permissions = permissions(folder)
+        switch states {
+        case .failure(let error):
+            return permissions + [Finding(.error, error.description, remedy: "choose another folder with --state")]
+        case .success(let states) where states.isEmpty:
+            return permissions + [.ok("\(folder.path) can be written to; this bot has no state there yet")]
+        case .success(let states): return permissions + states.map { finding($0, in: folder) }
+        }
+    }
+
+    private static func problem(_ folder: StateFolder) -> Finding? {
+        if let facts = folder.folder, facts.kind != .folder {
+            return Finding(.error, "\(folder.path) is not a folder", remedy: "choose another with --state")
+        }
+        guard let reason = folder.problem else { return nil }
+        guard let facts = folder.folder else {
+            return Finding(
+                .error, "\(folder.path) does not exist and can't be made: \(folder.ancestor): \(reason)",
+                remedy: "make it, owned by the user of the bot and with mode 0700, or choose another with --state")
+        }
+        return Finding(
+            .error, "\(folder.path) can't be written to: \(reason)",
+            remedy: facts.owner == folder.user
+                ? "chmod u+rwx \(folder.path)"
+                : "run doctor as the user of the bot, or chown the folder to that user, or choose another with --state")
+    }
+
+    private static func permissions(_ folder: StateFolder) -> [Finding] {
+        guard let facts = folder.folder else { return [] }
+        var findings: [Finding] = []
+        if facts.owner != folder.user {
+            findings.append(
+                Finding(
+                    .warning,
+                    "\(folder.path) belongs to the user with the number \(facts.owner), and this is number \(folder.user)",
+                    remedy: "run doctor as the user of the bot"))
+        }
+        if facts.isOpenToOthers {
+            findings.append(
+                Finding(
+                    .warning, "other users may look into \(folder.path) (mode \(facts.modeText))",
+                    remedy: "chmod 700 \(folder.path)"))
+        }
+        // A link is an error of its state.
+        for (name, facts) in folder.files where facts.kind == .file {
+            let path = "\(folder.path)/\(name)"
+            if facts.isOpenToOthers {
+                findings.append(
+                    Finding(
+                        .warning, "other users may use \(path) (mode \(facts.modeText))", remedy: "chmod 600 \(path)"))
+            }
+            if facts.owner != folder.user, facts.owner != folder.folder?.owner {
+                findings.append(
+                    Finding(
+                        .warning, "\(path) belongs to the user with the number \(facts.owner)",
+                        remedy: "chown it to the user of the bot"))
+            }
+        }
+        return findings
+    }
+
+    private static func finding(_ state: StateExamination, in folder: StateFolder) -> Finding {
+        if let problem = state.problem {
+            return Finding(
+                .error, message: "\(state.path) can't be used: \(problem)",
+                otherwise:
+                    "restore the file from a backup, or move it away: the bot then begins again at the copy of its checkpoint in the gateway"
+            )
+        }
+        let version = state.version.map { "version \($0)" } ?? "empty"
+        let older =
+            (state.version ?? StateExamination.newestVersion) < StateExamination.newestVersion
+            ? "; the next run brings it to version \(StateExamination.newestVersion)" : ""
+        let parts = [
+            state.checkpoint.map { "checkpoint \($0)" } ?? "no checkpoint", state.address.map { "of \($0)" },
+            state.holder.map { "in use by \($0)" },
+        ]
+        return .ok("\(state.path): \(version)\(older), \(parts.compactMap(\.self).joined(separator: ", "))")
+    }
+}
