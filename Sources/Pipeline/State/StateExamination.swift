@@ -59,7 +59,7 @@ extension StateCatalogue {
                 state.version = version
                 if version > LedgerSchema.newestVersion {
                     throw SupersededSchema(program: try ProgramVersion.later(in: database), version: version)
-                 }
+                }
                 let damage = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
                 if let damage, damage != "ok" { state.problem = "it is damaged: \(damage)" }
                 let facts = try StateFacts(number: 1, database)

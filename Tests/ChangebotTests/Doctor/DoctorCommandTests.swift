@@ -236,9 +236,9 @@ import Testing
             try file.close()
             let found = try await report(bed.url, state: bed.state)
             #expect(found.result.code == 1 && found.levels(.state) == ["error"])
-            #expect(found.text(.state).contains("its version is 99"), "\(found.text(.state))")
+            #expect(found.text(.state).contains("newer changebot, version 99 of the state"), "\(found.text(.state))")
             let run = try await bed.runOnce()
-            #expect(run.code == 78 && run.errors.contains("its version is 99"), "\(run.errors)")
+            #expect(run.code == 78 && run.errors.contains("newer changebot, version 99 of the state"), "\(run.errors)")
         }
     }
 
