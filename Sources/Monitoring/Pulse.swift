@@ -22,8 +22,9 @@ package final class Pulse: Sendable {
 
     private let signs: Locked<Signs>
     private let longestFeed: Duration
-    /// Raised once, at the first sign: the bot has a gateway and a state, or it waits for the gateway.
-    package let begun = Signal()
+    /// Raised at the first sign, when the bot has a gateway and a state or waits for the gateway, and whenever its phase
+    /// has changed or a checkpoint was saved.
+    package let news = Signal()
 
     /// - Parameter longestFeed: How long a bot that waits for changes may go without a sign. Must be longer than a
     ///   request for the feed may stay open.
@@ -34,7 +35,9 @@ package final class Pulse: Sendable {
 
     /// Called for each event of the run.
     package func note(_ event: RunEvent, now: Instant = .now) {
-        let isFirst = signs.withLock { signs in
+        let isNews = signs.withLock { signs in
+            var isNews = !signs.hasBegun
+            signs.hasBegun = true
             switch event {
             case .counted(let difference):
                 if difference.changes > 0 { signs.feed = max(signs.feed, now) }
@@ -43,12 +46,13 @@ package final class Pulse: Sendable {
                 signs.feed = max(signs.feed, now + wait)
                 signs.work = max(signs.work, now + wait)
             case .wrote, .deadLettered, .decided, .sent, .settled: signs.work = max(signs.work, now)
-            case .progressed: signs.feed = max(signs.feed, now)
+            case .progressed:
+                signs.feed = max(signs.feed, now)
+                isNews = true
             }
-            defer { signs.hasBegun = true }
-            return !signs.hasBegun
+            return isNews
         }
-        if isFirst { begun.raise() }
+        if isNews { news.raise() }
     }
 
     /// Called for each request that has ended. Only those for the feed are signs: the check of the database's mark goes

@@ -33,6 +33,9 @@ struct Changebot: AsyncParsableCommand {
         Memory.settle()
         // A process that changebot starts to run jq programs does nothing else.
         JQHelper.serveIfAsked()
+        // Who is not root may not raise the priority of threads, and libdispatch would write a line to the system's log
+        // for each that it starts.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         // A gateway or a pipe that closes is an error of that exchange. It must not end the process.
         signal(SIGPIPE, SIG_IGN)
         // The same holds for a file that has reached the limit of its size.

@@ -78,9 +78,20 @@ import Testing
         #expect(silence(facts(phase), at: 900, after: [(400, Self.written)]) == nil)
     }
 
-    @Test func theFirstSignIsTheBeginning() async throws {
+    @Test(.timeLimit(.minutes(1))) func theFirstSignAndEachPhaseAreNews() async throws {
         let pulse = Pulse(longestFeed: .seconds(120))
+        pulse.note(.sent(.seconds(1)))
+        try await pulse.news.wait()
         pulse.note(.progressed)
-        try await pulse.begun.wait()
+        try await pulse.news.wait()
+        // The work itself is none: whoever waits would never rest.
+        pulse.note(.sent(.seconds(1)))
+        await #expect(throws: CancellationError.self) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await pulse.news.wait() }
+                group.cancelAll()
+                try await group.next()
+            }
+        }
     }
 }

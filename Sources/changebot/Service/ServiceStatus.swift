@@ -65,7 +65,7 @@ struct ServiceStatus {
         switch facts.phase {
         case .connecting: return "connecting to the gateway"
         case .catchingUp: return "catching up\(behind)"
-        case .stopping: return "stopping: finishing the work under way"
+        case .stopping: return "finishing the work under way"
         case .following:
             guard let since = facts.behindSince, since.duration(to: now) >= Self.worthTelling else { return nil }
             return "work under way\(behind)"

@@ -74,7 +74,7 @@ struct RunMonitoring: Sendable {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await keepReporting(monitored, statusFile) }
-                if let pulse { group.addTask { try await tellStart(of: monitored, pulse) } }
+                if let pulse { group.addTask { try await keepTelling(of: monitored, pulse) } }
                 defer { group.cancelAll() }
                 try await body(monitored)
             }
@@ -85,11 +85,14 @@ struct RunMonitoring: Sendable {
         await monitored.end("done")
     }
 
-    /// Tells systemd that the bot has begun, once it has a gateway and a state, or waits for the gateway.
-    private func tellStart(of monitored: MonitoredBot, _ pulse: Pulse) async throws {
-        try await pulse.begun.wait()
-        await monitored.refresh()
-        notifier?.noteStarted(bot.name, of: process)
+    /// Tells systemd that the bot has begun, once it has a gateway and a state or waits for the gateway, and from then on
+    /// when its phase changes.
+    private func keepTelling(of monitored: MonitoredBot, _ pulse: Pulse) async throws {
+        while true {
+            try await pulse.news.wait()
+            await monitored.refresh()
+            notifier?.noteStarted(bot.name, of: process)
+        }
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {

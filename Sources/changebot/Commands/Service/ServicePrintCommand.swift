@@ -87,6 +87,8 @@ struct ServicePrintCommand: ParsableCommand {
                     .cannotCreate, "\(path) is there and differs: look at it, then replace it with --force")
             }
         }
+        // If it can't be made, the check says why.
+        try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         for (_, path) in places { try OutputFile.check(path) }
         for (unit, path) in places {
             try OutputFile.write(Array(unit.text.utf8), to: path)
