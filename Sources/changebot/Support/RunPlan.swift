@@ -154,9 +154,13 @@ struct BotPlan: Sendable {
     let fixState: StateLocation?
 
     /// - Parameters:
+    ///   - command: The options of `run`.
+    ///   - environment: Its variables, and the settings of the bot in the file.
+    ///   - process: What holds for all bots.
     ///   - loaded: The rules that other bots have read already, by their paths.
+    ///   - signature: What it must be started anew for.
     ///   - place: Where the bot stands in the configuration file; nil without one.
-    /// - Throws: ``CommandError``, ``RuleFilesError``.
+    /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ environment: Environment, _ process: ProcessPlan,
         _ loaded: inout [[String]: RuleFileSet], _ signature: [String: [String]], _ place: String?
