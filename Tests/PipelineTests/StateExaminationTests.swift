@@ -65,7 +65,7 @@ import Testing
             let state = try #require(try catalogue(bed).examine().first)
             #expect(state.version == 99)
             let problem = try #require(state.problem)
-            #expect(problem.contains("version is 99"), "\(problem)")
+            #expect(problem.contains("version 99 of the state"), "\(problem)")
             #expect(problem.contains("up to \(StateExamination.newestVersion)"), "\(problem)")
         }
     }

@@ -27,8 +27,8 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var state: StateOptions
 
     @Option(
-        name: .long, parsing: .upToNextOption,
-        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"))
+        name: .shortAndLong, parsing: .upToNextOption,
+        help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"), completion: .yamlFile)
     var rules: [String] = []
 
     @Option(

@@ -21,16 +21,21 @@ struct ServicePrintCommand: ParsableCommand {
     @Flag(help: "Units for 'systemctl --user', without root. Default: for the whole system.")
     var user = false
 
-    @Option(help: ArgumentHelp("The program that the units start. Default: this one.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The program that the units start. Default: this one.", valueName: "file"),
+        completion: .file())
     var binary: String?
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
             "The configuration file that the units read; %i is the part of the unit's name after the @. Default: /etc/changebot/%i.yaml, with --user ~/.config/changebot/%i.yaml.",
-            valueName: "file"))
+            valueName: "file"), completion: .yamlFile)
     var config: String?
 
-    @Option(help: ArgumentHelp("Write each unit to a file in this folder. Default: stdout.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Write each unit to a file in this folder. Default: stdout.", valueName: "dir"),
+        completion: .directory)
     var directory: String?
 
     @Flag(help: "With --directory: replace units that are there and differ.")
