@@ -9,8 +9,9 @@ package final class Pulse: Sendable {
     /// Not the wall clock's time: a machine that was suspended must not find its bots silent.
     package typealias Instant = SuspendingClock.Instant
 
-    /// How long a bot may go without a sign while changes are pending. Twice the time that a bulk write may take.
-    package static let longestWork: Duration = .seconds(600)
+    /// How long a bot may go without a sign while changes are pending: six times the time that a bulk write may take, and
+    /// more than jq programs of several rules that never end may take for one batch.
+    package static let longestWork: Duration = .seconds(1800)
 
     private struct Signs {
         /// Of the task that reads the feed.
@@ -74,8 +75,10 @@ package final class Pulse: Sendable {
         case (.following, isPending: false):
             return Self.text(last, now, longestFeed, "its request for changes has not ended")
         case (.following, isPending: true):
-            // The feed goes on beside a writer that hangs.
-            return Self.text(signs.work, now, Self.longestWork, "pending changes are neither decided nor written")
+            // The feed goes on beside a writer that hangs. A change that has just come waits for no longer than that.
+            let pending = facts.behindSince?.duration(to: .now) ?? .zero
+            let sign = max(signs.work, now - pending)
+            return Self.text(sign, now, Self.longestWork, "pending changes are neither decided nor written")
         default: return Self.text(last, now, Self.longestWork, "nothing was read, decided or written")
         }
     }

@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Sync Gateway takes seconds to begin a page while it is busy, even an empty one.
-    @Test(arguments: [(syncGateway, 1), (couchDB, 2)])
+    @Test(arguments: [(syncGateway, 1), (couchDB, 2), (["Server: nginx"], 2)])
     func asksForNoPageBehindTheEndWhereThatIsKnown(server: [String], count: Int) async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in

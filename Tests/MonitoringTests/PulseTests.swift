@@ -16,10 +16,10 @@ import Testing
         return counters
     }
 
-    private func facts(_ phase: RunFacts.Phase, isPending: Bool = false) -> RunFacts {
+    private func facts(_ phase: RunFacts.Phase, pendingFor seconds: Int? = nil) -> RunFacts {
         var facts = RunFacts()
         facts.phase = phase
-        facts.behindSince = isPending || phase != .following ? .now : nil
+        if seconds != nil || phase != .following { facts.behindSince = .now - .seconds(seconds ?? 0) }
         return facts
     }
 
@@ -46,36 +46,44 @@ import Testing
     }
 
     @Test func aWriterThatHangsIsNotHiddenByTheFeed() {
-        let pending = facts(.following, isPending: true)
-        let read = (1...13).map { (second: $0 * 50, event: Self.changesRead) }
-        #expect(silence(pending, at: 599, after: read) == nil)
+        let pending = facts(.following, pendingFor: 5000)
+        let read = (1...40).map { (second: $0 * 50, event: Self.changesRead) }
+        #expect(silence(pending, at: 1799, after: read) == nil)
         #expect(
-            silence(pending, at: 650, after: read, requests: [640])
-                == "pending changes are neither decided nor written for 650 s")
-        #expect(silence(pending, at: 650, after: read + [(500, Self.written)]) == nil)
+            silence(pending, at: 1850, after: read, requests: [1840])
+                == "pending changes are neither decided nor written for 1850 s")
+        #expect(silence(pending, at: 1850, after: read + [(500, Self.written)]) == nil)
+    }
+
+    /// The first change after an hour without work would have ended the process before it was decided.
+    @Test func aChangeThatHasJustComeHangsNowhere() {
+        for seconds in [0, 1700] {
+            #expect(silence(facts(.following, pendingFor: seconds), at: 9000, requests: [8990]) == nil)
+        }
+        #expect(silence(facts(.following, pendingFor: 1801), at: 9000, requests: [8990]) != nil)
     }
 
     @Test(arguments: [
         RunEvent.sent(.seconds(1)), .decided(.seconds(1), jq: nil), .settled([.seconds(1)]), .deadLettered(rule: nil),
         .wrote([]), written,
     ]) func workIsASign(_ event: RunEvent) {
-        #expect(silence(facts(.following, isPending: true), at: 1000, after: [(900, event)]) == nil)
+        #expect(silence(facts(.following, pendingFor: 9000), at: 1000, after: [(900, event)]) == nil)
     }
 
     @Test func aWaitBeforeTheNextAttemptIsNoSilence() {
         let retried: RunEvent = .retried(.unavailable, wait: .seconds(3600))
-        for facts in [facts(.connecting), facts(.following), facts(.following, isPending: true), facts(.catchingUp)] {
+        for facts in [facts(.connecting), facts(.following), facts(.following, pendingFor: 9000), facts(.catchingUp)] {
             #expect(silence(facts, at: 3700, after: [(10, retried)]) == nil)
-            #expect(silence(facts, at: 4300, after: [(10, retried)]) != nil)
+            #expect(silence(facts, at: 5500, after: [(10, retried)]) != nil)
         }
     }
 
     @Test(arguments: [RunFacts.Phase.connecting, .catchingUp, .stopping])
     func whileItCatchesUpAnySignCounts(_ phase: RunFacts.Phase) {
-        #expect(silence(facts(phase), at: 599) == nil)
-        #expect(silence(facts(phase), at: 600) == "nothing was read, decided or written for 600 s")
-        #expect(silence(facts(phase), at: 900, after: [(400, Self.changesRead)]) == nil)
-        #expect(silence(facts(phase), at: 900, after: [(400, Self.written)]) == nil)
+        #expect(silence(facts(phase), at: 1799) == nil)
+        #expect(silence(facts(phase), at: 1800) == "nothing was read, decided or written for 1800 s")
+        #expect(silence(facts(phase), at: 2100, after: [(400, Self.changesRead)]) == nil)
+        #expect(silence(facts(phase), at: 2100, after: [(400, Self.written)]) == nil)
     }
 
     @Test(.timeLimit(.minutes(1))) func theFirstSignAndEachPhaseAreNews() async throws {

@@ -30,7 +30,7 @@ public struct DocumentPages {
     ) {
         self.gateway = gateway
         lastID = last
-        size = PageSize(fixed: pageSize, dialect: gateway.dialect)
+        size = PageSize(fixed: pageSize, dialect: gateway.knowsDialect ? gateway.dialect : .couchDB)
         self.includesDocuments = includesDocuments
     }
 
@@ -54,7 +54,7 @@ public struct DocumentPages {
             } else {
                 if let beginning { size.notePage(beginning: beginning, whole: requestedAt.duration(to: .now)) }
                 answer = nil
-                hasEnded = pageIsNew || rows < limit && gateway.dialect.endsListsOnlyAtTheirEnd
+                hasEnded = pageIsNew || rows < limit && gateway.knowsDialect && gateway.dialect.endsListsOnlyAtTheirEnd
             }
         }
         return nil

@@ -23,6 +23,8 @@ enum Watchdog {
         }
     }
 
+    private static let longestPauseOfSilent: Duration = .seconds(5)
+
     private static func feed(
         _ notifier: ServiceNotifier, every span: Duration, _ process: MonitoredProcess, _ logger: Logger
     ) async throws {
@@ -38,7 +40,8 @@ enum Watchdog {
                 isSilent = false
                 notifier.feedWatchdog()
             }
-            try await Task.sleep(for: span)
+            // One that gives a sign again is fed for before systemd has waited too long.
+            try await Task.sleep(for: isSilent ? min(span, longestPauseOfSilent) : span)
         }
     }
 
