@@ -49,8 +49,16 @@ import Testing
 
     @Test func aBotThatIsSilentDoesNotUntilItGivesASign() async throws {
         let pulse = Pulse(longestFeed: .milliseconds(1), now: .now - .seconds(1))
-        try await whileFeeding(Self.bot(pulse)) { listener in
-            try await Task.sleep(for: Self.interval * 5)
+        let looks = EventCounter()
+        let bot = Self.bot(pulse) {
+            looks.increment()
+            var facts = RunFacts()
+            facts.phase = .following
+            return facts
+        }
+        try await whileFeeding(bot) { listener in
+            // Before the fifth look, four have ended.
+            await looks.wait(for: 5)
             #expect(listener.rest().isEmpty)
             pulse.note(.retried(.unavailable, wait: .seconds(60)))
             #expect(await listener.next() == "WATCHDOG=1")
@@ -58,13 +66,14 @@ import Testing
     }
 
     @Test func aBotThatCanNotAnswerDoesNot() async throws {
-        let isReleased = Signal()
+        let (isReleased, looks) = (Signal(), EventCounter())
         let bot = Self.bot(Pulse(longestFeed: .seconds(60))) {
+            looks.increment()
             try? await isReleased.wait()
             return RunFacts()
         }
         try await whileFeeding(bot) { listener in
-            try await Task.sleep(for: Self.interval * 5)
+            await looks.wait(for: 1)
             #expect(listener.rest().isEmpty)
             isReleased.raise()
             #expect(await listener.next() == "WATCHDOG=1")
