@@ -21,6 +21,12 @@ import Testing
             #"merge: { change: { jq: '[$change]' } }"#,
             #"{"x":1,"task":"tea","change":[{"seq":null,"id":null,"rev":null,"deleted":false}]}"#
         ),
+        (
+            #"merge: { a: { jq: '.x', type: number }, b: { type: integer, jq: '.x' }, c: { jq: 'null', type: [string, null] }, d: { jq: empty, type: string } }"#,
+            #"{"x":1,"task":"tea","a":1,"b":1}"#
+        ),
+        (#"merge: { jq: '{up: .task}', type: object }"#, #"{"x":1,"task":"tea","up":"tea"}"#),
+        (#"merge: { a: { type: number, jq: '.x', unit: kg } }"#, #"{"x":1,"task":"tea","a":{"type":"number","jq":".x","unit":"kg"}}"#),
         (#"patch: { jq: '[{op: "remove", path: "/task"}]' }"#, #"{"x":1}"#),
         (#"patch: [{ op: replace, path: /x, value: { jq: '.x + 1' } }]"#, #"{"x":2,"task":"tea"}"#),
     ]
@@ -58,6 +64,15 @@ import Testing
         (#"merge: { jq: '{a: $ENV.HOME}' }"#, "environment"),
         (#"patch: { jq: '[{op: "replace", path: "/_id", value: "y"}]' }"#, "patch can't touch '_id'"),
         (#"patch: { jq: '{}' }"#, "a JSON Patch is a list"),
+        (
+            #"merge: { total: { jq: '.task + .task', type: number } }"#,
+            #"'total' must be a number; the program gives "teatea""#
+        ),
+        (#"merge: { a: [1, { b: { jq: '.x / 2', type: integer } }] }"#, "'a[1].b' must be an integer; the program gives 0.5"),
+        (#"merge: { a: { jq: 'null', type: [string, array] } }"#, "'a' must be text or a list; the program gives null"),
+        (#"merge: { jq: '[1]', type: object }"#, "the result must be an object; the program gives [1]"),
+        (#"patch: [{ op: add, path: /y, value: { jq: '.task', type: boolean } }]"#, "must be true or false"),
+        (#"put: { id: y, document: { n: { jq: '.task', type: number } } }"#, "'n' must be a number"),
         (#"detach: { name: { jq: '1' } }"#, "must be text and not empty; the program gives 1"),
         (#"put: { id: { jq: '""' }, document: {} }"#, "must be text and not empty"),
         (#"put: { document: { jq: '{a: 1}' } }"#, "neither the rule's 'id' nor the document's '_id'"),

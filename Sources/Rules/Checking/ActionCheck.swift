@@ -111,7 +111,9 @@ enum ActionCheck {
         case .list(let elements): return elements.flatMap(programs)
         case .object(let members):
             return members.flatMap { member -> [(text: String, position: SourcePosition)] in
-                if case .string(let text) = member.value.content, member.name == "if" || node.isComputed {
+                if case .string(let text) = member.value.content,
+                    member.name == "if" || member.name == "jq" && node.isComputed
+                {
                     return [(text, member.value.position)]
                 }
                 // The names in selectors are fields of documents.

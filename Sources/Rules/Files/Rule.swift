@@ -129,8 +129,13 @@ extension Rule {
 
     /// Reads `if: PROGRAM` or, as for other values, `if: { jq: PROGRAM }`.
     private static func condition(_ node: SourceNode, _ reading: RuleReading) -> Int? {
-        if case .object(let members) = node.content, node.isComputed { return reading.program(members[0].value) }
-        return reading.program(node)
+        guard let computation = node.computation else { return reading.program(node) }
+        if let type = computation.type {
+            reading.errors.report(
+                at: type.position, "'if' has no type: everything but false and null is true; remove 'type'")
+            return nil
+        }
+        return reading.program(computation.program)
     }
 
     private static func actions(_ node: SourceNode, _ reading: RuleReading) -> [Action]? {

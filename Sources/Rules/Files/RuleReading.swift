@@ -41,9 +41,16 @@ final class RuleReading {
     func text(_ object: SourceObject, _ name: String) -> TextTemplate? {
         guard let node = object.node(name) else { return nil }
         if case .object = node.content {
-            guard node.isComputed else {
+            guard let computation = node.computation else {
                 errors.report(at: node.position, "'\(name)' must be text, or { jq: PROGRAM }; put it in quotes")
                 return nil
+            }
+            if let type = computation.type {
+                guard let allowed = ResultType(type, errors) else { return nil }
+                guard allowed.allowsText else {
+                    errors.report(at: type.position, "'\(name)' must be text; write type: string, or leave 'type' out")
+                    return nil
+                }
             }
             return Template(node, self).map { .computed($0) }
         }
@@ -64,8 +71,15 @@ struct RuleName {
 }
 
 extension SourceNode {
-    /// Whether the whole value is computed: `{ jq: PROGRAM }`.
-    var isComputed: Bool {
-        if case .object(let members) = content { members.count == 1 && members[0].name == "jq" } else { false }
+    /// The program of a value that is computed as a whole, and the types that its result may have:
+    /// `{ jq: PROGRAM }` or `{ jq: PROGRAM, type: TYPE }`. Nil for other values.
+    var computation: (program: SourceNode, type: SourceNode?)? {
+        guard case .object(let members) = content, members.count <= 2,
+            let program = members.first(where: { $0.name == "jq" })?.value
+        else { return nil }
+        let type = members.first { $0.name == "type" }?.value
+        return members.count == (type == nil ? 1 : 2) ? (program, type) : nil
     }
+
+    var isComputed: Bool { computation != nil }
 }

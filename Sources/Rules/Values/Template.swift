@@ -2,14 +2,22 @@ internal import LosslessJSON
 
 /// A value of a rule file, with parts that jq programs compute for each document.
 ///
-/// A computed part is an object whose only member is `jq`, at any depth.
+/// A computed part is an object with nothing but `jq`, or `jq` and `type`, at any depth.
 struct Template: Sendable {
     fileprivate indirect enum Part: Sendable {
         case literal([UInt8])
-        /// An index in ``Template/programs``.
-        case computed(Int)
+        case computed(Computed)
         case object([(name: String, part: Part)])
         case list([Part])
+    }
+
+    fileprivate struct Computed: Sendable {
+        /// In ``Template/programs``.
+        let index: Int
+        /// What its outputs may be. Nil: anything.
+        let type: ResultType?
+        /// Where it is in the template, for messages: `lines[0].total`, or empty for the whole template.
+        let place: String
     }
 
     private let root: Part
@@ -18,10 +26,10 @@ struct Template: Sendable {
     /// The value, if it has no computed parts.
     let literal: JSONText?
 
-    /// Nil, with an error, if a program is not a string.
+    /// Nil, with an error, if a program is not a string, or a type none of JSON.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         var programs: [Int] = []
-        guard let root = Part(node, reading, &programs) else { return nil }
+        guard let root = Part(node, at: "", reading, &programs) else { return nil }
         self.root = root
         self.programs = programs
         literal = programs.isEmpty ? node.jsonText : nil
@@ -33,10 +41,10 @@ struct Template: Sendable {
     /// A member or element whose program has no output is left out.
     ///
     /// - Parameter outputs: For each of ``programs`` its outputs.
-    /// - Throws: ``ActionError`` if a member or element would have several values.
+    /// - Throws: ``ActionError`` if a member or element would have several values, or an output has another type.
     func values(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
         if let literal { return [literal] }
-        if case .computed(let index) = root { return outputs[index] }
+        if case .computed(let computed) = root { return try computed.checked(outputs) }
         var writer = JSONWriter()
         try root.write(to: &writer, outputs)
         do throws(JSONError) { return [try JSONText(writer.bytes)] } catch {
@@ -53,26 +61,33 @@ struct Template: Sendable {
 }
 
 extension Template.Part {
-    init?(_ node: SourceNode, _ reading: RuleReading, _ programs: inout [Int]) {
+    /// - Parameter place: As ``Template/Computed/place``.
+    fileprivate init?(_ node: SourceNode, at place: String, _ reading: RuleReading, _ programs: inout [Int]) {
         switch node.content {
         case .null, .bool, .number, .string: self = .literal(node.json)
         case .list(let elements):
             var parts: [Template.Part] = []
-            for element in elements {
-                guard let part = Template.Part(element, reading, &programs) else { return nil }
+            for (index, element) in elements.enumerated() {
+                guard let part = Template.Part(element, at: "\(place)[\(index)]", reading, &programs) else { return nil }
                 parts.append(part)
             }
             self = .list(parts)
         case .object(let members):
-            if members.count == 1, members[0].name == "jq" {
-                guard let program = reading.program(members[0].value) else { return nil }
-                self = .computed(programs.count)
+            if let computation = node.computation {
+                guard let program = reading.program(computation.program) else { return nil }
+                var type: ResultType?
+                if let node = computation.type {
+                    guard let read = ResultType(node, reading.errors) else { return nil }
+                    type = read
+                }
+                self = .computed(Template.Computed(index: programs.count, type: type, place: place))
                 programs.append(program)
                 return
             }
             var parts: [(String, Template.Part)] = []
             for member in members {
-                guard let part = Template.Part(member.value, reading, &programs) else { return nil }
+                let place = place.isEmpty ? member.name : "\(place).\(member.name)"
+                guard let part = Template.Part(member.value, at: place, reading, &programs) else { return nil }
                 parts.append((member.name, part))
             }
             self = .object(parts)
@@ -83,7 +98,7 @@ extension Template.Part {
     fileprivate func write(to writer: inout JSONWriter, _ outputs: [[JSONText]]) throws(ActionError) {
         switch self {
         case .literal(let json): writer.raw(json)
-        case .computed(let index): if let output = try single(outputs[index]) { writer.raw(output.bytes) }
+        case .computed(let computed): if let output = try computed.single(outputs) { writer.raw(output.bytes) }
         case .list(let parts):
             var elements = JSONWriter()
             for part in parts { try part.write(to: &elements, outputs) }
@@ -91,8 +106,8 @@ extension Template.Part {
         case .object(let members):
             var object = JSONWriter()
             for (name, part) in members {
-                if case .computed(let index) = part {
-                    guard let output = try single(outputs[index]) else { continue }
+                if case .computed(let computed) = part {
+                    guard let output = try computed.single(outputs) else { continue }
                     object.member(name, raw: output.bytes)
                 } else {
                     object.name(name)
@@ -103,7 +118,23 @@ extension Template.Part {
         }
     }
 
-    private func single(_ outputs: [JSONText]) throws(ActionError) -> JSONText? {
+}
+
+extension Template.Computed {
+    /// The outputs of its program, if they have the right type.
+    ///
+    /// - Parameter outputs: For each program of the template its outputs.
+    fileprivate func checked(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
+        guard let type, let wrong = outputs[index].first(where: { !type.accepts($0.root) }) else {
+            return outputs[index]
+        }
+        let what = place.isEmpty ? "the result" : "'\(place)'"
+        throw .failed("\(what) must be \(type.text); the program gives \(wrong.excerpt)")
+    }
+
+    /// The only output, if there is one.
+    fileprivate func single(_ outputs: [[JSONText]]) throws(ActionError) -> JSONText? {
+        let outputs = try checked(outputs)
         guard outputs.count <= 1 else {
             throw .failed("a program inside a value gives \(outputs.count) values; it must give one")
         }

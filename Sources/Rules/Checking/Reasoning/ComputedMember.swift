@@ -40,8 +40,8 @@ extension ComputedMember {
     static func members(_ node: SourceNode, _ path: [String]) -> [ComputedMember] {
         switch node.content {
         case .object(let members):
-            if node.isComputed {
-                return members[0].value.text.map { [ComputedMember($0, at: path)] } ?? []
+            if let computation = node.computation {
+                return computation.program.text.map { [ComputedMember($0, at: path)] } ?? []
             }
             return members.flatMap { self.members($0.value, path + [$0.name]) }
         case .list(let elements): return elements.flatMap { members($0, path) }

@@ -1,0 +1,70 @@
+internal import LosslessJSON
+
+/// The types that the result of a program may have: `type: number`, or `type: [string, "null"]`.
+///
+/// - Note: Source: JSON Schema 2020-12, Validation, 6.1.1: an integer is a number without a fraction, as 2 and 2.0.
+struct ResultType: Sendable {
+    private enum Name: String, CaseIterable {
+        case array, boolean, integer, null, number, object, string
+
+        /// For messages.
+        var text: String {
+            switch self {
+            case .array: "a list"
+            case .boolean: "true or false"
+            case .integer: "an integer"
+            case .null: "null"
+            case .number: "a number"
+            case .object: "an object"
+            case .string: "text"
+            }
+        }
+
+        func includes(_ value: JSONValue) -> Bool {
+            self == .integer ? value.isWhole : value.kind.name == rawValue
+        }
+    }
+
+    private let names: [Name]
+
+    /// Nil, with errors, if it is neither the name of a type nor a list of them.
+    init?(_ node: SourceNode, _ errors: SourceErrors) {
+        let elements: [SourceNode]
+        if case .list(let list) = node.content { elements = list } else { elements = [node] }
+        let names = elements.compactMap(Self.name)
+        guard !names.isEmpty, names.count == elements.count else {
+            let wrong = elements.first { Self.name($0) == nil }
+            let known = Name.allCases.map(\.rawValue).joined(separator: ", ")
+            errors.report(
+                at: wrong?.position ?? node.position,
+                "'type' beside 'jq' must be a type of JSON, or a list of them; write one of \(known)")
+            return nil
+        }
+        self.names = names
+    }
+
+    /// `null` needs no quotes.
+    private static func name(_ node: SourceNode) -> Name? {
+        switch node.content {
+        case .string(let text): Name(rawValue: text)
+        case .null: .null
+        default: nil
+        }
+    }
+
+    /// Whether a result that must be text can have one of the types.
+    var allowsText: Bool { names.contains(.string) }
+
+    func accepts(_ value: JSONValue) -> Bool { names.contains { $0.includes(value) } }
+
+    /// For messages: `a number or null`.
+    var text: String { names.map(\.text).joined(separator: " or ") }
+}
+
+extension JSONValue {
+    /// Whether it is a number without a fraction.
+    fileprivate var isWhole: Bool {
+        guard kind == .number, let number = Double(String(decoding: bytes, as: UTF8.self)) else { return false }
+        return number.isFinite && number.rounded() == number
+    }
+}
