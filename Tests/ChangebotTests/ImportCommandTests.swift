@@ -231,7 +231,7 @@ import Testing
         try await Program.withDirectory { folder in
             let process = try ChildProcess(
                 [Program.path] + command, errors: folder + "/errors", isInputNonBlocking: true)
-            try await Task.sleep(for: .milliseconds(500))
+            try await process.waitUntil { process.waitsForInput }
             process.endInput(with: #"{"_id":"a","type":"task-list-user"}"# + "\n")
             let output = String(decoding: await process.readToEnd(), as: UTF8.self)
             #expect(await process.wait() == (command.contains("todo") ? 1 : 0))

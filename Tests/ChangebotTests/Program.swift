@@ -94,6 +94,32 @@ extension ChildProcess {
         return caught >> UInt64(signal - 1) & 1 == 1
     }
 
+    /// Whether a thread of the process waits in poll(2) for standard input.
+    ///
+    /// - Note: Source: proc(5), `syscall` of `/proc/PID/task/TID`, with the call's number and arguments, and
+    ///   `/proc/PID/mem`, where the first argument points to the descriptor that it waits for.
+    var waitsForInput: Bool {
+        #if arch(x86_64)
+            let call = "7"
+        #else
+            // ppoll(2): there is no poll.
+            let call = "73"
+        #endif
+        let tasks = "/proc/\(id)/task"
+        return ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).contains { task in
+            let text = (try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)) ?? ""
+            let words = text.split(separator: " ")
+            guard words.count > 2, words[0] == call, words[2] == "0x1",
+                let place = off_t(words[1].dropFirst("0x".count), radix: 16)
+            else { return false }
+            let memory = open("/proc/\(id)/mem", O_RDONLY | O_CLOEXEC)
+            guard memory >= 0 else { return false }
+            defer { close(memory) }
+            var descriptor: Int32 = -1
+            return pread(memory, &descriptor, 4, place) == 4 && descriptor == STDIN_FILENO
+        }
+    }
+
     /// Looks every few milliseconds until something can be seen of the process, which no event tells.
     ///
     /// - Throws: If it has ended before.
