@@ -6,7 +6,7 @@ package enum JQCompiler {
     /// Compiles programs in a process of its own. Blocks: only for the time when rule files are read.
     ///
     /// jq takes about 20 ms for its own definitions each time that it compiles something. So programs are compiled
-    /// together, about 60 ms for each ``mostTogether``; only where that fails, ever smaller parts of them, down to one,
+    /// together, about 60 ms for each `mostTogether`; only where that fails, ever smaller parts of them, down to one,
     /// whose message then is about its own text.
     ///
     /// - Parameter variables: Names that the programs may use as `$NAME`, besides ``JQBinding/common``.

@@ -54,7 +54,7 @@ final class EventStream: Sendable {
 
     /// An event of server-sent events with JSON as its data.
     ///
-    /// - Note: Source: HTML, "Server-sent events". JSON of ``JSONWriter`` has no line breaks.
+    /// - Note: Source: HTML, "Server-sent events". JSON of `JSONWriter` has no line breaks.
     static func event(_ name: String, _ json: [UInt8]) -> [UInt8] {
         Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
     }

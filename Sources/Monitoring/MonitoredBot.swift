@@ -126,7 +126,7 @@ package final class MonitoredBot: RunObserver {
         state.withLock { $0.effects.add(documents, withContent: wantsDocuments, at: now) }
     }
 
-    /// A request to the gateway has ended. For ``GatewaySettings/requestObserver``.
+    /// A request to the gateway has ended. For `GatewaySettings.requestObserver`.
     package func note(_ request: RequestRecord) {
         metrics?.noteRequest(
             method: request.method, status: request.status, sent: request.sent, received: request.received)

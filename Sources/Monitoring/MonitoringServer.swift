@@ -35,7 +35,7 @@ package final class MonitoringServer: Sendable {
     /// Listens until ``stop()``.
     ///
     /// - Parameter process: The bots to show.
-    /// - Throws: ``ListenError``.
+    /// - Throws: `ListenError`.
     package init(_ settings: Settings, showing process: MonitoredProcess) async throws(ListenError) {
         status = CurrentStatus(of: process)
         var serving = HTTPServer.Settings(product: "changebot/\(process.version)")

@@ -29,7 +29,7 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    /// - Throws: ``RunError`` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
+    /// - Throws: `RunError` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
@@ -68,7 +68,7 @@ package struct Delivery: Sendable {
     ///
     /// - Parameter read: Delivers changes or documents through ``makeIntake()``. Cancelled when a graceful shutdown
     ///   begins; what it has delivered by then is finished.
-    /// - Throws: What `read` throws, ``RunError``, ``StateError``, `CancellationError`. The checkpoint still covers
+    /// - Throws: What `read` throws, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
     func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do {

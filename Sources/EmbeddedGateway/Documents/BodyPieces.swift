@@ -25,7 +25,7 @@ struct BodyPieces: Sendable {
 
     /// The next piece; nil at the end.
     ///
-    /// - Throws: ``ConnectionCut`` if a content was removed since the body was made.
+    /// - Throws: `ConnectionCut` if a content was removed since the body was made.
     mutating func next() throws -> [UInt8]? {
         guard var piece = try read(limit: nil) else { return nil }
         while let more = try read(limit: Self.limit - piece.count) { piece += more }

@@ -78,7 +78,7 @@ enum CanonicalJSON {
 extension [UInt8] {
     /// Appends a JSON string, quotes included.
     ///
-    /// - Parameter characters: As in ``JSONValue/characters``: a lone surrogate is three bytes, `ED A0 80` to `ED BF
+    /// - Parameter characters: As in `JSONValue.characters`: a lone surrogate is three bytes, `ED A0 80` to `ED BF
     ///   BF`.
     fileprivate mutating func appendCanonicalString(_ characters: some Collection<UInt8>) {
         let start = count

@@ -28,7 +28,7 @@ struct ChangeLinesParser {
 
     /// All rows whose line is complete; nil if there are none.
     ///
-    /// - Throws: ``JSONError`` if a line is not a row; its offset counts from the end of the last batch.
+    /// - Throws: `JSONError` if a line is not a row; its offset counts from the end of the last batch.
     mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
         guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count

@@ -163,7 +163,7 @@ package struct ChangesParser {
 
     /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONError`` if this is not an answer of `_changes`; its offset counts from the end of the last
+    /// - Throws: `JSONError` if this is not an answer of `_changes`; its offset counts from the end of the last
     ///   batch. The parser can't be used afterwards.
     package mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
         switch form {

@@ -80,7 +80,7 @@ struct BatchBuilder<Fields: RowFields> {
         return frame.findEnd(in: text)
     }
 
-    /// - Throws: ``JSONError`` if a required member is missing: without a sequence, a feed can't be continued.
+    /// - Throws: `JSONError` if a required member is missing: without a sequence, a feed can't be continued.
     private mutating func append(_ fields: Fields, in bytes: [UInt8]) throws(JSONError) {
         guard fields.isComplete else {
             let start = Int(fields.start)

@@ -45,7 +45,7 @@ struct RowsParser<Fields: RowFields> {
 
     /// All complete rows that have arrived since the last batch; nil if there are none.
     ///
-    /// - Throws: ``JSONError`` if this is not such an answer; its offset counts from the end of the last batch.
+    /// - Throws: `JSONError` if this is not such an answer; its offset counts from the end of the last batch.
     mutating func nextBatch() throws(JSONError) -> GatheredRows<Fields>? {
         if let rowError { throw rowError }
         guard buffer.count <= Self.rowLimit else { throw JSONError(.tooLong(limit: Self.rowLimit), at: 0) }

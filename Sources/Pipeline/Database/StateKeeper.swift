@@ -71,7 +71,7 @@ struct StateKeeper: Sendable {
     /// - Parameters:
     ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
     ///   - onReset: Calls ``renew(_:_:forget:)``, or ends the run.
-    /// - Throws: ``RunError``, ``StateError``, `CancellationError`, what `onReset` throws.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`, what `onReset` throws.
     func open(
         _ held: StateCatalogue.Opened? = nil,
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
@@ -107,7 +107,7 @@ struct StateKeeper: Sendable {
     /// creates the state.
     ///
     /// - Returns: Also the mark, if it is known how often it was written.
-    /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
         var (sighting, mark) = try await contact.ask(findMark)
         if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {

@@ -19,7 +19,7 @@ struct Intake {
     /// Takes a batch of the feed and returns once there is room for the next.
     ///
     /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room, after
-    ///   it has taken the batch; ``RunError`` if too many documents failed.
+    ///   it has taken the batch; `RunError` if too many documents failed.
     func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
         let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
         let highestDeadLetterNumber = deadLettered.newest

@@ -34,7 +34,7 @@ package struct Bot: Service {
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunError`` or ``StateError``.
+    /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
         var state: StateCatalogue.Opened?
         defer { state?.ledger.close() }
@@ -243,6 +243,6 @@ package struct Bot: Service {
 }
 
 extension DatabaseInfo {
-    /// Whether ``updateSequence`` is the newest sequence now.
+    /// Whether `updateSequence` is the newest sequence now.
     var reportsNewest: Bool { isOnline && updateSequence != nil }
 }

@@ -64,7 +64,7 @@ package struct DeadLetterRetry: Service {
 
     /// Returns once all of them were tried, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunError`` or ``StateError``.
+    /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
         do {
             let ledger = try await cancelWhenGracefulShutdown {

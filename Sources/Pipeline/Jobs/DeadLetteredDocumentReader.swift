@@ -25,7 +25,7 @@ struct DeadLetteredDocumentReader {
 
     /// Reads documents and delivers them in parts as answers arrive.
     ///
-    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`, what `take` throws.
+    /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, what `take` throws.
     mutating func read(
         _ documents: ArraySlice<DeadLetteredDocument>, take: ([RetriedDocument]) async throws -> Void
     ) async throws {

@@ -35,7 +35,7 @@ package struct Fixer: Service {
 
     /// Returns at the end of the pass, or after a graceful shutdown.
     ///
-    /// - Throws: ``RunError`` or ``StateError``.
+    /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
         do {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }

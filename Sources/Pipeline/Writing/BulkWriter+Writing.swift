@@ -71,7 +71,7 @@ extension BulkWriter {
 
     /// Records what must be remembered, then finishes the candidates: this order is what makes a crash harmless.
     ///
-    /// - Throws: ``RunError`` if there are more dead letters than the run's limit allows. Exactly one more than that
+    /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than that
     ///   is saved; documents behind it are not settled.
     func finish(_ settled: Settlement) async throws {
         var settled = settled

@@ -47,7 +47,7 @@ package struct BulkWriter: Sendable {
     /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
     /// wait for a retry when the run is to stop.
     ///
-    /// - Throws: ``RunError``, ``StateError``, `CancellationError`.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run() async throws {
         var context = makeContext()
         do {
@@ -153,7 +153,7 @@ package struct BulkWriter: Sendable {
             self.retrier = retrier
         }
 
-        /// - Throws: ``RunError`` if a one-shot job has waited long enough.
+        /// - Throws: `RunError` if a one-shot job has waited long enough.
         mutating func pause(before postponed: [Candidate]) async throws {
             guard !postponed.isEmpty else { return retrier.succeed() }
             let error = GatewayError(.unavailable, "no process for jq programs can be started")

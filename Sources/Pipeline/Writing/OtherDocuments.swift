@@ -25,7 +25,7 @@ struct OtherDocuments {
     /// Writes the wanted documents.
     ///
     /// - Parameter triggers: One for each plan.
-    /// - Throws: ``RunError``, ``StateError``, `CancellationError`. Some documents may be written then.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`. Some documents may be written then.
     mutating func write(_ orders: [PutOrder], triggers: [PutTrigger]) async throws -> Result {
         var result = Result()
         var waiting = PutTarget.targets(of: orders)

@@ -30,7 +30,7 @@ struct JSONSource {
         }
     }
 
-    /// Recurses as deep as ``JSONLimits/files`` lets the text be.
+    /// Recurses as deep as `JSONLimits.files` lets the text be.
     private mutating func node(_ value: JSONValue) -> SourceNode? {
         let position = advance(to: value.range.lowerBound)
         switch value.kind {

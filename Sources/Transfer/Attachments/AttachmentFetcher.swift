@@ -205,7 +205,7 @@ private struct DecompressedAttachment: ~Copyable {
 
     /// The next bytes; nil at the end.
     ///
-    /// - Throws: `GatewayError`, as ``AttachmentAnswer``; `.digestMismatch` if the bytes are not complete, valid gzip.
+    /// - Throws: `GatewayError`, as `AttachmentAnswer`; `.digestMismatch` if the bytes are not complete, valid gzip.
     mutating func next() async throws(GatewayError) -> [UInt8]? {
         var text: [UInt8] = []
         while text.count < Self.pieceSize {

@@ -39,7 +39,7 @@ struct RevisionsReader: Sendable {
         }
     }
 
-    /// - Parameter deliver: Gets each revision as it arrives.
+    /// - Parameter receive: Gets each revision as it arrives.
     /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
     nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {
         var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)

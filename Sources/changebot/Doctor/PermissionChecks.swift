@@ -4,7 +4,7 @@ internal import Rules
 /// Judges what the gateway answers to this login. Pure.
 enum PermissionChecks {
     /// - Parameters:
-    ///   - who: As in ``GatewayCredentials``; nil without credentials.
+    ///   - who: As in `GatewayCredentials`; nil without credentials.
     ///   - advice: What to do if there are no credentials and some are needed.
     static func login(
         _ answer: Result<DatabaseInfo, GatewayError>, as who: String?, advice: String

@@ -5,7 +5,7 @@ internal import Monitoring
 /// Feeds the watchdog of systemd as long as the bots of the process are alive.
 ///
 /// It wakes at half of the interval, asks each bot where it stands, and looks at what the bot's own tasks have reported:
-/// see ``Pulse``. A bot that hangs, one that can't answer, and threads that are all blocked end the feeding; systemd then
+/// see `Pulse`. A bot that hangs, one that can't answer, and threads that are all blocked end the feeding; systemd then
 /// ends the process and starts it anew. Each bot goes on where its checkpoint is.
 enum Watchdog {
     /// Feeds while `body` runs, if systemd waits for it.

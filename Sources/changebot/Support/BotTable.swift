@@ -12,7 +12,7 @@ struct BotTable {
 
     enum Action: Equatable {
         case start(String)
-        /// Ask it to stop; ``ended(_:failed:)`` follows.
+        /// Ask it to stop; ``ended(_:failed:isShuttingDown:)`` follows.
         case stop(String)
         case replaceRules(String)
         /// Forget what is shown of it.

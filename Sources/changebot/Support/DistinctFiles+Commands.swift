@@ -30,7 +30,7 @@ extension JobOptions {
     /// Reads the rules of a run, after checking all its files.
     ///
     /// - Parameter load: Reads rule files. Default: from disk.
-    /// - Throws: ``RuleFilesError``; ``CommandError`` with 64 if the summary would overwrite an input, 73 if the
+    /// - Throws: `RuleFilesError`; ``CommandError`` with 64 if the summary would overwrite an input, 73 if the
     ///   summary can't be written.
     func loadRules(
         _ paths: [String], _ common: CommonJobOptions, _ access: AccessOptions, _ choice: GatewayChoice,

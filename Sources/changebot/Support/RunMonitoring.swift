@@ -14,7 +14,7 @@ enum StatusServer {
     /// Serves while `body` runs.
     ///
     /// - Parameter http: Nil: nothing listens.
-    /// - Throws: ``ListenError``, what `body` throws.
+    /// - Throws: `ListenError`, what `body` throws.
     static func whileServing(
         _ process: MonitoredProcess, _ http: HTTPOptions.Choice?, _ logger: Logger,
         _ body: @Sendable () async throws -> Void

@@ -60,7 +60,7 @@ struct RunPlan: Sendable {
     ///   - written: The configuration file.
     ///   - notifier: Tells systemd what the process does; nil if nobody listens.
     ///   - former: The plan of this process so far, if it reads them anew.
-    /// - Throws: ``CommandError``, ``RuleFilesError``.
+    /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
         continuing former: ProcessPlan? = nil

@@ -120,7 +120,7 @@ final class ExportOutput {
 
     /// Truncates the file to a save point, discarding what follows it. Only before anything is written.
     ///
-    /// - Parameter lookingAt: Gets the bytes before the save point, in pieces.
+    /// - Parameter body: Gets the bytes before the save point, in pieces.
     /// - Returns: False if the file does not have those bytes; it is then emptied.
     func truncate(to point: SavePoint, lookingAt body: ([UInt8]) throws -> Void = { _ in }) throws -> Bool {
         let isWhole = try whenIdle { try $0.truncate(to: point, lookingAt: body) }

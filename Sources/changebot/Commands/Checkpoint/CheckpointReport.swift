@@ -13,7 +13,7 @@ struct CheckpointReport {
     /// Newest first.
     private let history: [CheckpointEntry]
 
-    /// - Throws: ``StateError`` if the state can't be read.
+    /// - Throws: `StateError` if the state can't be read.
     init(_ ledger: Ledger, of state: ExistingState) throws(StateError) {
         name = state.name
         addresses = try ledger.addresses()

@@ -22,14 +22,14 @@ struct DeadLetterPages {
         }
     }
 
-    /// - Throws: ``StateError`` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
+    /// - Throws: `StateError` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
     func writeJSON() throws {
         try forEach { page in try Console.write(Array(page.map(DeadLetterText.json).joined(separator: [0x0A]))) }
     }
 
     /// Writes a header, then one line for each dead letter. A first pass finds the widths of the columns.
     ///
-    /// - Throws: ``StateError`` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
+    /// - Throws: `StateError` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
     func writeTable() throws {
         var table = DeadLetterTable()
         try forEach { table.measure($0) }

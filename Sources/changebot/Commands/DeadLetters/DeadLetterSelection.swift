@@ -18,7 +18,7 @@ struct DeadLetterSelection: ParsableArguments {
     ///
     /// - Parameter options: The options with which other commands find this state, for messages.
     /// - Throws: ``CommandError`` with 66 if there is no such dead letter, with 64 if an argument is both a number and
-    ///   a document id; ``StateError``.
+    ///   a document id; `StateError`.
     func deadLetters(in ledger: Ledger, found options: String) throws -> [DeadLetter] {
         var seen: Set<Int> = []
         var deadLetters: [DeadLetter] = []

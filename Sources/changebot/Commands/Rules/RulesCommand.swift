@@ -20,7 +20,7 @@ struct RuleFileArguments: ParsableArguments {
         help: ArgumentHelp("Rule files, or folders of rule files.", valueName: "path"), completion: .yamlFile)
     var paths: [String]
 
-    /// - Throws: ``RuleFilesError`` if a file is not valid or is missing.
+    /// - Throws: `RuleFilesError` if a file is not valid or is missing.
     func load() throws(RuleFilesError) -> RuleFileSet { try RuleFileSet.load(paths: paths, kind: nil) }
 }
 
