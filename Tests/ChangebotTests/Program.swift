@@ -26,10 +26,14 @@ enum Program {
     }
 
     /// Runs to the end.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Result {
+    ///
+    /// - Parameter launcher: A program that starts it, and the arguments in front of the program's path.
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], launcher: [String] = []
+    ) async throws -> Result {
         let errors = NSTemporaryDirectory() + "changebot-errors-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: errors) }
-        let process = try ChildProcess([path] + arguments, environment: environment, errors: errors)
+        let process = try ChildProcess(launcher + [path] + arguments, environment: environment, errors: errors)
         let output = await process.readToEnd()
         let code = await process.wait()
         let text = try String(contentsOfFile: errors, encoding: .utf8)

@@ -55,7 +55,10 @@ import Testing
                     sql: "INSERT INTO grdb_migrations VALUES ('99'); PRAGMA user_version = 2005001")
             }
             try file.close()
-            for arguments in [["checkpoint", "show"], ["dead-letters", "list"], ["status"], ["checkpoint", "reset"]] {
+            for arguments in [
+                ["checkpoint", "show"], ["dead-letters", "list"], ["dead-letters", "show", "1"],
+                ["dead-letters", "export"], ["list"], ["status"], ["checkpoint", "reset"],
+            ] {
                 let result = try await Program.run(arguments + ["--state", bed.state])
                 #expect(result.code == 78, "\(arguments): \(result.errors)")
                 #expect(result.errors.contains("newer changebot, version 2.5.1 (this is "), "\(result.errors)")

@@ -5,35 +5,6 @@ import Testing
 @testable import Pipeline
 
 @Suite struct LedgerMigrationTests {
-    /// A state as the first form of the file has it.
-    private func makeFirstForm(_ path: String) throws {
-        let database = try DatabaseQueue(path: path)
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-                    CREATE TABLE checkpoint (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT NOT NULL, rule_set TEXT NOT NULL,
-                        saved_at TEXT NOT NULL
-                    );
-                    CREATE TABLE own_revision (
-                        id TEXT NOT NULL, revision TEXT NOT NULL, rule_set TEXT NOT NULL, UNIQUE (id, revision)
-                    );
-                    CREATE TABLE dead_letter (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT, id TEXT NOT NULL, revision TEXT,
-                        rule TEXT, reason TEXT NOT NULL, attempts INTEGER NOT NULL, set_aside_at TEXT NOT NULL
-                    );
-                    INSERT INTO identity VALUES ('gateway', 'http://a:1/todo');
-                    INSERT INTO checkpoint VALUES (3, '"1::5"', 'r1', '2026-11-20T10:00:00Z');
-                    INSERT INTO own_revision VALUES ('ä', '2-x', 'r1');
-                    INSERT INTO dead_letter VALUES (8, '4', 'ä', '1-a', NULL, 'because', 3, '2026-11-20T10:00:00Z');
-                    """)
-        }
-        try migrator.migrate(database)
-        try database.close()
-    }
-
     private func expectAll(in ledger: Ledger) async throws {
         let history = try ledger.checkpointHistory()
         #expect(history.map(\.sequence) == [SequenceID("\"1::5\"")])
@@ -49,7 +20,7 @@ import Testing
     @Test func theFirstFormIsReadOn() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            try makeFirstForm(bed.databasePath)
+            try bed.makeFirstForm().close()
             try await bed.using { try await expectAll(in: $0) }
             try await bed.using { try await expectAll(in: $0) }
         }
@@ -58,7 +29,7 @@ import Testing
     @Test func aCommandBesideNoRunBringsTheFileToTodaysForm() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            try makeFirstForm(bed.databasePath)
+            try bed.makeFirstForm().close()
             let ledger = try #require(try bed.openExisting(.shared, rules: "r1"))
             try await expectAll(in: ledger)
             #expect(bed.holder == nil)
@@ -68,7 +39,7 @@ import Testing
     @Test func aPreviewReadsTheFirstFormAndLeavesIt() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            try makeFirstForm(bed.databasePath)
+            try bed.makeFirstForm().close()
             for _ in 1...2 {
                 try await expectAll(in: bed.preview())
             }

@@ -1,3 +1,6 @@
+import Foundation
+import GRDB
+
 @testable import Pipeline
 
 /// A state in a directory of a test.
@@ -21,13 +24,20 @@ struct LedgerTestBed {
 
     /// Opens a copy of the state, which must exist, for a dry run.
     func preview() throws -> Ledger {
-        try Ledger(previewing: files(), copy: LedgerSnapshot.take(files()), "r1")
+        try Ledger(readOnly: files(), ReadOnlyState.copyInCurrentForm(files()), ruleSetHash: "r1")
+    }
+
+    /// The files of the folder but for SQLite's shared memory, whose marks of readers change.
+    func contents() throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory).filter { !$0.hasSuffix("-shm") }
+        let contents = names.map { ($0, FileManager.default.contents(atPath: directory + "/" + $0) ?? Data()) }
+        return Dictionary(uniqueKeysWithValues: contents)
     }
 
     /// The run that holds the state; nil if none does.
     var holder: String? { StateLock.holder(path: files().lock) }
 
-    private func files(_ name: String = "bot") -> StateFiles { StateFiles(directory: directory, name: name) }
+    func files(_ name: String = "bot") -> StateFiles { StateFiles(directory: directory, name: name) }
 
     /// Opens the state, and gives it free when `body` is done: a task that ended a moment ago may still hold the ledger.
     func using<Result>(rules: String = "r1", _ body: (Ledger) async throws -> Result) async throws -> Result {
@@ -41,5 +51,38 @@ struct LedgerTestBed {
             let bed = LedgerTestBed(directory: directory)
             return try await bed.using { try await body(bed, $0) }
         }
+    }
+}
+
+extension LedgerTestBed {
+    /// Makes a state as the first version had it, open as a run of that version has it.
+    func makeFirstForm() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+        let database = try DatabaseQueue(path: databasePath, configuration: configuration)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE checkpoint (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT NOT NULL, rule_set TEXT NOT NULL,
+                        saved_at TEXT NOT NULL
+                    );
+                    CREATE TABLE own_revision (
+                        id TEXT NOT NULL, revision TEXT NOT NULL, rule_set TEXT NOT NULL, UNIQUE (id, revision)
+                    );
+                    CREATE TABLE dead_letter (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT, id TEXT NOT NULL, revision TEXT,
+                        rule TEXT, reason TEXT NOT NULL, attempts INTEGER NOT NULL, set_aside_at TEXT NOT NULL
+                    );
+                    INSERT INTO identity VALUES ('gateway', 'http://a:1/todo');
+                    INSERT INTO checkpoint VALUES (3, '"1::5"', 'r1', '2026-11-20T10:00:00Z');
+                    INSERT INTO own_revision VALUES ('ä', '2-x', 'r1');
+                    INSERT INTO dead_letter VALUES (8, '4', 'ä', '1-a', NULL, 'because', 3, '2026-11-20T10:00:00Z');
+                    """)
+        }
+        try migrator.migrate(database)
+        return database
     }
 }

@@ -7,7 +7,7 @@ extension Ledger {
     /// Saves dead letters. One for a change that was dead-lettered before takes over the old one's number and adds its
     /// attempts. The same goes for those that it replaces.
     ///
-    /// - Returns: Their numbers; none in a preview.
+    /// - Returns: Their numbers; none if the state is only read.
     @discardableResult
     package func keep(_ deadLetters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !deadLetters.isEmpty else { return [] }

@@ -13,8 +13,8 @@ package final class Ledger: Sendable {
         case exclusive
         /// A run may hold the lock and write. The two do not disturb each other.
         case shared
-        /// Anything. This is a copy for a dry run: writes are discarded.
-        case preview
+        /// Anything. The state is only read, for a dry run or to be shown: writes are discarded.
+        case readOnly
     }
 
     /// Why a run may use the state that it opens.
@@ -68,7 +68,7 @@ package final class Ledger: Sendable {
     ///
     /// - Parameters:
     ///   - ruleSetHash: The rules that own revisions and dead letters belong to. Empty: none.
-    ///   - access: `.shared` or `.exclusive`.
+    ///   - access: `.shared` or `.exclusive`. For `.readOnly` see ``init(readOnly:_:ruleSetHash:)``.
     /// - Throws: ``StateError``: `.locked` if a run has it and `.exclusive` is wanted, or if it has an older schema,
     ///   which can't be migrated while a run uses it.
     init?(existing files: StateFiles, ruleSetHash: String, access: Access) throws(StateError) {
@@ -92,16 +92,16 @@ package final class Ledger: Sendable {
         }
     }
 
-    /// A state for a dry run: writes are discarded.
+    /// A state that is only read: writes are discarded.
     ///
-    /// - Parameter copy: A copy of the state. Nil: there is none.
-    init(previewing files: StateFiles, copy: DatabaseQueue?, _ ruleSetHash: String) throws(StateError) {
+    /// - Parameter database: From ``ReadOnlyState``. Nil: there is no state.
+    init(readOnly files: StateFiles, _ database: DatabaseQueue?, ruleSetHash: String = "") throws(StateError) {
         lock = nil
         self.files = files
         address = nil
-        access = .preview
+        access = .readOnly
         self.ruleSetHash = ruleSetHash
-        do { database = try copy ?? Self.inMemory() } catch { throw .reading(files.database, error) }
+        do { self.database = try database ?? Self.inMemory() } catch { throw .reading(files.database, error) }
     }
 
     /// Closes the file and releases the lock, once a read that is under way is done. Only reading may still be tried
@@ -165,12 +165,12 @@ extension Ledger {
         do { return try await shielded { try await $0.read(body) } } catch { throw .reading(path, error) }
     }
 
-    /// Nil in a preview, where nothing is written.
+    /// Nil if the state is only read: nothing is written.
     @discardableResult
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StateError) -> Value? {
-        guard access != .preview else { return nil }
+        guard access != .readOnly else { return nil }
         do { return try await shielded { try await $0.write(body) } } catch { throw .writing(path, error) }
     }
 

@@ -1,8 +1,5 @@
 internal import FoundationEssentials
-internal import GRDB
-internal import GatewayClient
 internal import Glibc
-internal import Rules
 
 /// The states of one bot, one for each database that it works on.
 ///
@@ -62,8 +59,8 @@ package struct StateCatalogue: Sendable {
 
     private static let advice = "choose another folder with --state, in a unit of systemd with StateDirectory="
 
-    /// Whether this bot has states of several databases, so that a command must name one. False if they can't be read.
-    package var hasSeveral: Bool { ((try? states()) ?? []).count > 1 }
+    /// Whether this bot has states of several databases, so that a command must name one. False if that can't be read.
+    package var hasSeveral: Bool { ((try? numbers()) ?? []).count > 1 }
 
     /// Whether there is a state for the database at `address`, as far as the address tells, and that state knows the
     /// database's mark.
@@ -136,24 +133,13 @@ package struct StateCatalogue: Sendable {
     private func openToLook(
         _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, mustExist: Bool
     ) throws(StateError) -> Opened {
-        var states: [StateFacts] = []
-        var copies: [Int: DatabaseQueue] = [:]
-        for number in try numbers() {
-            let files = files(number)
-            guard try files.exists() else { continue }
-            do {
-                let copy = try LedgerSnapshot.take(files)
-                states.append(try copy.read { try StateFacts(number: number, $0) })
-                copies[number] = copy
-            } catch {
-                throw .reading(files.database, error)
-            }
-        }
+        let opened = try openAll(ReadOnlyState.copyInCurrentForm)
+        let states = opened.map(\.facts)
         let state = sighting.choose(among: states, at: address)
         if mustExist, state == nil { throw missing(address, states) }
-        let number = state?.number ?? 1
+        let copy = opened.first { $0.facts == state }?.database
         return Opened(
-            ledger: try Ledger(previewing: files(number), copy: state.flatMap { copies[$0.number] }, ruleSetHash),
+            ledger: try Ledger(readOnly: files(state?.number ?? 1), copy, ruleSetHash: ruleSetHash),
             formerAddress: state.flatMap { Self.formerAddress($0, sighting, address) },
             others: state == nil ? states.filter { !$0.isBlank }.compactMap(\.lastAddress) : [])
     }
@@ -166,122 +152,5 @@ package struct StateCatalogue: Sendable {
             return nil
         }
         return state.lastAddress
-    }
-}
-
-// MARK: - Existing states
-
-extension StateCatalogue {
-    func files(_ number: Int) -> StateFiles { StateFiles(directory: directory, name: name, number: number) }
-
-    private func numbers() throws(StateError) -> [Int] { try StateFiles.numbers(directory: directory, name: name) }
-
-    /// - Throws: ``StateError``: `.unreadable`, also if a newer changebot wrote a state.
-    func states() throws(StateError) -> [StateFacts] {
-        var states: [StateFacts] = []
-        for number in try numbers() {
-            let files = files(number)
-            guard try files.exists() else { continue }
-            do { states.append(try Self.facts(number, files.database)) } catch {
-                throw .reading(files.database, error)
-            }
-        }
-        return states
-    }
-
-    private static func facts(_ number: Int, _ path: String) throws -> StateFacts {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(Ledger.busyTimeout)
-        let database = try DatabaseQueue(path: path, configuration: configuration)
-        defer { try? database.close() }
-        _ = try LedgerSchema.isCurrent(database)
-        return try database.read { try StateFacts(number: number, $0) }
-    }
-
-    private func missing(_ address: String, _ states: [StateFacts]) -> StateError {
-        guard !states.isEmpty else { return noState }
-        return .missing(
-            "'\(name)' has no state for the database at \(address) in \(directory); it has states for: "
-                + Self.list(states))
-    }
-
-    private var noState: StateError {
-        let others = (try? StateFiles.names(directory: directory)) ?? []
-        let guess = NearestName.of(name, among: others).map { ": did you mean '\($0)'? There is " }
-        let hint = others.isEmpty ? "" : (guess ?? "; there is ") + ShortList.text(others.map { "'\($0)'" })
-        return .missing(
-            "there is no state '\(name)' in \(directory)\(hint); name the right one with --state and --name")
-    }
-
-    private static func list(_ states: [StateFacts]) -> String {
-        let databases = states.map { state in
-            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
-        }
-        return ShortList.text(databases)
-    }
-}
-
-// MARK: - Without a gateway
-
-extension StateCatalogue {
-    /// - Throws: ``StateError``: `.missing` if there is no state at all.
-    package func requireState() throws(StateError) {
-        guard try !numbers().isEmpty else { throw noState }
-    }
-
-    /// Opens the state of the database at `address`, for commands that don't contact the gateway.
-    ///
-    /// - Parameters:
-    ///   - address: Nil: there must be only one.
-    ///   - isHint: `address` matters only if there are several states.
-    ///   - access: `.shared` or `.exclusive`.
-    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.exclusive` is wanted.
-    package func openExisting(
-        address: String?, isHint: Bool = false, access: Ledger.Access
-    ) throws(StateError) -> Ledger {
-        let states = try states()
-        let state = try select(address, isHint: isHint, states)
-        guard let ledger = try Ledger(existing: files(state.number), ruleSetHash: "", access: access) else {
-            throw noState
-        }
-        return ledger
-    }
-
-    /// The names of all bots with state in a folder, sorted. None if the folder is missing.
-    ///
-    /// - Throws: ``StateError``: `.unreadable`.
-    package static func names(in directory: String) throws(StateError) -> [String] {
-        try StateFiles.names(directory: directory)
-    }
-
-    /// Calls `body` with each state of this bot, one after the other.
-    ///
-    /// - Throws: ``StateError``: `.unreadable`; what `body` throws.
-    package func forEachState(_ body: (Ledger) throws -> Void) throws {
-        for number in try numbers() {
-            guard let ledger = try Ledger(existing: files(number), ruleSetHash: "", access: .shared) else { continue }
-            defer { ledger.close() }
-            try body(ledger)
-        }
-    }
-
-    private func select(_ address: String?, isHint: Bool, _ states: [StateFacts]) throws(StateError) -> StateFacts {
-        guard let first = states.first else { throw noState }
-        if let address, !(isHint && states.count == 1) {
-            let matches = [{ $0.isSame(as: $1) }, { $0.mayBeSame(as: $1) }] as [(StateAddress, StateAddress) -> Bool]
-            for isMatch in matches {
-                let found = states.compactMap { state in state.lastUse(of: address, isMatch).map { (state, $0) } }
-                if let latest = found.max(by: { $0.1 < $1.1 }) { return latest.0 }
-            }
-            guard isHint else { throw missing(address, states) }
-        }
-        guard states.count > 1 else { return first }
-        let used = states.filter { !$0.isBlank }
-        guard used.count == 1 else {
-            throw .ambiguous(
-                "'\(name)' has states for \(states.count) databases; choose one with --gateway URL: "
-                    + Self.list(states))
-        }
-        return used[0]
     }
 }

@@ -42,6 +42,15 @@ extension StateError {
         common(path, error) ?? .cannotWrite(path: path, reason: reason(error))
     }
 
+    /// When a temporary copy of a state is made or migrated.
+    static func copying(_ path: String, _ error: any Error) -> StateError {
+        let failure = reading(path, error)
+        guard case .cannotWrite(path, let reason) = failure else { return failure }
+        return .cannotWrite(path: copyName(path), reason: reason)
+    }
+
+    static func copyName(_ path: String) -> String { "a temporary copy of \(path)" }
+
     /// Errors that mean the same whatever was being done.
     private static func common(_ path: String, _ error: any Error) -> StateError? {
         if let error = error as? StateError { return error }

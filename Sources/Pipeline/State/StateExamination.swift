@@ -52,9 +52,9 @@ extension StateCatalogue {
         do {
             guard try files.exists() else { return state }
             state.holder = StateLock.holder(path: files.lock)
-            let copy = try LedgerSnapshot.copy(files)
-            defer { try? copy.close() }
-            try copy.read { database in
+            let database = try ReadOnlyState.inItsOwnForm(files)
+            defer { try? database.close() }
+            try database.read { database in
                 let version = try LedgerSchema.version(of: database)
                 state.version = version
                 if version > LedgerSchema.newestVersion {

@@ -87,6 +87,12 @@ struct StateFiles: Sendable {
     /// - Throws: ``StateError``: `.unreadable` if it is not a regular file. A link could point at another user's file.
     func exists() throws(StateError) -> Bool { try Self.isRegularFile(database) }
 
+    /// What SQLite adds to the path of a database for the file of its latest writes.
+    static let logSuffix = "-wal"
+
+    /// Whether some process has the database open, or was killed while it had: SQLite keeps shared memory beside it.
+    func hasSharedMemory() throws(StateError) -> Bool { try Self.isRegularFile(database + "-shm") }
+
     static func isRegularFile(_ path: String) throws(StateError) -> Bool {
         var information = stat()
         guard lstat(path, &information) == 0 else {

@@ -54,7 +54,7 @@ struct StatusCommand: AsyncParsableCommand {
             }
             return
         }
-        try await existing.with(.shared) { ledger in
+        try await existing.with(.readOnly) { ledger in
             let report = try CheckpointReport(ledger, of: existing)
             if json { return try Console.write(report.json) }
             let standing = ledger.holder == nil ? "not running" : "running, without a status yet"

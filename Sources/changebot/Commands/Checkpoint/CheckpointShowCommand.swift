@@ -20,7 +20,7 @@ struct CheckpointShowCommand: AsyncParsableCommand {
         let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
         let state = try bot.existing(environment)
-        let report = try await state.with(.shared) { try CheckpointReport($0, of: state) }
+        let report = try await state.with(.readOnly) { try CheckpointReport($0, of: state) }
         if json { try Console.write(report.json) } else { try Console.write(report.lines) }
     }
 }

@@ -11,7 +11,7 @@ struct DeadLettersExportCommand: AsyncParsableCommand {
     @OptionGroup var deadLetters: DeadLetterFilterOptions
 
     func run() async throws {
-        try await bot.existing().with(.shared) { ledger in
+        try await bot.existing().with(.readOnly) { ledger in
             try DeadLetterPages(ledger, deadLetters.filter).writeJSON()
         }
     }

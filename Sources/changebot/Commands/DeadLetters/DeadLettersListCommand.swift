@@ -27,7 +27,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
         let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
         let count = try environment.isOn(count, "count")
-        try await bot.existing(environment).with(.shared) { ledger in
+        try await bot.existing(environment).with(.readOnly) { ledger in
             let filter = deadLetters.filter
             if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
             let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))

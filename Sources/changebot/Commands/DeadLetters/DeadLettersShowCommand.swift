@@ -20,7 +20,7 @@ struct DeadLettersShowCommand: AsyncParsableCommand {
         let environment = try bot.config.environment()
         let json = try environment.isOn(json, "json")
         let state = try bot.existing(environment)
-        let deadLetters = try await state.with(.shared) { try selection.deadLetters(in: $0, found: state.options) }
+        let deadLetters = try await state.with(.readOnly) { try selection.deadLetters(in: $0, found: state.options) }
         for (index, deadLetter) in deadLetters.enumerated() {
             guard !json else {
                 try Console.write(DeadLetterText.json(deadLetter))

@@ -1,0 +1,144 @@
+internal import GRDB
+internal import GatewayClient
+internal import Rules
+
+extension StateCatalogue {
+    func files(_ number: Int) -> StateFiles { StateFiles(directory: directory, name: name, number: number) }
+
+    func numbers() throws(StateError) -> [Int] { try StateFiles.numbers(directory: directory, name: name) }
+
+    /// - Throws: ``StateError``: `.unreadable`, also if a newer changebot wrote a state.
+    func states() throws(StateError) -> [StateFacts] {
+        var states: [StateFacts] = []
+        for number in try numbers() {
+            let files = files(number)
+            guard try files.exists() else { continue }
+            do { states.append(try Self.facts(number, files.database)) } catch {
+                throw .reading(files.database, error)
+            }
+        }
+        return states
+    }
+
+    /// All states, to be read only.
+    ///
+    /// - Throws: ``StateError``: what `open` throws; `.unreadable`.
+    func openAll(
+        _ open: (StateFiles) throws(StateError) -> DatabaseQueue
+    ) throws(StateError) -> [(facts: StateFacts, database: DatabaseQueue)] {
+        var opened: [(StateFacts, DatabaseQueue)] = []
+        for number in try numbers() {
+            let files = files(number)
+            guard try files.exists() else { continue }
+            let database = try open(files)
+            do { opened.append((try database.read { try StateFacts(number: number, $0) }, database)) } catch {
+                throw .reading(files.database, error)
+            }
+        }
+        return opened
+    }
+
+    private static func facts(_ number: Int, _ path: String) throws -> StateFacts {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(Ledger.busyTimeout)
+        let database = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? database.close() }
+        _ = try LedgerSchema.isCurrent(database)
+        return try database.read { try StateFacts(number: number, $0) }
+    }
+
+    func missing(_ address: String, _ states: [StateFacts]) -> StateError {
+        guard !states.isEmpty else { return noState }
+        return .missing(
+            "'\(name)' has no state for the database at \(address) in \(directory); it has states for: "
+                + Self.list(states))
+    }
+
+    private var noState: StateError {
+        let others = (try? StateFiles.names(directory: directory)) ?? []
+        let guess = NearestName.of(name, among: others).map { ": did you mean '\($0)'? There is " }
+        let hint = others.isEmpty ? "" : (guess ?? "; there is ") + ShortList.text(others.map { "'\($0)'" })
+        return .missing(
+            "there is no state '\(name)' in \(directory)\(hint); name the right one with --state and --name")
+    }
+
+    private static func list(_ states: [StateFacts]) -> String {
+        let databases = states.map { state in
+            "\(state.lastAddress ?? "an unknown address") (checkpoint \(state.checkpoint.flatMap { SequenceID($0)?.queryValue } ?? "none"))"
+        }
+        return ShortList.text(databases)
+    }
+}
+
+// MARK: - Without a gateway
+
+extension StateCatalogue {
+    /// - Throws: ``StateError``: `.missing` if there is no state at all.
+    package func requireState() throws(StateError) {
+        guard try !numbers().isEmpty else { throw noState }
+    }
+
+    /// Opens the state of the database at `address`, for commands that don't contact the gateway.
+    ///
+    /// `.readOnly` leaves no trace, and shows states of older versions, too. The other two migrate them.
+    ///
+    /// - Parameters:
+    ///   - address: Nil: there must be only one.
+    ///   - isHint: `address` matters only if there are several states.
+    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.exclusive` is wanted, or
+    ///   if it must be migrated.
+    package func openExisting(
+        address: String?, isHint: Bool = false, access: Ledger.Access
+    ) throws(StateError) -> Ledger {
+        if access == .readOnly {
+            let opened = try openAll(ReadOnlyState.inCurrentForm)
+            let state = try select(address, isHint: isHint, opened.map(\.facts))
+            return try Ledger(readOnly: files(state.number), opened.first { $0.facts == state }?.database)
+        }
+        let state = try select(address, isHint: isHint, states())
+        guard let ledger = try Ledger(existing: files(state.number), ruleSetHash: "", access: access) else {
+            throw noState
+        }
+        return ledger
+    }
+
+    /// The names of all bots with state in a folder, sorted. None if the folder is missing.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`.
+    package static func names(in directory: String) throws(StateError) -> [String] {
+        try StateFiles.names(directory: directory)
+    }
+
+    /// Calls `body` with each state of this bot, one after the other, to be read only.
+    ///
+    /// - Throws: ``StateError``: `.unreadable`; what `body` throws.
+    package func forEachState(_ body: (Ledger) throws -> Void) throws {
+        for number in try numbers() {
+            let files = files(number)
+            guard try files.exists() else { continue }
+            let ledger = try Ledger(readOnly: files, ReadOnlyState.inCurrentForm(files))
+            defer { ledger.close() }
+            try body(ledger)
+        }
+    }
+
+    private func select(_ address: String?, isHint: Bool, _ states: [StateFacts]) throws(StateError) -> StateFacts {
+        guard let first = states.first else { throw noState }
+        if let address, !(isHint && states.count == 1) {
+            let matches = [{ $0.isSame(as: $1) }, { $0.mayBeSame(as: $1) }] as [(StateAddress, StateAddress) -> Bool]
+            for isMatch in matches {
+                let found = states.compactMap { state in state.lastUse(of: address, isMatch).map { (state, $0) } }
+                if let latest = found.max(by: { $0.1 < $1.1 }) { return latest.0 }
+            }
+            guard isHint else { throw missing(address, states) }
+        }
+        guard states.count > 1 else { return first }
+        let used = states.filter { !$0.isBlank }
+        guard used.count == 1 else {
+            throw .ambiguous(
+                "'\(name)' has states for \(states.count) databases; choose one with --gateway URL: "
+                    + Self.list(states))
+        }
+        return used[0]
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import GRDB
+import TestKit
+import Testing
+
+/// Commands that only show a state leave it as it is, whichever version wrote it.
+@Suite(.timeLimit(.minutes(5))) struct ShownStateTests {
+    private static let rules = """
+          - name: broken
+            when: { type: broken }
+            then: [{ patch: [{ op: remove, path: /none }] }]
+          - name: r
+            when: { type: t, x: { $exists: false } }
+            then: [{ merge: { x: 1 } }]
+
+        """
+    private static let commands = [
+        ["list"], ["list", "--json"], ["status"], ["status", "--json"], ["checkpoint", "show"],
+        ["checkpoint", "show", "--json"], ["dead-letters", "list"], ["dead-letters", "list", "--json"],
+        ["dead-letters", "list", "--count"], ["dead-letters", "show", "1"], ["dead-letters", "export"],
+    ]
+
+    /// With a state that has a checkpoint, an own write and a dead letter.
+    private func withState(_ body: (CommandTestBed) async throws -> Void) async throws {
+        let documents = [#"{"_id":"a","type":"t"}"#, #"{"_id":"b","type":"broken"}"#]
+        try await CommandTestBed.with(documents, rules: Self.rules) { bed in
+            #expect(try await bed.runOnce().code == 1)
+            try await body(bed)
+        }
+    }
+
+    /// Gives the state the form that it had before version 6.
+    private func makeOlder(_ bed: CommandTestBed) throws {
+        let file = try DatabaseQueue(path: bed.state + "/changebot.sqlite")
+        try file.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    DROP TABLE own_write;
+                    CREATE TABLE own_revision (
+                        id BLOB NOT NULL, revision BLOB NOT NULL, rule_set TEXT NOT NULL, written_at INTEGER NOT NULL,
+                        UNIQUE (id, revision)
+                    );
+                    CREATE TABLE effect (id BLOB NOT NULL, content BLOB NOT NULL, written_at INTEGER NOT NULL);
+                    DELETE FROM grdb_migrations WHERE identifier = '6';
+                    PRAGMA user_version = 0;
+                    """)
+        }
+        try file.close()
+    }
+
+    private func contents(_ folder: String) throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let contents = names.map { ($0, FileManager.default.contents(atPath: folder + "/" + $0) ?? Data()) }
+        return Dictionary(uniqueKeysWithValues: contents)
+    }
+
+    /// What each command prints. None of them changes the state, or leaves a copy of it.
+    ///
+    /// - Parameter launcher: The words that start the program.
+    private func shown(
+        _ bed: CommandTestBed, launcher: [String] = [], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [String] {
+        let temporary = bed.folder + "/tmp"
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        let before = try contents(bed.state)
+        var texts: [String] = []
+        for command in Self.commands {
+            let result = try await Program.run(
+                command + ["--state", bed.state], environment: ["TMPDIR": temporary], launcher: launcher)
+            #expect(result.code == 0, "\(command): \(result.errors)", sourceLocation: sourceLocation)
+            texts.append(result.output)
+        }
+        #expect(try contents(bed.state) == before, sourceLocation: sourceLocation)
+        #expect(try contents(temporary).isEmpty, sourceLocation: sourceLocation)
+        return texts
+    }
+
+    /// They brought it to the form of this version: the program that had written it could not open it any more.
+    @Test func anOldStateIsShownLikeANewOneAndStaysAsItIs() async throws {
+        try await withState { bed in
+            let new = try await shown(bed)
+            #expect(new.allSatisfy { !$0.isEmpty })
+            try makeOlder(bed)
+            #expect(try await shown(bed) == new)
+            let doctor = try await Program.run(
+                ["doctor", "--no-wait", "--gateway", bed.url, "--state", bed.state])
+            #expect(doctor.output.contains("version 5; the next run brings it to version "), "\(doctor.output)")
+            // The next run does so.
+            #expect([0, 1].contains(try await bed.runOnce().code))
+            let later = try await Program.run(
+                ["doctor", "--no-wait", "--gateway", bed.url, "--state", bed.state])
+            #expect(!later.output.contains("the next run brings it"), "\(later.output)")
+        }
+    }
+
+    /// They failed: `another run uses this state`.
+    @Test func anOldStateIsShownWhileAnotherProcessHoldsIt() async throws {
+        try await withState { bed in
+            try makeOlder(bed)
+            let lock = open(bed.state + "/changebot.lock", O_RDWR | O_CLOEXEC)
+            try #require(lock >= 0)
+            defer { close(lock) }
+            try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+            let texts = try await shown(bed)
+            #expect(!texts[0].contains("not running") && texts[4].contains("held by"), "\(texts)")
+            let drop = try await Program.run(["dead-letters", "drop", "--all", "--state", bed.state])
+            #expect(drop.code == 75 && drop.errors.contains("another run uses this state"), "\(drop.errors)")
+        }
+    }
+
+    /// Root may write everywhere, unless it gives that right away.
+    private static let launcher =
+        getuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
+
+    @Test(
+        .enabled(
+            if: launcher.isEmpty || FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
+            "needs setpriv, or a user that is not root"), arguments: [false, true])
+    func aStateInAFolderThatCannotBeWrittenToIsShown(isOld: Bool) async throws {
+        try await withState { bed in
+            if isOld { try makeOlder(bed) }
+            let before = try await shown(bed)
+            chmod(bed.state, 0o500)
+            chmod(bed.state + "/changebot.sqlite", 0o400)
+            defer { chmod(bed.state, 0o700) }
+            #expect(try await shown(bed, launcher: Self.launcher) == before)
+            let set = try await Program.run(
+                ["checkpoint", "set", "1", "--state", bed.state], launcher: Self.launcher)
+            #expect([73, 74, 78].contains(set.code), "the folder can be written to: \(set.errors)")
+        }
+    }
+
+    @Test func withoutRoomForACopyTheMessageSaysSo() async throws {
+        try await withState { bed in
+            let command = ["checkpoint", "show", "--state", bed.state]
+            let missing = try await Program.run(command, environment: ["TMPDIR": bed.folder + "/none"])
+            #expect(missing.code == 73 && missing.errors.contains("in TMPDIR"), "\(missing.errors)")
+            #expect(missing.errors.contains("can't create \(bed.folder)/none/changebot-"), "\(missing.errors)")
+            // Files that can't grow beyond 8 blocks stand for the disk.
+            let full = try await Program.run(
+                command, launcher: ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"])
+            #expect(full.code == 74, "\(full.errors)")
+            #expect(full.errors.contains("can't write a temporary copy of \(bed.state)/changebot.sqlite"))
+        }
+    }
+}
