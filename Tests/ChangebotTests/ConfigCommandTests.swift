@@ -53,6 +53,8 @@ import Testing
             #expect(bots[0]["feed"]?["source"]?.string == "CHANGEBOT_FEED")
             #expect(bots[0]["password"]?["value"]?.string == "********")
             #expect(bots[0]["on_reset"]?["source"]?.string == "default")
+            // The start depends on the copy of the checkpoint in the database.
+            #expect(bots[0]["since"]?["source"]?.string == "not set")
             let lines = try await Program.run(["config", "show", "--config", path, "--bot", "b"]).output
             #expect(lines.contains("retry_for") && lines.contains("\(path):10:16"))
             #expect(!lines.contains(" a "))
@@ -114,7 +116,7 @@ import Testing
 
                 """, [], 78, "the bots 'a' and 'b' would open the same file"
             ),
-            (two, ["--gateway", "http://h/db"], 64, "--gateway would hold for all 2 bots"),
+            (two, ["--gateway", "http://h/db"], 64, "--gateway would apply to all 2 bots"),
             (two, ["--bot", "c"], 64, "has no bot 'c'; bots there: a, b"),
         ] as [(String, [String], Int32, String)])
     func whatIsWrongIsSaidWithItsPlace(text: String, more: [String], code: Int32, part: String) async throws {

@@ -6,7 +6,7 @@ internal import GatewayClient
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Examine the surroundings of a bot, and say what is wrong and what to do.",
+        abstract: "Check everything that a bot needs, and say what is wrong and what to do.",
         discussion: """
             changebot doctor --gateway http://127.0.0.1:4985/todo --rules rules/
             changebot doctor --config changebot.yaml

@@ -34,7 +34,7 @@ struct ExportCommand: AsyncParsableCommand {
         completion: .file())
     var output: String?
 
-    @Option(help: "json is one array. Default: by the file's name, else ndjson.")
+    @Option(help: "ndjson, json (one array) or csv. Default: by the file's name, else ndjson.")
     var format: OutputFormat?
 
     @Option(

@@ -11,8 +11,8 @@ struct RunCommand: AsyncParsableCommand {
             changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
             changebot run --config changebot.yaml
 
-            A configuration file may have several bots; they run in one process. SIGHUP reads rules and configuration \
-            anew: if all is valid, it is in force from then on, else the old ones stay.
+            A configuration file may have several bots; they run in one process. SIGHUP reloads rules and \
+            configuration: if all is valid, it is in force from then on, else the old ones stay.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -30,7 +30,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: 0.",
+            "Where to start if there is no checkpoint: 0 (the beginning), now, or a sequence. Default: the copy of the checkpoint in the database, if rules and channels are the same, else 0.",
             valueName: "seq"), transform: StartArgument.parse)
     var since: StartArgument?
 
@@ -48,10 +48,10 @@ struct RunCommand: AsyncParsableCommand {
     )
     var onReset: ResetPolicy?
 
-    @Flag(help: "Read rules and configuration anew when their files change, as SIGHUP does.")
+    @Flag(help: "Reload rules and configuration when their files change, as on SIGHUP.")
     var watch = false
 
-    @Flag(help: "Apply rules that are new or changed to all documents, too, while the run goes on.")
+    @Flag(help: "Also apply new and changed rules to all documents, while the run continues.")
     var catchUpChangedRules = false
 
     @Option(
@@ -101,14 +101,11 @@ extension BotFailurePolicy: ExpressibleByArgument {}
 struct StartArgument: OptionValue {
     static let expected = "0, now, or a sequence as the gateway prints it, such as 1234 or 7-g1AAAA"
 
-    /// The start of the feed, where a run without a checkpoint starts by itself.
-    static let beginning = "0"
-
     let start: BotSettings.Start
 
     init?(argument: String) {
         switch argument {
-        case Self.beginning: start = .beginning
+        case "0": start = .beginning
         case "now": start = .now
         default:
             guard let sequence = SequenceArgument(argument: argument) else { return nil }

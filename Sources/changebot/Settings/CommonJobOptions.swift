@@ -18,7 +18,7 @@ struct CommonJobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents that rules fired on or that are moved.",
+            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents on which rules fired, or that are exported or imported.",
             valueName: "n|n%"), transform: ErrorLimit.parse)
     var maxErrors: ErrorLimit?
 

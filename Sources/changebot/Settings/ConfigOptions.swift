@@ -5,7 +5,7 @@ struct ConfigOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Read settings from this file. Options and variables come before it.", valueName: "file"),
+            "Read settings from this file. Options and variables override it.", valueName: "file"),
         completion: .yamlFile)
     var config: String?
 

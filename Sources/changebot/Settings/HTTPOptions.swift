@@ -4,11 +4,11 @@ internal import ArgumentParser
 struct HTTPOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Serve a status page, /metrics, /livez, /readyz, /status and /events here, such as 127.0.0.1:9464.",
+            "Serve a status page, /metrics, /livez, /readyz, /status and /events at this address, such as 127.0.0.1:9464.",
             valueName: "host:port"))
     var http: String?
 
-    @Flag(help: "Let --http listen where other machines can reach it. Everyone who can reads the page.")
+    @Flag(help: "Let --http listen where other machines can reach it. Everyone who can reach it can read the page.")
     var httpAllowRemote = false
 
     @Flag(help: "Show on the page what changed in documents.")

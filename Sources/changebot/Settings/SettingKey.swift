@@ -64,7 +64,8 @@ struct SettingKey: Sendable {
         SettingKey("ca_file", .bot, .path),
         SettingKey("insecure", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),
-        SettingKey("since", .bot, fallback: StartArgument.beginning),
+        // The copy of the checkpoint in the database, if there is one: known only when the run starts.
+        SettingKey("since", .bot),
         SettingKey("feed", .bot, fallback: BotSettings().following.rawValue),
         SettingKey("channels", .bot, .list),
         SettingKey("on_reset", .bot, fallback: BotSettings().onReset.rawValue),

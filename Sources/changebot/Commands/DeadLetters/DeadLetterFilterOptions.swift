@@ -16,7 +16,7 @@ struct DeadLetterFilterOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Only those since this time: 2026-11-20T10:00:00Z, or 2h, 30m or 7d ago.",
+            "Only dead letters since this time: 2026-11-20T10:00:00Z, or 2h for two hours ago.",
             valueName: "time"), transform: SinceArgument.parse)
     var since: SinceArgument?
 
