@@ -10,7 +10,7 @@ public enum JSONEditError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Has the name or the pointer in question, but no values of the document.
     public var description: String {
         switch self {
-        case .duplicateMember(let name): "two members are named '\(name)'; which one to edit would be a guess"
+        case .duplicateMember(let name): "two members are named '\(name)', so it is not clear which one to edit"
         case .noSuchPlace(let pointer): "the document has no place '\(pointer)'"
         case .invalidValue(let error): "the new value is not JSON: \(error)"
         }

@@ -6,7 +6,7 @@ package import PrometheusMetrics
 
 /// The bots of a process under observation, and how it read its rules and configuration last.
 package final class MonitoredProcess: Sendable {
-    /// The last attempt to read rules and configuration anew.
+    /// The last attempt to reload rules and configuration.
     private struct Reload {
         /// RFC 3339.
         let time: String
@@ -32,11 +32,11 @@ package final class MonitoredProcess: Sendable {
     static let residentMemory = MetricFamily(
         "changebot_resident_memory_bytes", .gauge, "Resident memory of the process.")
     private static let reloads = MetricFamily(
-        "changebot_reloads_total", .counter, "How often rules and configuration were read anew, by result.")
+        "changebot_reloads_total", .counter, "How often rules and configuration were reloaded, by result.")
     private static let lastReload = MetricFamily(
-        "changebot_last_reload_successful", .gauge, "1 if they were valid when they were last read anew.")
+        "changebot_last_reload_successful", .gauge, "1 if the last reload of rules and configuration succeeded.")
     private static let lastReloadTime = MetricFamily(
-        "changebot_last_reload_success_timestamp_seconds", .gauge, "When they were last read anew and valid.")
+        "changebot_last_reload_success_timestamp_seconds", .gauge, "Time of the last successful reload.")
 
     /// All metrics that a process exports, in the order of the text.
     static let families = processFamilies + BotMetrics.families
@@ -67,7 +67,7 @@ package final class MonitoredProcess: Sendable {
         registry.removeSeries("bot", name)
     }
 
-    /// Rules and configuration were read anew.
+    /// Rules and configuration were reloaded.
     ///
     /// - Parameter failure: Why the old ones stay; nil if the new ones are in force.
     package func noteReload(failure: String?) {

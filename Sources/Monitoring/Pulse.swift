@@ -73,7 +73,7 @@ package final class Pulse: Sendable {
         let last = max(signs.feed, signs.work)
         switch (facts.phase, isPending: facts.behindSince != nil) {
         case (.following, isPending: false):
-            return Self.text(last, now, longestFeed, "its request for changes has not ended")
+            return Self.text(last, now, longestFeed, "its request for changes got no answer")
         case (.following, isPending: true):
             // The feed goes on beside a writer that hangs. A change that has just come waits for no longer than that.
             let pending = facts.behindSince?.duration(to: .now) ?? .zero

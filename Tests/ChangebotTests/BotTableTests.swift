@@ -78,7 +78,7 @@ import Testing
     @Test func oneThatFailsStopsTheOthersIfThatIsThePolicy() {
         var table = Self.table("a", "b", "c", policy: .stop)
         #expect(table.ended("b", failed: true, isShuttingDown: false) == [.report("b"), .stop("a"), .stop("c")])
-        // Nothing starts any more, whatever is read anew.
+        // Nothing starts any more, whatever is reloaded.
         let bots = [Self.bot("a"), Self.bot("b"), Self.bot("c"), Self.bot("d")]
         #expect(table.reload(bots, isShuttingDown: false).isEmpty)
         #expect(table.ended("a", failed: false, isShuttingDown: false).isEmpty)

@@ -30,7 +30,12 @@ import Testing
             ("version: 1\nonce: 1\n", 2, 7, "'once' must be true or false, not a number"),
             ("version: 1\nrules: [a, 1]\n", 2, 8, "'rules' must be a text or a list of texts"),
             ("version: 1\nrules: []\n", 2, 8, "'rules' is an empty list"),
-            ("version: 1\nbots:\n  - name: a\n  - name: fix-a\n", 4, 11, "is the name of the state of its 'fix'"),
+            ("version: 1\nbots:\n  - name: a\n  - name: fix-a\n", 4, 11, "rename this bot or 'a' (line 3)"),
+            (
+                "version: 1\nbots:\n  - name: fix-a\n  - name: a\n", 4, 11,
+                "'fix' of the bot 'a' keeps its state under the name 'fix-a', which another bot has; "
+                    + "rename this bot or 'fix-a' (line 3)"
+            ),
             ("version: 1\nbots: {}\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: []\n", 2, 7, "'bots' must be a list of bots"),
             ("version: 1\nbots: [a]\n", 2, 8, "a bot must be an object, not text"),

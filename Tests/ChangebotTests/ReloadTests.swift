@@ -128,7 +128,7 @@ import Testing
             for _ in 1...3 { try await daemon.wait(for: "caught up") }
             try write(bot("stays") + bot("changes", ", feed: continuous") + bot("comes"))
             daemon.process.signal(SIGHUP)
-            let line = try await daemon.wait(for: "were read anew")
+            let line = try await daemon.wait(for: "reloaded rules and configuration")
             #expect(line.contains(#"changed="changes stops, goes stops, comes starts""#), "\(line)")
             var started: Set<Substring> = []
             while started.count < 2 {
@@ -148,7 +148,7 @@ import Testing
             for version in [2, 1, 2, 1, 2, 1] {
                 try bed.write(rules: Self.rule("a", version, unless: "a"))
                 bot.process.signal(SIGHUP)
-                try await bot.wait(for: "were read anew")
+                try await bot.wait(for: "reloaded rules and configuration")
             }
             try await bed.put([#"{"_id":"t","type":"task"}"#])
             try await bed.wait(for: "t") { $0["a"] != nil }

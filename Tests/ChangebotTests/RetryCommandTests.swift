@@ -178,7 +178,7 @@ import Testing
             try bed.write(rules: Self.repaired)
             let none = try await bed.retry("--rule", "other")
             #expect(none.code == 0)
-            #expect(none.errors.contains("no such dead letters"))
+            #expect(none.errors.contains("no dead letters match these filters"))
             #expect(try await bed.retry("a", "--rule", "needs-place").code == 64)
             let retry = try await bed.retry("--rule", "needs-place", "--since", "1h")
             #expect(retry.code == 0, "\(retry.errors)")

@@ -36,7 +36,7 @@ import Testing
 
     @Test func aBotThatWaitsForChangesLivesAsLongAsItsRequestsEnd() {
         #expect(silence(facts(.following), at: 119) == nil)
-        #expect(silence(facts(.following), at: 120) == "its request for changes has not ended for 120 s")
+        #expect(silence(facts(.following), at: 120) == "its request for changes got no answer for 120 s")
         #expect(silence(facts(.following), at: 1000, requests: [50, 100, 950]) == nil)
         #expect(silence(facts(.following), at: 1000, requests: [50, 100]) != nil)
     }

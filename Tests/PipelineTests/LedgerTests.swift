@@ -21,6 +21,12 @@ import Testing
         }
     }
 
+    @Test func aLockWithoutANameIsThatOfAnUnknownProcess() {
+        #expect(
+            StateError.locked(holder: "").description
+                == "another run, in an unknown process, uses this state; wait for it, or use another --name")
+    }
+
     @Test func theLockIsGoneWhenItsHolderCloses() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)

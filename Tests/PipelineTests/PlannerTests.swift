@@ -76,9 +76,9 @@ import Testing
 
     /// A write goes where its `_id` says: with another one it would make a document that nobody asked for.
     @Test(arguments: [
-        (#"{"_id":"b","type":"task"}"#, "_id is not that of its change"), (#"{"type":"task"}"#, "_id is not that"),
-        (#"{"_id":1,"type":"task"}"#, "_id is not that"), (#"{"_id":"a","#, "ends inside a value"),
-        (#"[]"#, "_id is not that"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
+        (#"{"_id":"b","type":"task"}"#, "_id is not the id of the change"), (#"{"type":"task"}"#, "_id is not the id"),
+        (#"{"_id":1,"type":"task"}"#, "_id is not the id"), (#"{"_id":"a","#, "ends inside a value"),
+        (#"[]"#, "_id is not the id"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
     ])
     func whatCannotBeDecidedIsDeadLettered(document: String, reason: String) async throws {
         let (plan, settled) = try await plan(document)

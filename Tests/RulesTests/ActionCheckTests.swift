@@ -17,9 +17,9 @@ import Testing
             "3:32: warning: rule 'a': the patch removes an"
         ),
         ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
-        ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is text as it stands"),
-        ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is text as it stands"),
-        ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is text as it stands, not a program"),
+        ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is plain text"),
+        ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is plain text"),
+        ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is plain text, not a program"),
         ("when: {}, then: [merge: {jq: '{a: $ENV.HOME}'}]", "can't read the environment"),
         ("when: {}, if: 'env | has(\"A\")', then: []", "can't read the environment"),
         ("when: {}, if: 'input', then: []", "no further input"),

@@ -15,7 +15,7 @@ import Testing
         ("{a: no}", "3:24: warning: rule 'a': no is a text here; write false for the boolean"),
         ("{a: {$ne: Yes}}", "write true for the boolean"), ("{a: {$in: [x, off]}}", "write false for the boolean"),
         ("{type:task}", "'type:task' is read as the name of a field; write a space after the colon: type: task"),
-        ("{a: {$ne: [x, y]}}", "3:25: warning: rule 'a': $ne compares with the whole list"),
+        ("{a: {$ne: [x, y]}}", "3:25: warning: rule 'a': $ne compares with the list as a whole"),
         ("{a.$exists: true}", "'a.$exists' is read as the name of a field; write a: { $exists: … }"),
     ])
     func slips(when: String, warning: String) throws {

@@ -10,7 +10,7 @@ import Testing
         ),
         ("(?i)^apple|coffee", "'^' binds only to the first of the alternatives; put parentheses around them"),
         ("apple|coffee$", "'$' binds only to the last of the alternatives"),
-        ("(?i)café", "(?i) does not know their case; write both: (é|É)"),
+        ("(?i)café", "(?i) has no effect on them; write both: (é|É)"),
         ("[éè]t", "a class […] takes only one of them"),
         ("é+", "a quantifier repeats only the last one"),
         ("^ü.$", "'.' takes only one of them"),

@@ -53,7 +53,7 @@ import Testing
             "name: a, when: {type: a}, then: [{put: {id: {jq: '._id + \"x\"'}, if_exists: replace, "
                 + "document: {type: a, n: {jq: .n + 1}}}}]"
         ])
-        #expect(found.count == 1 && found[0].contains("for which it fires itself"), "\(found)")
+        #expect(found.count == 1 && found[0].contains("it fires for the documents that it puts"), "\(found)")
     }
 
     @Test(arguments: [
@@ -109,15 +109,15 @@ import Testing
     func aCounterNeverRests(merge: String) throws {
         let found = try warnings(["name: a, when: {type: cart}, then: [{merge: \(merge)}]"])
         #expect(found.count == 1 && found.allSatisfy { $0.hasSuffix("[never-rests]") }, "\(found)")
-        #expect(found.allSatisfy { $0.contains("never comes to rest") && !$0.contains("$exists: false") })
+        #expect(found.allSatisfy { $0.contains("it never stops") && !$0.contains("$exists: false") })
     }
 
     @Test func aTimeIsToBeSetOnceOrEachTime() throws {
         let found = try warnings(["name: a, when: {type: cart}, then: [{merge: {at: {jq: $now | todate}}}]"])
         #expect(found.count == 1)
         #expect(
-            found.first?.contains("if it is to happen once, add `unless: { at: { $exists: true } }`") == true
-                || found.first?.contains("if it is to happen once, add `at: { $exists: false }` to `when`") == true)
+            found.first?.contains("to fire once, add `unless: { at: { $exists: true } }`") == true
+                || found.first?.contains("to fire once, add `at: { $exists: false }` to `when`") == true)
         #expect(found.first?.contains("allow: [fires-again]") == true)
     }
 

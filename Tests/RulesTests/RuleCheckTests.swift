@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         (
             "name: a, when: {type: task}, then: [{merge: {state: open}}]",
-            "3:34: warning: rule 'a': its selectors still hold after it has fired, so it fires again at every change "
+            "3:34: warning: rule 'a': it still matches after it has fired, so it fires again at every change "
                 + #"of the document; add `unless: { state: { $eq: "open" } }`"#
         ),
         ("name: a, when: {}, then: [{merge: {state: open, box: {n: 1}}}]", "box.n: { $eq: 1 } }`"),
@@ -17,20 +17,20 @@ import Testing
         ("name: a, when: {type: task}, then: [{detach: i}]", "add `_attachments.i: { $exists: true }` to `when`"),
         (
             "name: a, when: {type: task}, then: [{merge: {at: {jq: $now}}}]",
-            "3:34: warning: rule 'a': its selectors still hold after it has fired"
+            "3:34: warning: rule 'a': it still matches after it has fired"
         ),
         ("name: a, when: {type: task}, then: [{merge: {at: null}}]", "add `at: { $exists: true }` to `when`"),
         (
             "name: a, when: {state: {$in: [a, b]}}, then: [{merge: {state: b}}]",
-            "its selectors still hold after it has fired"
+            "it still matches after it has fired"
         ),
         (
             "name: a, when: {box: {$exists: true}}, then: [{merge: {box: {n: 1}}}]",
-            "its selectors still hold after it has fired"
+            "it still matches after it has fired"
         ),
         (
             "name: a, when: {t: 1}, unless: {s: b}, then: [{merge: {s: c}}]",
-            "add a clause to `when` that no longer holds then"
+            "add a condition to `when` that is false afterwards"
         ),
         (
             "name: a, when: {t: 1}, then: [{patch: [{op: add, path: /a~1b, value: 2}]}, {put: {id: x, document: {}}}]",
@@ -38,7 +38,7 @@ import Testing
         ),
         (
             "name: a, when: {$or: [{t: 1}, {s: b}]}, then: [{merge: {s: b}}]",
-            "its selectors still hold after it has fired"
+            "it still matches after it has fired"
         ),
     ])
     func aRuleThatLeavesItsOwnSelectorsTrueFiresWithoutEnd(rule: String, warning: String) throws {
@@ -139,9 +139,9 @@ import Testing
         ("name: a, when: {t: 1, s: 2}, unless: {s: 2}, then: []", "3:34: warning: rule 'a': it never fires: `unless`"),
         (
             "name: a, when: {t: 5}, unless: {$or: [{s: 1}, {t: {$gt: 3, $lt: 9}}]}, then: []",
-            "`unless` holds whenever `when` does"
+            "`unless` is true whenever `when` is true"
         ),
-        ("name: a, when: {t: 5}, unless: {t: {$exists: true}}, then: []", "`unless` holds whenever `when` does"),
+        ("name: a, when: {t: 5}, unless: {t: {$exists: true}}, then: []", "`unless` is true whenever `when` is true"),
         (
             "name: a, when: {t: 5}, unless: {s: {$gt: 3, $lt: 2}}, then: []",
             "`unless` excludes nothing: `s: { $gt: 3 }`"

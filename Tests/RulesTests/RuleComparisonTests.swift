@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         (
             ["name: a, when: {t: 1, s: 2}, then: []", "name: b, when: {s: 2, t: 1}, then: []"],
-            "r.yaml:4:3: warning: rule 'b': it says the same as 'a' (r.yaml:3) before it; remove one of the two"
+            "r.yaml:4:3: warning: rule 'b': it is a duplicate of 'a' (r.yaml:3); remove one of the two"
         ),
         (
             ["name: a, when: {t: 1}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],

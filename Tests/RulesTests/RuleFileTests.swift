@@ -109,7 +109,7 @@ import Testing
         (rule("name: a, when: {}, then: [{attach: {name: i}}]"), "3:41: 'file' is missing"),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}}}]"),
-            "3:57: a computed 'file' needs a 'folder' that it stays inside: folder: ../assets"
+            "3:57: a computed 'file' needs a 'folder', and can name only files in it: folder: ../assets"
         ),
         (
             rule("name: a, when: {}, then: [{attach: {name: i, file: {jq: .x}, folder: /dev/null}}]"),

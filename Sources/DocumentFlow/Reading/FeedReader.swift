@@ -195,7 +195,7 @@ package struct FeedReader: Sendable {
         if let reached = rows.last?.sequence {
             if reached.isFarBehind(progress.position), progress.pace.answersWithoutProgress == 0 {
                 logger.notice(
-                    "the feed went back; continuing: changes that are already processed are recognised",
+                    "the feed went back to earlier sequences; continuing: changes that are already processed are skipped",
                     metadata: [LogKey.from: "\(progress.position)", LogKey.to: "\(reached)"])
             }
             try await receive(rows, reached)

@@ -191,7 +191,7 @@ extension BulkOutcome {
         case .rejected(status: 0, let reason): "the gateway gave no proper answer for it: \(reason)"
         case .rejected(let status, let reason): "the gateway refused it (\(status)): \(reason)"
         case .failed(let reason): "the gateway failed to write it: \(reason)"
-        case .undecided(let reason): "the gateway did not decide it: \(reason)"
+        case .undecided(let reason): "the gateway could not write it now: \(reason)"
         case .unmentioned: "the gateway's answer does not mention it"
         }
     }

@@ -73,7 +73,7 @@ struct FaultPlanFile {
             return nil
         }
         for other in actions.dropFirst() where other.word != word {
-            mistakes.add(error("a fault does one thing; make two faults of this one", at: other.member.name))
+            mistakes.add(error("a fault can do only one thing; split this one into two", at: other.member.name))
         }
         let action = mistakes.gather { () throws(FaultPlanMistake) in try self.action(word, member.value) }
         let name = value["name"].map { value in
@@ -217,7 +217,9 @@ extension FaultPlanFile {
     }
 
     func flag(_ value: JSONValue, _ what: String) throws(FaultPlanMistake) {
-        guard value.bool == true else { throw error("\(what) must be true; leave the fault out otherwise", at: value) }
+        guard value.bool == true else {
+            throw error("\(what) must be true; to turn the fault off, remove it", at: value)
+        }
     }
 
     func error(_ reason: String, at value: JSONValue) -> FaultPlanMistake {

@@ -69,7 +69,7 @@ struct ExchangeTimers {
     /// A message for people.
     func message(of timeout: HTTPTransportError.Timeout) -> String {
         switch timeout {
-        case .idle: "nothing has moved for \((idleTimeout?.wholeSeconds ?? 0).counted("second"))"
+        case .idle: "no data was sent or received for \((idleTimeout?.wholeSeconds ?? 0).counted("second"))"
         case .exchange:
             "no complete answer within \(begun.duration(to: deadline ?? begun).wholeSeconds.counted("second"))"
         case .connect: "no connection in time"

@@ -225,9 +225,9 @@ struct DatabaseReset: Error, Equatable {
     var isOlder = false
 
     var reason: String {
-        if isOlder { return "the database was restored: it has this bot's mark as it was before" }
+        if isOlder { return "the database was restored: this bot's mark in it is an earlier one" }
         return mark == nil
-            ? "the database was reset or restored: it does not have this bot's mark any longer"
-            : "the database was reset or restored: it has another mark than this bot's"
+            ? "the database was reset or restored: this bot's mark is missing"
+            : "the database was reset or restored: its mark is not this bot's"
     }
 }

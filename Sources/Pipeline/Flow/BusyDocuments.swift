@@ -104,7 +104,7 @@ actor BusyDocuments {
     func log(_ places: some Collection<DocumentPlace>, to logger: Logger) {
         for place in notYetLogged(places) {
             logger.notice(
-                "a document is written very often; it is now decided less often, each time with its latest content",
+                "a document is written very often; from now on its rules run less often, on its latest content",
                 metadata: [LogKey.id: "\(place.id)", LogKey.keyspace: "\(place.keyspace ?? "")"])
         }
     }

@@ -195,7 +195,7 @@ package struct Bot: Service {
             info = try await keeper.contact.connect(to: gateway, wasThere: true) { info in
                 guard !info.reportsNewest else { return }
                 throw GatewayError(
-                    .unavailable, "\(gateway.url) does not tell its newest sequence while it is not online")
+                    .unavailable, "\(gateway.url) does not report its newest sequence while it is offline")
             }
         }
         var start = facts.start(newest: info.updateSequence)

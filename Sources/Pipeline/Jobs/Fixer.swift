@@ -52,7 +52,7 @@ package struct Fixer: Service {
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(info, into: delivery) }
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
-                throw RunError(.databaseReset, "\(reset.reason), and it happened during this pass; run it again")
+                throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
             }
         } catch is CancellationError {
             // Asked to stop.

@@ -127,7 +127,7 @@ extension RunStart {
                 metadata: [LogKey.checkpoint: "\(sequence)", LogKey.savedAt: "\(savedAt)"])
         case .notReached(let newest):
             logger.warning(
-                "the database has not reached this sequence: changes are skipped until it does; to start at the beginning: \(resetCommand)",
+                "the run starts ahead of the database: changes are skipped until the database has caught up; to start at the beginning: \(resetCommand)",
                 metadata: [LogKey.since: "\(sequence)", LogKey.newest: "\(newest)"])
         }
     }

@@ -14,8 +14,8 @@ final class InterruptedDecisions: Sendable {
     static let limit = 3
 
     static let reason =
-        "the process ended \(limit) times while it decided this document (usually out of memory); it is decided "
-        + "again when it changes"
+        "the process died \(limit) times while it processed this document (usually out of memory); the document is "
+        + "processed again when it changes"
 
     private struct Key: Hashable, Sendable {
         let id: DocumentID

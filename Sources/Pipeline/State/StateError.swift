@@ -17,8 +17,10 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     /// One line for the user: what is wrong and what to do.
     package var description: String {
         switch self {
+        case .locked(holder: ""):
+            "another run, in an unknown process, uses this state; wait for it, or use another --name"
         case .locked(let holder):
-            "another run uses this state: \(holder.isEmpty ? "its process is not known" : holder); wait for it, or use another --name"
+            "another run uses this state: \(holder); wait for it, or use another --name"
         case .missing(let description), .ambiguous(let description): description
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
         case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"

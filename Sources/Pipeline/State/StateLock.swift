@@ -85,7 +85,7 @@ final class StateDirectoryLock {
             triesLeft -= 1
             guard triesLeft > 0 else {
                 // Closed by deinit.
-                throw .locked(holder: "another process has been opening a state in \(directory) for a long time")
+                throw .locked(holder: "another process keeps the state folder \(directory) locked")
             }
             usleep(Self.microsecondsBetweenTries)
         }

@@ -143,7 +143,7 @@ struct Planner {
         // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
         // for.
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
-            throw Undecidable(reason: "the document's _id is not that of its change")
+            throw Undecidable(reason: "the gateway returned a document whose _id is not the id of the change")
         }
         return DecisionInput(text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json)
     }

@@ -129,7 +129,7 @@ extension BulkWriter {
         }
         for (id, count) in dropped {
             logger.info(
-                "dropped the dead letters of a document: it is resolved",
+                "removed the dead letters of a document: it is processed now",
                 metadata: [LogKey.id: "\(id)", LogKey.deadLetters: .stringConvertible(count)])
         }
     }

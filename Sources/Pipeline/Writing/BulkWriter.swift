@@ -158,7 +158,7 @@ package struct BulkWriter: Sendable {
             guard !postponed.isEmpty else { return retrier.succeed() }
             let error = GatewayError(.unavailable, "no process for jq programs can be started")
             try await retrier.wait(
-                after: error, "documents can't be decided now; trying again",
+                after: error, "can't run the rules on some documents now; trying again",
                 [LogKey.documents: .stringConvertible(postponed.count)])
         }
     }

@@ -59,7 +59,8 @@ struct AttachAction: Sendable {
             }
             guard let folder else {
                 reading.errors.report(
-                    at: position, "a computed 'file' needs a 'folder' that it stays inside: folder: ../assets")
+                    at: position,
+                    "a computed 'file' needs a 'folder', and can name only files in it: folder: ../assets")
                 return nil
             }
             do throws(FileError) { return .chosen(file, try reading.files.folder(folder)) } catch {

@@ -64,7 +64,7 @@ enum ActionCheck {
         let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
         guard isVariable || isQuoted else { return nil }
         return
-            "'\(DisplayText.plain(text))' is text as it stands, not a program; write { jq: … } without quotes around it"
+            "'\(DisplayText.plain(text))' is plain text, not a program; write { jq: … } without quotes around it"
     }
 
     /// All strings outside programs.

@@ -36,7 +36,7 @@ struct FiringCheck {
         let position = rule.position(of: "unless")
         if rule.unless.isEmpty { return [(position, "`unless: {}` excludes every document; remove it")] }
         guard Knowledge(matching: rule).holds(unless) == .yes else { return [] }
-        return [(position, "`unless` holds whenever `when` does; ask for something else in it")]
+        return [(position, "`unless` is true whenever `when` is true; change one of the two")]
     }
 
     private static func uselessException(_ rule: CheckedRule) -> [RuleWarning] {

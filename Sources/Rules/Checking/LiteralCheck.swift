@@ -95,7 +95,8 @@ enum LiteralCheck {
     private static func listAsValue(_ leaf: SelectorOutline.Leaf, _ rule: CheckedRule) -> RuleWarning {
         rule.warning(
             at: leaf.position, .mixedTypes,
-            "$ne compares with the whole list, so it also holds for each value in it; write $nin to exclude these values"
+            "$ne compares with the list as a whole, so it is true for each single value of the list; "
+                + "write $nin to exclude these values"
         )
     }
 

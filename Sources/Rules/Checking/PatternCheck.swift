@@ -122,7 +122,7 @@ enum PatternCheck {
         let parts = flattened(outline.alternatives)
         let hasNonASCII = parts.contains { $0.isNonASCII }
         guard hasNonASCII else { return nil }
-        let about = "patterns work on the bytes of UTF-8, and characters beyond ASCII have several: "
+        let about = "patterns match bytes of UTF-8, and a non-ASCII character has several bytes: "
         for part in parts {
             switch part.kind {
             case .characterClass(hasNonASCII: true):
@@ -130,7 +130,7 @@ enum PatternCheck {
             case .character(let character) where !character.isASCII && part.isQuantified:
                 return about + "a quantifier repeats only the last one; write (?:\(character)) before it"
             case .character(let character) where outline.foldsCase && character.hasCase:
-                return about + "(?i) does not know their case; write both: (\(character.otherCases))"
+                return about + "(?i) has no effect on them; write both: (\(character.otherCases))"
             case .anyByte where !part.isUnbounded: return about + "'.' takes only one of them; write '.+' or '.*'"
             default: break
             }

@@ -32,8 +32,8 @@ struct PutLoops {
     ) -> RuleWarning {
         let others =
             other.rule.name == rule.rule.name
-            ? "it puts documents for which it fires itself"
-            : "it and \(other.reference) put documents for which the other fires"
+            ? "it fires for the documents that it puts"
+            : "it and \(other.reference) each fire for the documents that the other puts"
         return rule.warning(
             at: put.position, .ruleLoop,
             "\(others), each time with another '\(DisplayText.plain(name))', without end, a rule loop; exclude the "

@@ -23,26 +23,26 @@ enum RepeatedFiringCheck {
         return [
             rule.warning(
                 at: position, .firesAgain,
-                "its selectors still hold after it has fired, so it fires again at every change of the document; "
+                "it still matches after it has fired, so it fires again at every change of the document; "
                     + (computed.isEmpty
                         ? remedy(rule)
-                        : "if it is to happen once, \(remedy(rule)); if every time, "
-                            + "accept this with `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
+                        : "to fire once, \(remedy(rule)); if every time is right, "
+                            + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
         ]
     }
 
     private static func restlessness(_ counter: ComputedMember) -> String {
         let name = DisplayText.plain(FieldPath(names: counter.path).spelling)
-        return "it computes '\(name)' from '\(name)' itself and its selectors still hold afterwards, so it never "
-            + "comes to rest: every document becomes a dead letter, a rule loop; add a clause to `when`, or an `if`, that "
-            + "no longer holds then"
+        return "it computes '\(name)' from itself and still matches afterwards, so it never stops; every matching "
+            + "document becomes a dead letter (rule loop); add a condition to `when`, or an `if`, that is false "
+            + "afterwards"
     }
 
     private static func remedy(_ rule: CheckedRule) -> String {
         let states = finalStates(rule.outlook)
         let text = SelectorText()
         guard rule.rule.unless == nil, states.count <= remedyLimit else {
-            return "add a clause to `when` that no longer holds then"
+            return "add a condition to `when` that is false afterwards"
         }
         if states.count == 1, case .exists(let isThere)? = states.first?.condition, let path = states.first?.path {
             return "add `\(text.clause(.field(path, .exists(!isThere))))` to `when`"

@@ -42,7 +42,7 @@ struct RuleComparison {
             }
             return rule.warning(
                 at: rule.rule.position, .duplicateRule,
-                "it says the same as \(other.reference) before it; remove one of the two")
+                "it is a duplicate of \(other.reference); remove one of the two")
         }
     }
 

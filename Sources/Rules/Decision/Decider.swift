@@ -270,8 +270,8 @@ struct DecisionRun {
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
             throw DecisionError(
                 rule: attempt.rule.name,
-                reason: "two members are named '\(name)': gateways keep one of them, and writing the document would "
-                    + "be a guess at which")
+                reason: "two members are named '\(name)'; gateways keep only one of them, so writing the document "
+                    + "could lose the right one")
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }

@@ -32,7 +32,7 @@ struct ExplanationTree {
         case .none: break
         case .holds: branches.append(Branch(text: text, result: .holds, remark: values))
         case .fails: branches.append(Branch(text: text, result: .fails, remark: values))
-        case .notAsked: branches.append(Branch(text: "  if  (not asked)", result: nil))
+        case .notAsked: branches.append(Branch(text: "  if  (not evaluated)", result: nil))
         case .failed(let reason):
             branches.append(Branch(text: text, result: .noAnswer(reason: reason), remark: values))
         }

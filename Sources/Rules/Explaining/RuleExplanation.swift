@@ -115,7 +115,7 @@ package struct RuleExplanation: Sendable {
         return switch condition {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
-        case .notAsked: (.undecided, "fires if its `if` is true, which was not asked")
+        case .notAsked: (.undecided, "would fire if its `if` is true; `if` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }
     }

@@ -106,7 +106,7 @@ package struct Exporter: Service {
         if let found {
             if found.position == .whole, let name = try files.whole(found) {
                 try files.complete(found, from: name)
-                logger.info("the export was complete except for its name")
+                logger.info("the interrupted export was already complete; only renamed its file")
                 report(found)
                 return nil
             }

@@ -107,7 +107,8 @@ package struct Importer: Service {
         if !settings.isResuming, settings.preview == nil {
             do { try await warnAboutUnfinished(identity, database) } catch let error as RunError {
                 // This run does not depend on it.
-                logger.debug("the interrupted import was not looked at", metadata: [LogKey.reason: "\(error)"])
+                logger.debug(
+                    "can't check whether an earlier import was interrupted", metadata: [LogKey.reason: "\(error)"])
             }
         }
         guard settings.isResuming, let path = settings.progressPath, let bytes = try WholeFile.read(path) else {

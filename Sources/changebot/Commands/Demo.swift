@@ -92,7 +92,8 @@ struct Demo {
         }
         for (document, outcome) in zip(documents, try await gateway.bulkDocs(documents)) {
             guard case .written = outcome else {
-                throw CommandError(.invalidData, "the groceries' \(document.id) was not accepted: \(outcome)")
+                throw CommandError(
+                    .invalidData, "the gateway did not accept the demo's document \(document.id): \(outcome)")
             }
         }
         return documents.count

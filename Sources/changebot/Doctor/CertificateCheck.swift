@@ -23,7 +23,8 @@ struct CertificateCheck {
             isInsecure
             ? [
                 Finding(
-                    .warning, "certificates are not verified (--insecure): anyone on the way can read and write",
+                    .warning,
+                    "certificates are not verified (--insecure): anyone on the network path can read and write",
                     remedy: "name the authority's certificate with --ca-file FILE, and remove --insecure")
             ] : []
         let isAboutTime = error?.code.tlsProblem == .outOfDate
@@ -35,7 +36,8 @@ struct CertificateCheck {
         url.isLoopback
             ? .ok("not used, and not needed: the gateway is on this machine")
             : Finding(
-                .warning, "the connection is not encrypted: anyone on the way can read documents and the password",
+                .warning,
+                "the connection is not encrypted: anyone on the network path can read documents and the password",
                 remedy: "use a gateway, or a proxy before it, that speaks TLS, and write https://")
     }
 
@@ -93,7 +95,8 @@ struct CertificateCheck {
         let days = (end - now) / 86_400
         guard end > now else {
             return Finding(
-                .warning, "the certificate \(first.subject) expired on \(Self.day(end)), and is accepted all the same",
+                .warning,
+                "the certificate \(first.subject) expired on \(Self.day(end)), but the chain is still accepted",
                 remedy: "renew it, or remove it from the chain that the server sends")
         }
         let text = "the certificate \(first.subject) expires on \(Self.day(end)), in \(days.counted("day"))"

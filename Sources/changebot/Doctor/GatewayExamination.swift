@@ -161,7 +161,7 @@ struct GatewayExamination: Sendable {
         guard let idle else { return .skipped("not asked for") }
         guard let newest = info.newestSequence else {
             return Finding(
-                .unknown, "the gateway does not tell its newest sequence, so no request can wait for changes")
+                .unknown, "the gateway does not report its newest sequence, so no request can wait for changes")
         }
         let check = IdleCheck(
             gateway: gateway, channels: gateway.dialect.hasChannels ? channels : nil, span: idle)

@@ -88,11 +88,11 @@ struct IdleCheck: Sendable {
             return Finding(
                 .unknown,
                 "the gateway itself answered after \(seconds(waited)), without changes, and was asked to wait \(seconds(span))",
-                remedy: "ask again; if it stays so, look into the gateway's log")
+                remedy: "run doctor again; if this persists, read the gateway's log")
         case .busy(let longest):
             return Finding(
                 .unknown, "changes came all the time: the longest wait without one was \(seconds(longest))",
-                remedy: "ask again when fewer documents are written")
+                remedy: "run doctor again when fewer documents are written")
         case .silent(let waited):
             return Finding(
                 .warning,
@@ -109,13 +109,13 @@ struct IdleCheck: Sendable {
         let text = "something between here and the gateway ended an idle request after \(seconds(waited)), \(how)"
         let needed = following == .continuous ? heartbeat : defaultSpan
         guard waited < needed else {
-            return .ok("\(text); that is longer than the bot waits (\(seconds(needed)))")
+            return .ok("\(text); the bot waits only \(seconds(needed)), so this does not affect it")
         }
         let setting =
             "set the idle timeout of proxies and load balancers to 75 s (nginx: proxy_read_timeout 75s; HAProxy: timeout server 75s)"
         let other = waited > heartbeat ? ", or use --feed continuous, which sends something every 25 s" : ""
         guard waited >= outageLimit else {
-            return Finding(.error, "\(text): the bot takes that for an outage", remedy: setting)
+            return Finding(.error, "\(text): this is so short that the bot treats it as an outage", remedy: setting)
         }
         return Finding(.warning, "\(text); the bot asks again each time", remedy: setting + other)
     }

@@ -80,7 +80,7 @@ enum PermissionChecks {
                 .warning,
                 Finding(
                     .warning, error,
-                    "this user may keep no local documents, so the bot can't notice that the database was reset"
+                    "this user may not write local documents, so the bot can't notice that the database was reset"
                 ).text,
                 remedy:
                     "allow this user GET and PUT of _local/ in proxies and in the gateway; until then keep the state folder safe, as there is no copy of the checkpoint"

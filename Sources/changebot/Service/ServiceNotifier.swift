@@ -79,7 +79,7 @@ final class ServiceNotifier: Sendable {
     /// Tells where the bots stand, as of their last refresh, if systemd does not know it yet.
     func update(_ process: MonitoredProcess) { send { [$0.status(of: process)] } }
 
-    /// Rules and configuration are about to be read anew.
+    /// Rules and configuration are about to be reloaded.
     func noteReloading() {
         send { [$0.messages.reloading(at: Self.monotonicMicroseconds)] }
     }

@@ -36,7 +36,7 @@ struct ServiceProtocol {
         return "STATUS=\(line)"
     }
 
-    /// Rules and configuration are about to be read anew.
+    /// Rules and configuration are about to be reloaded.
     ///
     /// - Parameter microseconds: On the monotonic clock.
     /// - Returns: Nil before the process is ready: the `READY=1` of the reload would be taken for that of the start.

@@ -34,7 +34,7 @@ struct ServiceStatus {
         let deadLetters = bots.reduce(0) { $0 + $1.deadLetters }
         if deadLetters > 0 { text += "; \(Quantity.count(deadLetters, "dead letter"))" }
         if isReloadRefused {
-            text += "; what was read anew is not valid, and the old rules stay in force: see the journal"
+            text += "; the last reload failed, and the old rules stay in force: see the journal"
         }
         return text
     }

@@ -2,7 +2,7 @@ extension ServiceUnit {
     /// `changebot run`.
     static func daemon(_ settings: Settings) -> ServiceUnit {
         let limit = [
-            "# A run that fails again and again is given up after five minutes. Begin anew with:",
+            "# A run that fails again and again is given up after five minutes. Start again with:",
             "#   systemctl \(settings.isForUser ? "--user " : "")reset-failed",
             "StartLimitIntervalSec=10min",
             "StartLimitBurst=30",
@@ -18,7 +18,7 @@ extension ServiceUnit {
             "# What no restart mends: wrong usage (64), rules that are not valid (65), no state folder that can be written",
             "# to (73), a password that is refused (77), a wrong configuration or a state of a newer version (78).",
             "RestartPreventExitStatus=64 65 73 77 78",
-            "# A bot that gives no sign of life is ended, and started anew.",
+            "# A bot that gives no sign of life is killed and restarted.",
             "WatchdogSec=3min",
             "TimeoutStartSec=3min",
             "# More than --shutdown-grace, 30 s. If that is longer, the program asks for the time itself.",

@@ -6,7 +6,7 @@ internal import Monitoring
 ///
 /// It wakes at half of the interval, asks each bot where it stands, and looks at what the bot's own tasks have reported:
 /// see `Pulse`. A bot that hangs, one that can't answer, and threads that are all blocked end the feeding; systemd then
-/// ends the process and starts it anew. Each bot goes on where its checkpoint is.
+/// kills the process and restarts it. Each bot continues where its checkpoint is.
 enum Watchdog {
     /// Feeds while `body` runs, if systemd waits for it.
     ///
@@ -33,7 +33,8 @@ enum Watchdog {
             if let silence = await silence(process) {
                 if !isSilent {
                     logger.critical(
-                        "a bot hangs: the watchdog of systemd gets no more signs of life", metadata: silence)
+                        "a bot hangs: no longer feeding systemd's watchdog, which will restart the process",
+                        metadata: silence)
                 }
                 isSilent = true
             } else {

@@ -152,10 +152,11 @@ private struct ConfigurationReading {
                 continue
             }
             if let other = bots.first(where: { $0.name == "fix-" + text || "fix-" + $0.name == text }) {
+                let fixed = text.count < other.name.count ? text : other.name
                 report(
                     name.position,
-                    "'fix-' and the name of another bot, '\(other.name)' (line \(other.position.line)), is the name of the state of its 'fix'; rename one"
-                )
+                    "'fix' of the bot '\(fixed)' keeps its state under the name 'fix-\(fixed)', which another bot has; "
+                        + "rename this bot or '\(other.name)' (line \(other.position.line))")
             }
             if let other = bots.first(where: { $0.name == text }) {
                 report(

@@ -6,7 +6,7 @@ internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 
-/// Runs the bots of a process, each by itself, and reads rules and configuration anew when asked.
+/// Runs the bots of a process, each by itself, and reloads rules and configuration when asked.
 ///
 /// Returns when all bots have ended. ``BotTable`` decides what happens to which.
 struct BotGroup: Service {
@@ -155,7 +155,7 @@ struct BotGroup: Service {
         tasks.addTask { await reloads.next() ? .reload : .listenerEnded }
     }
 
-    /// Reads rules and configuration anew. If something is wrong with them, the old ones stay.
+    /// Reloads rules and configuration. If something is wrong with them, the old ones stay.
     ///
     /// - Returns: Whether they are valid.
     private func reload(_ course: inout Course, _ tasks: inout ThrowingTaskGroup<Event, any Error>) async -> Bool {
@@ -167,7 +167,7 @@ struct BotGroup: Service {
             process.monitored.noteReload(failure: failure.description)
             for message in failure.messages {
                 process.logger.error(
-                    "rules and configuration were read anew, and are not valid: the old ones stay in force",
+                    "the reload failed: rules or configuration are not valid; the old ones stay in force",
                     metadata: [LogKey.reason: "\(message)"])
             }
             return false
@@ -176,7 +176,7 @@ struct BotGroup: Service {
         process.monitored.noteReload(failure: nil)
         if !plan.changedProcessKeys.isEmpty {
             process.logger.warning(
-                "settings of the whole process have changed; the old ones hold until it is started anew",
+                "settings of the whole process have changed; restart the process to apply them",
                 metadata: ["settings": "\(plan.changedProcessKeys.joined(separator: ", "))"])
         }
         course.plans = plan.bots
@@ -184,7 +184,7 @@ struct BotGroup: Service {
             plan.bots.map(\.entry), isShuttingDown: Task.isShuttingDownGracefully)
         let changes = actions.compactMap(\.description)
         process.logger.notice(
-            "rules and configuration were read anew",
+            "reloaded rules and configuration",
             metadata: ["changed": "\(changes.isEmpty ? "nothing" : changes.joined(separator: ", "))"])
         await carryOut(actions, &course, &tasks)
         return true

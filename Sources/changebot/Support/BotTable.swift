@@ -3,7 +3,7 @@ struct BotTable {
     /// A bot, as far as it matters here.
     struct Bot: Equatable {
         let name: String
-        /// What it must be started anew for, if it changes.
+        /// What it must be restarted for, if it changes.
         let signature: [String: [String]]
         let rulesHash: String
         /// The file of its embedded gateway, which only one bot at a time can have; nil if it has none.

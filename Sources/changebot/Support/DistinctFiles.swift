@@ -86,7 +86,7 @@ struct DistinctFiles {
     private static func clash(_ name: String, _ path: String?, _ other: String) -> CommandError {
         CommandError(
             .usage,
-            "\(name) \(path ?? "") is the file of \(other) as well: one would overwrite the other; choose another")
+            "\(name) and \(other) are the same file, \(path ?? ""): one would overwrite the other; choose another path")
     }
 
     private static func identity(_ name: String, _ path: String?) throws(CommandError) -> Identity? {

@@ -65,7 +65,8 @@ struct ExistingState {
             return try catalogue.openExisting(address: address, isHint: isHint, access: access)
         } catch {
             guard case .locked(let holder) = error, access == .exclusive else { throw CommandError(error) }
-            throw CommandError(.tryLater, "a run is using the state '\(name)' (\(holder)); stop it first")
+            let process = holder.isEmpty ? "in an unknown process" : holder
+            throw CommandError(.tryLater, "a run is using the state '\(name)' (\(process)); stop it first")
         }
     }
 }

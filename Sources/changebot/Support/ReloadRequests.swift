@@ -2,7 +2,7 @@ internal import Glibc
 internal import Locking
 internal import UnixSignals
 
-/// Says when rules and configuration are to be read anew: at SIGHUP, and when their files change (`--watch`).
+/// Says when rules and configuration are to be reloaded: at SIGHUP, and when their files change (`--watch`).
 ///
 /// Requests that come while they are being read are one request.
 final class ReloadRequests: Sendable {
@@ -76,7 +76,7 @@ enum EarlyHangUp {
         isIgnored = former.map { unsafeBitCast($0, to: Int.self) } == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// A one-shot run reads nothing anew.
+    /// A one-shot run reloads nothing.
     static func letGo() {
         signal(SIGHUP, isIgnored ? SIG_IGN : SIG_DFL)
         if wasReceived, !isIgnored { kill(getpid(), SIGHUP) }

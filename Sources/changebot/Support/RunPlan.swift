@@ -16,13 +16,13 @@ struct ProcessPlan: Sendable {
     let grace: Duration
     let onBotFailure: BotFailurePolicy
     let isOneShot: Bool
-    /// Whether changes of the files make the process read them anew.
+    /// Whether changes of the files make the process reload them.
     let watchesFiles: Bool
     let logger: Logger
     /// As they stood in the configuration file at the start, by the names of keys.
     let settings: [String: ConfigurationFile.Setting]
 
-    /// - Parameter former: The plan of this process so far, if it is read anew.
+    /// - Parameter former: The plan of this process so far, if this is a reload.
     /// - Throws: ``CommandError``.
     fileprivate init(
         _ command: RunCommand, _ environment: Environment, _ file: ConfigurationFile?, _ notifier: ServiceNotifier?,
@@ -59,7 +59,7 @@ struct RunPlan: Sendable {
     /// - Parameters:
     ///   - written: The configuration file.
     ///   - notifier: Tells systemd what the process does; nil if nobody listens.
-    ///   - former: The plan of this process so far, if it reads them anew.
+    ///   - former: The plan of this process so far, if this is a reload.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
         _ command: RunCommand, _ written: ConfigurationFile?, notifier: ServiceNotifier? = nil,
@@ -104,7 +104,7 @@ struct RunPlan: Sendable {
         try DistinctFiles.check(bots.map { ("summary of \($0.name)", $0.summary) })
     }
 
-    /// What a bot must be started anew for, if it changes. Other rules are taken while it runs. Log lines name the bot if
+    /// What a bot must be restarted for, if it changes. Other rules are taken while it runs. Log lines name the bot if
     /// it is one of several.
     private static func signature(_ bot: ConfigurationFile.Bot, isOneOfSeveral: Bool) -> [String: [String]] {
         var signature = bot.settings.filter { key, _ in
@@ -142,7 +142,7 @@ enum BotFailurePolicy: String, CaseIterable {
 /// One bot, as `run` was told to run it.
 struct BotPlan: Sendable {
     let name: String
-    /// What it must be started anew for.
+    /// What it must be restarted for.
     let signature: [String: [String]]
     let settings: BotSettings
     let rules: RuleVersion
@@ -158,7 +158,7 @@ struct BotPlan: Sendable {
     ///   - environment: Its variables, and the settings of the bot in the file.
     ///   - process: What holds for all bots.
     ///   - loaded: The rules that other bots have read already, by their paths.
-    ///   - signature: What it must be started anew for.
+    ///   - signature: What it must be restarted for.
     ///   - place: Where the bot stands in the configuration file; nil without one.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(
@@ -255,7 +255,7 @@ extension RunCommand {
         }
     }
 
-    /// Refuses options and variables that would hold for all bots of a file, although they are of one.
+    /// Refuses options and variables that would apply to all bots of a file, although they are of one.
     ///
     /// - Throws: ``CommandError`` with 64.
     func refuseOptionsOfOneBot(
@@ -269,7 +269,7 @@ extension RunCommand {
             let name = isGiven ? "--\(option)" : Environment.variable(of: option)
             throw CommandError(
                 .usage,
-                "\(name) would hold for all \(bots.count) bots of \(file.path): choose one with --bot, or leave it out")
+                "\(name) would apply to all \(bots.count) bots of \(file.path): choose one with --bot, or leave it out")
         }
     }
 }

@@ -76,7 +76,7 @@ import Testing
             service.process.signal(SIGHUP)
             try await service.wait(for: "RELOADING=1")
             let refused = try await service.wait(for: "READY=1")
-            #expect(refused.contains("what was read anew is not valid"), "\(refused)")
+            #expect(refused.contains("the last reload failed"), "\(refused)")
             await service.process.stop()
         }
     }

@@ -133,6 +133,6 @@ import Testing
         var status = ServiceStatus()
         status.isReloadRefused = true
         let line = status.text([bot(.following)], now: now, seconds: 0)
-        #expect(line.hasPrefix("up to date; what was read anew is not valid"), "\(line)")
+        #expect(line.hasPrefix("up to date; the last reload failed"), "\(line)")
     }
 }

@@ -155,7 +155,7 @@ struct BrowserTests {
             bot.process.signal(SIGHUP)
             try await browser.wait(until: "\(notice) === null")
             let version = "document.getElementById('version').textContent"
-            try await browser.wait(until: "\(version).includes('read anew at')")
+            try await browser.wait(until: "\(version).includes('reloaded at')")
         }
     }
 

@@ -41,9 +41,9 @@ import Testing
 
     @Test(
         arguments: [
-            (DatabaseReset(mark: nil), "does not have this bot's mark any longer"),
-            (DatabaseReset(mark: other), "another mark"),
-            (DatabaseReset(mark: own, isOlder: true), "this bot's mark as it was before"),
+            (DatabaseReset(mark: nil), "this bot's mark is missing"),
+            (DatabaseReset(mark: other), "its mark is not this bot's"),
+            (DatabaseReset(mark: own, isOlder: true), "this bot's mark in it is an earlier one"),
         ])
     private func aResetSaysWhatWasFound(reset: DatabaseReset, part: String) {
         #expect(reset.reason.contains(part))

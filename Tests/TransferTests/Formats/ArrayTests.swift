@@ -96,7 +96,7 @@ import Testing
     func whatEndsReadingSaysWhere(input: String, reason: String) {
         let found = read(input)
         #expect(found.first == document("{}", 1))
-        #expect(found.last == .error(reason + "; the documents after it can't be told apart"))
+        #expect(found.last == .error(reason + "; the documents after this place can't be read"))
     }
 
     @Test func aRowWithoutADocumentIsAnError() {

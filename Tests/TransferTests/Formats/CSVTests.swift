@@ -204,9 +204,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a,a", "column 2, 'a', stands for the same member as another column, or for something inside it"),
-        ("a,a.b", "column 2, 'a.b', stands for the same member as another column, or for something inside it"),
-        ("a.b,a:json", "column 2, 'a:json', stands for the same member as another column, or for something inside it"),
+        ("a,a", "column 2, 'a', names the same member as another column, or a member inside it"),
+        ("a,a.b", "column 2, 'a.b', names the same member as another column, or a member inside it"),
+        ("a.b,a:json", "column 2, 'a:json', names the same member as another column, or a member inside it"),
         ("a,", "column 2, '', has no name; the empty name is written \\e"),
         ("a..b", "column 1, 'a..b', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
         ("a\\x", "column 1, 'a\\x', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),

@@ -59,7 +59,7 @@ struct CSVHeader {
             guard depth <= Self.deepest else { throw error("has more than \(Self.deepest) parts") }
             let isLast = rest.first != UInt8(ascii: ".")
             guard let next = child(of: at, named: name, isLast ? index : nil) else {
-                throw error("stands for the same member as another column, or for something inside it")
+                throw error("names the same member as another column, or a member inside it")
             }
             at = next
             if isLast { break }

@@ -113,7 +113,7 @@ extension ImportAttachment {
         let sha256 = path.split(separator: "/").last.map(String.init) ?? ""
         let isHexadecimal = sha256.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard sha256.utf8.count == 64, isHexadecimal, path == AttachmentBody.file(sha256) else {
-            throw AttachmentError(name, "names a file that no export writes")
+            throw AttachmentError(name, "has a file path that exports do not use")
         }
         guard let store else { return .stub(.noFolder) }
         guard let byteCount = store.byteCount(of: sha256) else { return .stub(.noFile("\(store.path)/\(path)")) }

@@ -45,7 +45,7 @@ final class RejectFiles {
         WholeFile.sync(folder: WholeFile.directory(of: path))
         guard try documents.byteCount >= point.documentBytes, try reasons.byteCount >= point.reasonBytes else {
             throw TransferError(
-                .foreign, "\(path) is not as the interrupted import left it; start again without --resume")
+                .foreign, "\(path) was changed since the import was interrupted; start again without --resume")
         }
         try truncate(to: point)
     }

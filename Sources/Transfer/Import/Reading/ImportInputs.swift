@@ -148,7 +148,8 @@ private struct ExportedAttachments {
     var absence: TransferError {
         TransferError(
             .missing,
-            "the folder with the \(count.counted("attachment")) of \(path) is missing (\(folder)): name it with "
-                + "--attachments DIR; with --ignore-manifest only attachments that the gateway already has are kept")
+            "the folder \(folder) with the \(count.counted("attachment")) of \(path) is missing: name it with "
+                + "--attachments DIR, or import without it with --ignore-manifest (documents keep only attachments "
+                + "that the gateway already has)")
     }
 }

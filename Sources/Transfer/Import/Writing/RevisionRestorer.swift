@@ -95,7 +95,7 @@ struct RevisionRestorer: Sendable {
     }
 
     private static let otherLeaf = ImportOutcome.rejected(
-        reason: "the gateway keeps one leaf of a document only, and has another")
+        reason: "the gateway keeps only one leaf revision of a document, and already has another one")
 
     private func stored(_ open: OpenDocument) async throws(AttachmentError) -> Write? {
         guard let revision = open.document.revision else { return nil }

@@ -20,7 +20,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object per line, like 'export'.")
     var json = false
 
-    @Flag(help: "Only how many there are of each rule.")
+    @Flag(help: "Print only the number of dead letters of each rule.")
     var count = false
 
     func run() async throws {
@@ -35,7 +35,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
                 return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
             }
             guard counts.total > 0 else {
-                return try bot.notes.note(filter.isEmpty ? "no dead letters" : "no such dead letters")
+                return try bot.notes.note(filter.isEmpty ? "no dead letters" : "no dead letters match these filters")
             }
             try DeadLetterPages(ledger, filter).writeTable()
             try bot.notes.note(counts.line)

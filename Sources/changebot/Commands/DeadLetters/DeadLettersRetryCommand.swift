@@ -65,7 +65,7 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
     private func report(_ outcome: RetryOutcome, _ plan: OneShotPlan, isFiltered: Bool) throws(CommandError) {
         let isVerbose = plan.logger.logLevel <= .info
         guard outcome.before > 0 else {
-            if isVerbose { Console.complain(isFiltered ? "no such dead letters" : "no dead letters") }
+            if isVerbose { Console.complain(isFiltered ? "no dead letters match these filters" : "no dead letters") }
             return
         }
         guard plan.settings.preview == nil else { return }

@@ -89,7 +89,8 @@ struct ServicePrintCommand: ParsableCommand {
             let present = FileManager.default.contents(atPath: path)
             guard present == nil || present == Data(unit.text.utf8) else {
                 throw CommandError(
-                    .cannotCreate, "\(path) is there and differs: look at it, then replace it with --force")
+                    .cannotCreate,
+                    "\(path) exists and differs from the new unit: compare them, then replace it with --force")
             }
         }
         // If it can't be made, the check says why.
