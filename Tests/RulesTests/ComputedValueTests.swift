@@ -26,7 +26,10 @@ import Testing
             #"{"x":1,"task":"tea","a":1,"b":1}"#
         ),
         (#"merge: { jq: '{up: .task}', type: object }"#, #"{"x":1,"task":"tea","up":"tea"}"#),
-        (#"merge: { a: { type: number, jq: '.x', unit: kg } }"#, #"{"x":1,"task":"tea","a":{"type":"number","jq":".x","unit":"kg"}}"#),
+        (
+            #"merge: { a: { type: number, jq: '.x', unit: kg } }"#,
+            #"{"x":1,"task":"tea","a":{"type":"number","jq":".x","unit":"kg"}}"#
+        ),
         (#"patch: { jq: '[{op: "remove", path: "/task"}]' }"#, #"{"x":1}"#),
         (#"patch: [{ op: replace, path: /x, value: { jq: '.x + 1' } }]"#, #"{"x":2,"task":"tea"}"#),
     ]
@@ -68,7 +71,10 @@ import Testing
             #"merge: { total: { jq: '.task + .task', type: number } }"#,
             #"'total' must be a number; the program gives "teatea""#
         ),
-        (#"merge: { a: [1, { b: { jq: '.x / 2', type: integer } }] }"#, "'a[1].b' must be an integer; the program gives 0.5"),
+        (
+            #"merge: { a: [1, { b: { jq: '.x / 2', type: integer } }] }"#,
+            "'a[1].b' must be an integer; the program gives 0.5"
+        ),
         (#"merge: { a: { jq: 'null', type: [string, array] } }"#, "'a' must be text or a list; the program gives null"),
         (#"merge: { jq: '[1]', type: object }"#, "the result must be an object; the program gives [1]"),
         (#"patch: [{ op: add, path: /y, value: { jq: '.task', type: boolean } }]"#, "must be true or false"),

@@ -68,7 +68,8 @@ extension Template.Part {
         case .list(let elements):
             var parts: [Template.Part] = []
             for (index, element) in elements.enumerated() {
-                guard let part = Template.Part(element, at: "\(place)[\(index)]", reading, &programs) else { return nil }
+                let place = "\(place)[\(index)]"
+                guard let part = Template.Part(element, at: place, reading, &programs) else { return nil }
                 parts.append(part)
             }
             self = .list(parts)
