@@ -23,22 +23,25 @@ extension Target.Dependency {
     static let yams = product(name: "Yams", package: "Yams")
 }
 
-/// The program carries its own Swift runtime and is linked at a fixed address: about 11 MiB less resident memory than
-/// with the shared libraries, most of it pages that only relocation touches. The libraries' names are those that
-/// Foundation, linked statically, needs beside itself.
+/// The program carries its own Swift runtime: less resident memory than with the shared libraries. The libraries' names
+/// are those that Foundation, linked statically, needs beside itself.
+///
+/// It is position independent, and all addresses that the loader fills in are read-only afterwards. Compared with a fixed
+/// address, a process then has 1.2 MiB more memory of its own (`Private_Dirty` in `/proc/PID/smaps_rollup`). lld packs the
+/// relocations into 24 KB (`readelf --sections`: `.relr.dyn`); gold, the compiler's choice, needs 2.8 MB.
 ///
 /// Half the size: nothing loads the program as a library, so its symbols need no dynamic table, and the lines of the
 /// sources, which backtraces print, are compressed. See CEmptyICUData for the rest.
 let lean: [LinkerSetting] = [
     .unsafeFlags(
-        ["-static-stdlib", "-Xclang-linker", "-no-pie", "-Xlinker", "--start-group"]
+        ["-static-stdlib", "-use-ld=lld", "-Xclang-linker", "-pie", "-Xlinker", "--start-group"]
             + [
                 "Foundation", "CoreFoundation", "FoundationInternationalization", "FoundationEssentials",
                 "_FoundationICU", "_FoundationCShims", "_FoundationCollections", "dispatch", "BlocksRuntime",
             ].map { "-l" + $0 } + [
                 "-Xlinker", "--end-group", "-lstdc++", "-Xlinker", "--no-export-dynamic",
                 "-Xlinker", "--compress-debug-sections=zlib",
-            ],
+            ] + ["relro", "now", "pack-relative-relocs"].flatMap { ["-Xlinker", "-z", "-Xlinker", $0] },
         .when(platforms: [.linux], configuration: .release))
 ]
 
