@@ -188,7 +188,7 @@ import Testing
             let deadLetter = try #require(try ledger.deadLetters().first)
             ledger.close()
             #expect(deadLetter.rule == "open")
-            #expect(deadLetter.reason.contains("another bot or an app undoes what the rules do"))
+            #expect(deadLetter.reason.contains("another bot or an app undoes it"))
             // It heals when the content changes, and then the dead letter is gone.
             try await bed.load([("door", try await body("door", #""type":"door","painted":true"#, bed))])
             #expect(try await bed.runOnce(rules).written == 1)

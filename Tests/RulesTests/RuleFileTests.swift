@@ -41,19 +41,19 @@ import Testing
         (rule("name: a, if: {jq: [x]}, when: {}, then: []"), "3:24: a jq program must be text, not a list"),
         (
             rule("name: a, if: {jq: x, type: boolean}, when: {}, then: []"),
-            "3:32: 'if' has no type: everything but false and null is true"
+            "3:33: 'if' has no type: everything but false and null is true"
         ),
         (
             rule("name: a, when: {}, then: [{merge: {n: {jq: .a, type: numbr}}}]"),
-            "3:58: 'type' beside 'jq' must be a type of JSON, or a list of them; write one of array, boolean, integer, null"
+            "3:59: 'type' beside 'jq' must be a type of JSON, or a list of them; write one of array, boolean, integer, null"
         ),
         (
             rule("name: a, when: {}, then: [{merge: {n: {jq: .a, type: []}}}]"),
-            "3:58: 'type' beside 'jq' must be a type of JSON"
+            "3:59: 'type' beside 'jq' must be a type of JSON"
         ),
         (
             rule("name: a, when: {}, then: [{detach: {name: {jq: .a, type: number}}}]"),
-            "3:62: 'name' must be text; write type: string, or leave 'type' out"
+            "3:63: 'name' must be text; write type: string, or leave 'type' out"
         ),
         (rule("name: a, if: {js: x}, when: {}, then: []"), "3:19: a jq program must be text, not an object"),
         (rule("name: a, when: {a: {$in: 1}}, then: []"), "3:31: $in takes a list of values, not 1"),
