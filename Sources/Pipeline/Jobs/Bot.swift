@@ -112,12 +112,16 @@ package struct Bot: Service {
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
         try await delivery.run {
             try await withThrowingTaskGroup { group in
-                group.addTask { try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere) }
+                group.addTask {
+                    async let caughtUp: Void = mustCatchUp ? catchUp(changed ?? [], ledger) : ()
+                    try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
+                    // A daemon's feed has no end.
+                    try await caughtUp
+                }
                 if settings.delivery.preview == nil {
                     group.addTask { try await watched.watch.run(saveProgress: delivery.saveCheckpoint) }
                 }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
-                if mustCatchUp, let changed { group.addTask { try await catchUp(changed, ledger) } }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -141,12 +145,11 @@ package struct Bot: Service {
         if settings.delivery.preview == nil { try await ledger.note(rules: ruleSet.fingerprints) }
     }
 
-    /// Applies changed rules to all documents. Goes on until the task is cancelled: its end must not end the run.
+    /// Applies changed rules to all documents.
     ///
     /// Killed in between, the next run begins it again, because the state still knows the rules as they were.
     private func catchUp(_ changed: [String], _ ledger: Ledger) async throws {
-        if let catchUp = settings.catchUp, await catchUp(changed) { try await noteRules(ledger) }
-        try await Task.sleep(for: .seconds(Int64.max >> 32))
+        if let catchUp = settings.catchUp, try await catchUp(changed) { try await noteRules(ledger) }
     }
 
     /// How often a run that catches up asks for the newest sequence, for those who watch it.

@@ -33,9 +33,9 @@ package struct BotSettings: Sendable {
     /// advised.
     package var fixOptions: String?
     /// Applies rules that are new or changed to all documents, while the run goes on
-    /// (`--catch-up-changed-rules`). Gets the rules' names, and returns whether it has come to its end. Nil: rules are
-    /// for changes from now on.
-    package var catchUp: (@Sendable ([String]) async -> Bool)?
+    /// (`--catch-up-changed-rules`). Gets the rules' names, and returns whether it has come to its end. A one-shot run
+    /// waits for it, and ends with what it throws; a daemon goes on. Nil: rules are for changes from now on.
+    package var catchUp: (@Sendable ([String]) async throws -> Bool)?
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

@@ -69,7 +69,7 @@ struct ReloadingBot: Service {
         var settings = settings
         settings.delivery = parts.settings
         settings.fixOptions = options.map { "\($0) \(version.options)" }
-        if let fixState { settings.catchUp = { names in await apply(names, of: version, fixState) } }
+        if let fixState { settings.catchUp = { names in try await apply(names, of: version, fixState) } }
         return Bot(
             gateway: parts.gateway, ruleSet: version.ruleSet,
             state: parts.state.with(ruleSetHash: version.ruleSet.hash), settings: settings, report: parts.report,
@@ -79,7 +79,8 @@ struct ReloadingBot: Service {
     /// Applies some of the rules to all documents.
     ///
     /// - Returns: Whether it has come to its end.
-    private func apply(_ names: [String], of version: RuleVersion, _ location: StateLocation) async -> Bool {
+    /// - Throws: Why it has not, in a one-shot run. A daemon logs that.
+    private func apply(_ names: [String], of version: RuleVersion, _ location: StateLocation) async throws -> Bool {
         let logger = parts.logger
         let list: Logger.Metadata = [LogKey.rules: "\(names.joined(separator: ", "))"]
         logger.notice("applying new and changed rules to all documents", metadata: list)
@@ -107,6 +108,7 @@ struct ReloadingBot: Service {
             return !Task.isShuttingDownGracefully
         } catch {
             guard !Task.isCancelled, !(error is CancellationError) else { return false }
+            if settings.isOneShot { throw error }
             logger.warning(
                 "new and changed rules could not be applied to all documents; the next start tries again",
                 metadata: list.merging([LogKey.reason: "\(CommandError(error))"]) { $1 })
