@@ -117,10 +117,10 @@ import Testing
     @Test func aOneShotRunWaitsUntilChangedRulesAreCaughtUp() async throws {
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
-            #expect(try await bed.runOnce().status == 0)
+            #expect(try await bed.runOnce().code == 0)
             try bed.write(rules: Self.rule("a", 1, unless: "a") + Self.rule("b", 2, unless: "b"))
             let run = try await bed.runOnce("--catch-up-changed-rules")
-            #expect(run.status == 0)
+            #expect(run.code == 0)
             #expect(run.errors.contains("applied new and changed rules to all documents"), "\(run.errors)")
             #expect(try await bed.document("old")?.root["b"] != nil)
             let again = try await bed.runOnce("--catch-up-changed-rules")
