@@ -18,6 +18,8 @@ struct DoctorCommand: AsyncParsableCommand {
             As the last check it waits as long as a bot does, 50 s, for proxies that cut idle requests; --no-wait \
             leaves that out.
 
+            With --quiet it prints only warnings and errors, and nothing if all is well.
+
             Exits with 0 if there is no error, even with warnings; with 1 if there is one.
             """)
 
@@ -61,7 +63,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let isJSON = try environment.isOn(json, "json")
         let lines = FindingLines(
             style: try colors.style(environment, of: .standardOutput), bots: bots.map(\.name))
-        let report = FindingReport(lines, isJSON: isJSON)
+        let report = FindingReport(lines, isJSON: isJSON, isQuiet: try notes.isQuiet(environment))
         let idle = try idleSpan(environment)
         if let idle, bots.contains(where: \.isRemote) {
             try notes.note(

@@ -54,9 +54,9 @@ struct FindingLines: Sendable {
         return lines
     }
 
-    /// The line above the findings of a bot, if there are several bots; nil elsewhere.
+    /// The lines above the first finding of a bot, if there are several bots; none for the program.
     func heading(_ slot: DoctorSlot) -> [VisibleLine] {
-        guard bots.count > 1, slot.check == DoctorCheck.ofBot.first, let bot = slot.bot else { return [] }
+        guard bots.count > 1, let bot = slot.bot else { return [] }
         return ["", style.bold("bot \(bots[bot])")]
     }
 
@@ -90,31 +90,39 @@ struct FindingLines: Sendable {
 actor FindingReport {
     private let lines: FindingLines
     private let isJSON: Bool
+    private let isQuiet: Bool
     private var order: FindingOrder
+    /// The bot whose heading was printed last.
+    private var headed: Int?
     private var counts: [Finding.Level: Int] = [:]
     /// Why nothing more can be printed.
     private var failure: CommandError?
 
-    init(_ lines: FindingLines, isJSON: Bool) {
+    /// - Parameter isQuiet: Whether people see only warnings and errors. Programs see everything.
+    init(_ lines: FindingLines, isJSON: Bool, isQuiet: Bool = false) {
         self.lines = lines
         self.isJSON = isJSON
+        self.isQuiet = isQuiet
         order = FindingOrder(botCount: lines.bots.count)
     }
 
     /// A check has ended.
     func finish(_ slot: DoctorSlot, _ findings: [Finding]) {
         for (slot, findings) in order.finish(slot, findings) {
-            for (index, finding) in findings.enumerated() {
+            for finding in findings {
                 counts[finding.level, default: 0] += 1
-                if failure == nil { print(slot, finding, isFirst: index == 0) }
+                if failure == nil { print(slot, finding) }
             }
         }
     }
 
-    private func print(_ slot: DoctorSlot, _ finding: Finding, isFirst: Bool) {
+    private func print(_ slot: DoctorSlot, _ finding: Finding) {
         do throws(CommandError) {
             guard !isJSON else { return try Console.write(lines.json(slot, finding)) }
-            try Console.write((isFirst ? lines.heading(slot) : []) + lines.lines(slot, finding))
+            guard !isQuiet || finding.level == .warning || finding.level == .error else { return }
+            let heading = headed == slot.bot ? [] : lines.heading(slot)
+            headed = slot.bot
+            try Console.write(heading + lines.lines(slot, finding))
         } catch {
             failure = error
         }

@@ -88,6 +88,35 @@ import Testing
         }
     }
 
+    /// cron mails whatever is printed.
+    @Test func quietPrintsOnlyWarningsAndErrors() async throws {
+        try await Program.withGateway { url in
+            try await Program.withDirectory { folder in
+                let common = ["doctor", "--state", folder + "/s", "--no-wait", "--quiet", "--gateway"]
+                let well = try await Program.run(common + [url])
+                #expect(well.code == 0 && well.output.isEmpty && well.errors.isEmpty, "\(well.output)\(well.errors)")
+                let ill = try await Program.run(common + ["http://127.0.0.1:1/todo"])
+                let lines = ill.output.split(separator: "\n").map(String.init)
+                #expect(ill.code == 1 && ill.errors.isEmpty, "\(ill.errors)")
+                #expect(lines.count == 2, "\(lines)")
+                #expect(lines.first?.hasPrefix("error    reachability") == true, "\(lines)")
+                let path = folder + "/changebot.yaml"
+                let text = """
+                    version: 1
+                    state: s
+                    bots:
+                      - { name: a, gateway: "\(url)", rules: "\(Program.pictureRules)" }
+                      - { name: b, gateway: "http://127.0.0.1:1/todo", rules: "\(Program.pictureRules)" }
+
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                let several = try await Program.run(["doctor", "--no-wait", "--quiet", "--config", path])
+                #expect(several.output.hasPrefix("\nbot b\nerror    reachability"), "\(several.output)")
+                #expect(!several.output.contains("bot a\n"), "\(several.output)")
+            }
+        }
+    }
+
     @Test func aHostThatIsUnknown() async throws {
         let found = try await report("http://nonexistent.invalid/todo")
         #expect(found.result.code == 1 && found.levels(.reachability) == ["error"])

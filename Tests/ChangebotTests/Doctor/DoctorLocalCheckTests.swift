@@ -154,7 +154,7 @@ import Testing
         let printed = lines.lines(slot, finding).map(\.text)
         #expect(printed == ["warning  settings      it is\\u000aso", String(repeating: " ", count: 23) + "→ do that"])
         #expect(lines.heading(slot).map(\.text) == ["", "bot b"])
-        #expect(lines.heading(DoctorSlot(bot: 1, check: .tls)).isEmpty)
+        #expect(lines.heading(DoctorSlot(bot: nil, check: .libraries)).isEmpty)
         let json = try JSONText(lines.json(slot, finding)).root
         #expect(json.members.map { $0.name.string } == ["bot", "check", "level", "text", "remedy"])
         #expect(json["bot"]?.string == "b" && json["remedy"]?.string == "do that")
