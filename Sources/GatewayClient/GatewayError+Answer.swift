@@ -61,6 +61,10 @@ extension GatewayError {
         if let remedy = isMissing ? url.advice ?? cause?.remedy(for: url) : cause?.remedy(for: url, authorization) {
             message += "; \(remedy)"
         }
+        // Sync Gateway says this of a missing database, and of one that has only named collections.
+        if cause == .databaseMissing, request.subject != .database, reason.hasPrefix("keyspace ") {
+            message += " A database without a default collection needs DB.SCOPE.COLLECTION in the URL"
+        }
     }
 
     /// Describes an answer that comes from something in front of the gateway, or from no gateway at all.

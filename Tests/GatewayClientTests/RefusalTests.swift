@@ -35,6 +35,13 @@ import Testing
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
     }
 
+    /// The database is there, but has only named collections: the message asked whether there is such a database.
+    @Test func aDatabaseWithoutADefaultCollectionNeedsTheNameOfOne() async throws {
+        let refusal = try #require(RecordedRefusal.all.first { $0.reason == "keyspace todo not found" })
+        let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
+        #expect(error?.message.hasSuffix("needs DB.SCOPE.COLLECTION in the URL") == true, "\(error?.message ?? "")")
+    }
+
     @Test func anAnswerThatIsNotKnownHasNoCause() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(400, headers: syncGateway, body: #"{"error":"Bad Request","reason":"No, thanks"}"#)
