@@ -85,6 +85,10 @@ import Testing
             ("version: 1\nname: ../x\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "changebot.yaml:2:7: "),
             ("version: 1\nhttp: 0.0.0.0:80\ngateway: http://h/db\nrules: r.yaml\n", [], 78, "changebot.yaml:2:7: "),
             (
+                "version: 1\nhttp: 0.0.0.0:80\ngateway: http://h/db\nrules: r.yaml\n", [], 78,
+                "write http_allow_remote: true, or listen on 127.0.0.1"
+            ),
+            (
                 "version: 1\ngateway: http://amy:secret@h/db\nrules: r.yaml\n", [], 78,
                 "changebot.yaml:2:10: a secret does not belong in this file"
             ),

@@ -37,10 +37,12 @@ struct HTTPOptions: ParsableArguments {
         let address = try ListenAddress(text, option: "http")
         let isAllowed = try environment.isOn(httpAllowRemote, "http-allow-remote")
         guard address.isLoopback || isAllowed else {
+            let isOfFile = if http == nil, case .file? = environment.source(of: "http") { true } else { false }
+            let remedy = isOfFile ? "write http_allow_remote: true" : "add --http-allow-remote"
             throw CommandError(
                 .usage,
                 "--http \(text) can be reached from other machines, and everyone who reaches it can read the page: "
-                    + "add --http-allow-remote, or listen on 127.0.0.1")
+                    + "\(remedy), or listen on 127.0.0.1")
         }
         return Choice(
             address: address, showsDocuments: try environment.isOn(httpShowsDocuments, "http-shows-documents"),
