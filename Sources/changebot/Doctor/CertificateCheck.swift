@@ -27,9 +27,11 @@ struct CertificateCheck {
                     "certificates are not verified (--insecure): anyone on the network path can read and write",
                     remedy: "name the authority's certificate with --ca-file FILE, and remove --insecure")
             ] : []
-        let isAboutTime = error?.code.tlsProblem == .outOfDate
-        let end = isAboutTime ? nil : expiry(chain)
-        return insecure + [trust] + [end].compactMap(\.self)
+        let problem = error?.code.tlsProblem
+        // OpenSSL reports only the first problem that it meets.
+        let host = error == nil || problem == .wrongHost || isForHost(chain) ? nil : wrongHost(chain)
+        let end = problem == .outOfDate ? nil : expiry(chain, isRefused: error != nil)
+        return insecure + [trust] + [host, end].compactMap(\.self)
     }
 
     private var withoutTLS: Finding {
@@ -49,14 +51,9 @@ struct CertificateCheck {
     // MARK: - What is wrong
 
     private func refusal(_ error: HTTPTransportError, _ chain: [HTTPCertificate]) -> Finding {
-        let level = isInsecure ? Finding.Level.warning : .error
         switch error.code.tlsProblem {
         case .outOfDate: return outOfDate(chain) ?? Finding(level, GatewayError(error))
-        case .wrongHost:
-            let names = chain.first.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
-            return Finding(
-                level, "the server's certificate is not for \(host), but for \(Self.list(names))",
-                remedy: "use an address that the certificate names, or have a certificate made for \(host)")
+        case .wrongHost: return wrongHost(chain)
         case .unknownAuthority:
             let issuer = chain.last.map { "; its issuer is \($0.issuer)" } ?? ""
             return Finding(
@@ -67,12 +64,33 @@ struct CertificateCheck {
         }
     }
 
+    private var level: Finding.Level { isInsecure ? .warning : .error }
+
+    private func wrongHost(_ chain: [HTTPCertificate]) -> Finding {
+        let names = chain.first.map { $0.names.isEmpty ? [$0.subject] : $0.names } ?? []
+        return Finding(
+            level, "the server's certificate is not for \(host), but for \(Self.list(names))",
+            remedy: "use an address that the certificate names, or have a certificate made for \(host)")
+    }
+
+    /// False only if it is certain: addresses of IPv6 and names beyond ASCII have several forms.
+    private func isForHost(_ chain: [HTTPCertificate]) -> Bool {
+        guard let names = chain.first?.names, !names.isEmpty, !host.hasPrefix("["), host.utf8.allSatisfy({ $0 < 0x80 })
+        else { return true }
+        let wanted = host.lowercased()
+        let parent = wanted.firstIndex(of: ".").map { wanted[$0...] }
+        return names.contains { name in
+            let name = name.lowercased()
+            guard name.contains("*") else { return name == wanted }
+            return !name.hasPrefix("*.") || parent.map { name.dropFirst() == $0 } ?? false
+        }
+    }
+
     private static func list(_ names: [String]) -> String {
         names.isEmpty ? "another host" : names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " …" : "")
     }
 
     private func outOfDate(_ chain: [HTTPCertificate]) -> Finding? {
-        let level = isInsecure ? Finding.Level.warning : .error
         if let old = chain.first(where: { $0.expires.map { $0 <= now } ?? false }), let end = old.expires {
             return Finding(
                 level, "the certificate \(old.subject) expired on \(Self.day(end))",
@@ -89,14 +107,14 @@ struct CertificateCheck {
     // MARK: - How long it will be right
 
     /// The certificate of the chain that ends first; nil if no end is known.
-    private func expiry(_ chain: [HTTPCertificate]) -> Finding? {
+    private func expiry(_ chain: [HTTPCertificate], isRefused: Bool) -> Finding? {
         let first = chain.filter { $0.expires != nil }.min { ($0.expires ?? 0) < ($1.expires ?? 0) }
         guard let first, let end = first.expires else { return nil }
         let days = (end - now) / 86_400
         guard end > now else {
+            let acceptance = isRefused ? "" : ", but the chain is still accepted"
             return Finding(
-                .warning,
-                "the certificate \(first.subject) expired on \(Self.day(end)), but the chain is still accepted",
+                .warning, "the certificate \(first.subject) expired on \(Self.day(end))\(acceptance)",
                 remedy: "renew it, or remove it from the chain that the server sends")
         }
         let text = "the certificate \(first.subject) expires on \(Self.day(end)), in \(days.counted("day"))"

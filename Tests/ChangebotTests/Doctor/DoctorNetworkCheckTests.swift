@@ -95,6 +95,23 @@ import Testing
         }
     }
 
+    /// OpenSSL reports only one problem, and doctor claimed that an expired chain was accepted.
+    @Test func whatElseIsWrongWithACertificateThatIsRefused() throws {
+        let other = Self.certificate(
+            names: "DNS:a.example, DNS:*.b.example", from: "Jan  1 00:00:00 2020 GMT", until: "Jan  1 00:00:00 2021 GMT")
+        let found = try findings([other], .unknownAuthority)
+        #expect(found.map(\.level) == [.error, .error, .warning], "\(found)")
+        #expect(found.count == 3 && found[1].text.contains("not for gw.example, but for a.example"), "\(found)")
+        #expect(found.last?.text.hasSuffix("expired on 2021-01-01") == true, "\(found)")
+        for host in ["A.example", "x.b.example", "[::1]"] {
+            let same = try findings([other], .unknownAuthority, url: "https://\(host):4984/todo")
+            #expect(same.map(\.level) == [.error, .warning], "\(same)")
+        }
+        let below = try findings([other], .unknownAuthority, url: "https://y.x.b.example/todo")
+        #expect(below.map(\.level) == [.error, .error, .warning], "\(below)")
+        #expect(try findings([other]).last?.text.contains("still accepted") == true)
+    }
+
     @Test(
         arguments: [
             ("http://127.0.0.1:4984/todo", .ok), ("http://localhost/todo", .ok), ("http://gw.example/todo", .warning),
