@@ -29,9 +29,9 @@ struct CertificateCheck {
             ] : []
         let problem = error?.code.tlsProblem
         // OpenSSL reports only the first problem that it meets.
-        let host = error == nil || problem == .wrongHost || isForHost(chain) ? nil : wrongHost(chain)
+        let names = error == nil || problem == .wrongHost || isForHost(chain) ? nil : wrongHost(chain)
         let end = problem == .outOfDate ? nil : expiry(chain, isRefused: error != nil)
-        return insecure + [trust] + [host, end].compactMap(\.self)
+        return insecure + [trust] + [names, end].compactMap(\.self)
     }
 
     private var withoutTLS: Finding {

@@ -122,7 +122,9 @@ struct SecretFile: Sendable {
             var isFolder = false
             let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
             let reason = isFolder ? ": it is a folder" : isThere ? "" : ": there is no such file"
-            throw CommandError(.missingInput, "can't read the \(what) file \(path) (\(setting))\(reason)")
+            throw CommandError(
+                .missingInput,
+                "can't read the \(what) file \(path) (\(setting))\(reason); correct the path or its permissions")
         }
         guard var text = String(data: bytes, encoding: .utf8) else {
             throw CommandError(

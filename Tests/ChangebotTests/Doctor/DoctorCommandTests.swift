@@ -297,6 +297,7 @@ import Testing
             #expect(found.result.code == 1)
             #expect(found.levels(.rules) == ["error"] && found.levels(.settings) == ["error"])
             #expect(found.text(.settings).contains(folder + "/none") && found.levels(.reachability) == ["skipped"])
+            #expect(found.text(.settings).contains("\ncorrect the path or its permissions"), "\(found.text(.settings))")
             let secret = folder + "/secret"
             try Data("hunter22\n".utf8).write(to: URL(fileURLWithPath: secret))
             chmod(secret, 0o644)
