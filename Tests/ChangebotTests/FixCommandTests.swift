@@ -85,6 +85,20 @@ import Testing
         }
     }
 
+    /// The log named 20 of 28, and the command claimed that it named each.
+    @Test(arguments: [(20, "the log names each"), (21, "the log names the first 20 of each rule")])
+    func theLogNamesAsManyDeadLettersAsTheCommandSays(count: Int, words: String) async throws {
+        try await withGateway((0..<count).map { #"{"_id":"b\#($0)","type":"broken"}"# }) { url, folder in
+            let dry = try await fix(url, folder, "--dry-run")
+            #expect(dry.code == 1)
+            #expect(dry.errors.contains("\(count) changes would become dead letters; \(words)"), "\(dry.errors)")
+            let named = dry.errors.split(separator: "\n").filter {
+                $0.contains(" error would ") && !$0.contains("more documents")
+            }
+            #expect(named.count == 20, "\(dry.errors)")
+        }
+    }
+
     @Test(arguments: [
         (["--rule", "complete-mising"], 64, "did you mean 'complete-missing'?"),
         (["--selector", "{\"a\":}"], 65, "--selector:1:6: not JSON"),

@@ -3,12 +3,15 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 
+extension Delivery.Settings {
+    /// How many dead letters of one rule are logged one by one.
+    package static let loggedDeadLetters = 20
+}
+
 /// Logs dead letters: the first ones of each rule one by one, then only their number.
 ///
 /// If one rule fails on a thousand documents, that is one fact to report, not a thousand.
 final class DeadLetterLog: Sendable {
-    /// How many dead letters of one rule are logged one by one.
-    private static let shown = 20
     /// The time between two lines with the number of further ones.
     private static let interval: Duration = .seconds(60)
 
@@ -43,7 +46,7 @@ final class DeadLetterLog: Sendable {
                 var count = counts[rule] ?? Count()
                 if count.last.duration(to: .now) >= Self.quietSpan { count.shown = 0 }
                 count.last = .now
-                let isShown = count.shown < Self.shown
+                let isShown = count.shown < Delivery.Settings.loggedDeadLetters
                 if isShown { count.shown += 1 } else { count.more += 1 }
                 counts[rule] = count
                 return isShown

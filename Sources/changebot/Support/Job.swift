@@ -97,9 +97,11 @@ struct Job: Sendable {
         let count = Quantity.count(counters.deadLetters, "change")
         let verb = isDryRun ? "would become" : "became"
         let deadLetters = "\(count) \(verb) \(counters.deadLetters == 1 ? "a dead letter" : "dead letters")"
+        let most = Delivery.Settings.loggedDeadLetters
+        let named = counters.deadLetters <= most ? "each" : "the first \(most) of each rule"
         let advice =
             isDryRun || place.isTemporary
-            ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names each"
+            ? "\(logger.logLevel <= .error ? "" : "without --quiet ")the log names \(named)"
             : "see them with: changebot dead-letters list \(place.options)"
         return CommandError(.incomplete, "\(deadLetters); \(advice)")
     }

@@ -98,7 +98,8 @@ import Testing
     /// OpenSSL reports only one problem, and doctor claimed that an expired chain was accepted.
     @Test func whatElseIsWrongWithACertificateThatIsRefused() throws {
         let other = Self.certificate(
-            names: "DNS:a.example, DNS:*.b.example", from: "Jan  1 00:00:00 2020 GMT", until: "Jan  1 00:00:00 2021 GMT")
+            names: "DNS:a.example, DNS:*.b.example", from: "Jan  1 00:00:00 2020 GMT",
+            until: "Jan  1 00:00:00 2021 GMT")
         let found = try findings([other], .unknownAuthority)
         #expect(found.map(\.level) == [.error, .error, .warning], "\(found)")
         #expect(found.count == 3 && found[1].text.contains("not for gw.example, but for a.example"), "\(found)")
