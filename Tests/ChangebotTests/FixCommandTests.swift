@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: [
         (["--rule", "complete-mising"], 64, "did you mean 'complete-missing'?"),
-        (["--selector", "{\"a\":}"], 65, "--selector:1:6: not JSON"),
+        (["--selector", "{\"a\":}"], 65, "changebot: error: --selector:1:6: not JSON"),
         (["--selector", "{\"$x\":1}"], 65, "'$x' is not an operator"),
         (["--now", "7"], 64, "--now requires --dry-run"), (["--now", "soon"], 64, "soon"),
         (["--limit", "-1"], 64, "--limit"), (["--max-errors", "x"], 64, "x"),

@@ -43,10 +43,10 @@ struct CommandError: Error, CustomStringConvertible {
         self.isListing = isListing
     }
 
-    init(_ code: ExitStatus, listing messages: [String]) {
+    init(_ code: ExitStatus, listing messages: [String], isListing: Bool = true) {
         self.code = code
         self.messages = messages
-        isListing = true
+        self.isListing = isListing
     }
 
     var description: String { messages.isEmpty ? "exit code \(code.rawValue)" : messages.joined(separator: "\n") }
@@ -69,7 +69,9 @@ struct CommandError: Error, CustomStringConvertible {
         case let failure as RunError: self.init(ExitStatus(failure.code), failure.description)
         case let error as StateError: self.init(ExitStatus(error), error.description)
         case let error as RuleFilesError:
-            self.init(ExitStatus(error.kind), listing: error.errors.map(\.description))
+            // An option is no file that an editor could open.
+            let isOfOptions = error.errors.allSatisfy { $0.path.hasPrefix("--") }
+            self.init(ExitStatus(error.kind), listing: error.errors.map(\.description), isListing: !isOfOptions)
         case let error as GatewayURLError: self.init(.usage, error.description)
         case let error as EmbeddedGatewayError:
             self.init(ExitStatus(error.code), error.description)
