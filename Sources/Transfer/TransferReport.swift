@@ -21,6 +21,8 @@ package struct TransferStanding: Sendable {
     package let documents: Int
     /// How many documents there are; nil if unknown.
     package let expected: Int?
+    /// Whether `expected` is estimated.
+    package var isEstimate = false
     /// Bytes written to the file or sent to the gateway by this run.
     package let bytes: Int
 }

@@ -19,6 +19,7 @@ import Testing
                 "25%  250 of 1,000 documents  10/s  3.0 MiB  1m 15s left"
             ),
             (ProgressState(count: 29, total: 100), "29%  29 of 100 documents"),
+            (ProgressState(count: 0, total: 2325, isEstimate: true), "0%  0 of about 2,325 documents"),
             (ProgressState(count: 999_999, total: 1_000_000), "99%  999,999 of 1,000,000 documents"),
             // More came in than there were at the start.
             (ProgressState(count: 12, total: 10, elapsed: .seconds(3)), "100%  12 of 10 documents  4.0/s  3s"),

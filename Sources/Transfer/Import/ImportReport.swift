@@ -12,8 +12,10 @@ package final class ImportReport: Sendable {
         package var counters = RunCounters()
         /// Outcomes by kind, those of earlier runs included if it was resumed.
         package var counts = ImportCounts()
-        /// Estimated number of documents; nil if unknown.
+        /// The number of documents; nil if unknown.
         package var expected: Int?
+        /// Whether `expected` follows from the part of the input that is read.
+        var isEstimate = false
         /// The detected format; nil if an option gave it.
         var format: InputFormat?
         /// The folder of attachments named by the manifest; nil if an option gave it.
@@ -52,7 +54,8 @@ extension ImportReport: TransferReport {
     package var standing: TransferStanding {
         let state = state
         return TransferStanding(
-            documents: state.counts.settled, expected: state.expected, bytes: state.counters.bytesOut)
+            documents: state.counts.settled, expected: state.expected, isEstimate: state.isEstimate,
+            bytes: state.counters.bytesOut)
     }
 
     /// Rejected documents, of all documents of the input so far.

@@ -207,6 +207,7 @@ struct ImportPass {
             case .all:
                 guard let size, bytesRead > 0, ordinal > 0 else { return }
                 let share = Double(size) / Double(bytesRead)
+                state.isEstimate = !chunk.isAtEnd
                 state.expected = chunk.isAtEnd ? ordinal : max(ordinal, Int(min(Double(ordinal) * share, 1e15)))
             }
         }

@@ -26,10 +26,11 @@ final class ProgressLine: Sendable {
         self.init(pacing, elapsed: { start.duration(to: .now) })
     }
 
-    func show(count: Int, total: Int? = nil, bytes: Int = 0) {
+    func show(count: Int, total: Int? = nil, isEstimate: Bool = false, bytes: Int = 0) {
         let elapsed = elapsed()
         let form = pacing.withLock { $0.isDue(at: elapsed) ? $0.form : .none }
-        let state = ProgressState(count: count, total: total, bytes: bytes, elapsed: elapsed)
+        let state = ProgressState(
+            count: count, total: total, isEstimate: isEstimate, bytes: bytes, elapsed: elapsed)
         switch form {
         case .none: break
         // The last column stays free: some terminals start a new line there.

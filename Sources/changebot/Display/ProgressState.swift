@@ -7,6 +7,8 @@ struct ProgressState: Equatable, Sendable {
     var count = 0
     /// All documents, if the number is known. More may come later.
     var total: Int?
+    /// Whether the total is estimated.
+    var isEstimate = false
     var bytes = 0
     /// The time since the start of the job.
     var elapsed: Duration = .zero
@@ -43,7 +45,8 @@ struct ProgressState: Equatable, Sendable {
 
     private var countText: String {
         guard let total else { return Quantity.count(count, "document") }
-        return "\(done(of: 100))%  \(Quantity.count(count)) of \(Quantity.count(total, "document"))"
+        let all = (isEstimate ? "about " : "") + Quantity.count(total, "document")
+        return "\(done(of: 100))%  \(Quantity.count(count)) of \(all)"
     }
 
     /// Documents a second since the start; nil in the first second, when it would be a guess.

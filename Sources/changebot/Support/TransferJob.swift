@@ -26,7 +26,9 @@ struct TransferJob {
                     try await StoppableService.run(service, grace: grace, logger: logger)
                 } standing: { line in
                     let standing = report.standing
-                    line.show(count: standing.documents, total: standing.expected, bytes: standing.bytes)
+                    line.show(
+                        count: standing.documents, total: standing.expected, isEstimate: standing.isEstimate,
+                        bytes: standing.bytes)
                 }
             }
         } catch {
