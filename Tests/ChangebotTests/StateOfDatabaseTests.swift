@@ -190,6 +190,20 @@ import Testing
         }
     }
 
+    /// It read from the beginning without a word.
+    @Test func aDryRunWarnsIfOnlyOtherBotsHaveAState() async throws {
+        try await CommandTestBed.with(Self.documents(1), rules: Self.rules) { bed in
+            let warning = "warning there is no state 'changebot' in \(bed.state); there is 'pictures'"
+            let first = try await bed.runOnce("--dry-run")
+            #expect(first.code == 0 && !first.errors.contains("there is no state"), "\(first.errors)")
+            #expect(try await bed.runOnce("--name", "pictures").code == 0)
+            let other = try await bed.runOnce("--dry-run")
+            #expect(other.code == 0 && other.errors.contains(warning), "\(other.errors)")
+            let same = try await bed.runOnce("--dry-run", "--name", "pictures")
+            #expect(same.code == 0 && !same.errors.contains("there is no state"), "\(same.errors)")
+        }
+    }
+
     @Test func aResetUnderAnotherNameOfTheHostIsNoticed() async throws {
         try await Program.withDirectory { folder in
             let bed = try await Program.withGateway { url in

@@ -119,6 +119,12 @@ struct StateKeeper: Sendable {
         return (opened, mark)
     }
 
+    /// Warns in a dry run if only other bots have a state in the folder: the name may be wrong.
+    func warnAboutName() {
+        guard place.purpose == .preview, let absence = place.catalogue.absenceAmongOthers else { return }
+        logger.warning("\(absence)")
+    }
+
     private func findMark() async throws -> (DatabaseSighting, FoundMark?) {
         try await sighting { () async throws(GatewayError) in
             let found = try await marks.find()

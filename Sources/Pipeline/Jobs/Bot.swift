@@ -68,6 +68,7 @@ package struct Bot: Service {
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
         let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
         try gateway.check(channels: settings.channels)
+        if held == nil, !wasThere { keeper.warnAboutName() }
         return (info, try await keeper.open(held, onReset: startOver))
     }
 

@@ -56,10 +56,23 @@ extension StateCatalogue {
 
     private var noState: StateError {
         let others = (try? StateFiles.names(directory: directory)) ?? []
+        return .missing("\(absence(others)); name the right one with --state and --name")
+    }
+
+    private func absence(_ others: [String]) -> String {
         let guess = NearestName.of(name, among: others).map { ": did you mean '\($0)'? There is " }
         let hint = others.isEmpty ? "" : (guess ?? "; there is ") + ShortList.text(others.map { "'\($0)'" })
-        return .missing(
-            "there is no state '\(name)' in \(directory)\(hint); name the right one with --state and --name")
+        return "there is no state '\(name)' in \(directory)\(hint)"
+    }
+
+    /// That this bot has no state although other bots have one in the folder; nil otherwise.
+    var absenceAmongOthers: String? {
+        guard let own = try? numbers(), own.isEmpty, let names = try? StateFiles.names(directory: directory) else {
+            return nil
+        }
+        // What 'fix' keeps for the same bot says nothing about the name.
+        let others = names.filter { $0 != "fix-\(name)" }
+        return others.isEmpty ? nil : absence(others)
     }
 
     private static func list(_ states: [StateFacts]) -> String {
