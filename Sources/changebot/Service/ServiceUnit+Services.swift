@@ -70,7 +70,8 @@ extension ServiceUnit {
             "changebot-backup", "service",
             [
                 "exports all documents with revisions and attachments, and verifies the file.",
-                "Restore a backup: changebot import --mode restore --gateway URL BACKUP",
+                "Restore a backup into an empty database: changebot import --mode restore --gateway URL BACKUP",
+                "Undo changes and deletions in a live one: changebot import --mode upsert --gateway URL BACKUP",
             ],
             start: "changebot-backup", settings,
             [

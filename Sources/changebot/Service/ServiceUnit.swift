@@ -65,7 +65,7 @@ struct ServiceUnit {
         text = ([lines] + sections).map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
     }
 
-    /// The commands that install the units.
+    /// The commands that install the units. `.package/make-files` leaves out those that the package does itself.
     private static func installation(_ start: String, _ settings: Settings) -> [String] {
         let unit = start + "@todo." + (start == "changebot" ? "service" : "timer")
         guard !settings.isForUser else {
@@ -75,8 +75,7 @@ struct ServiceUnit {
                 "  systemctl --user daemon-reload",
                 "  systemctl --user enable --now \(unit)",
                 "  loginctl enable-linger    # it runs while you are not logged in, too",
-                "To change a setting: systemctl --user edit \(unit)",
-            ]
+            ] + changes(start, "systemctl --user edit")
         }
         return [
             "Install it as root, for the configuration file \(settings.config.instance("todo")):",
@@ -84,8 +83,14 @@ struct ServiceUnit {
             "  changebot service print --directory /etc/systemd/system",
             "  systemctl daemon-reload",
             "  systemctl enable --now \(unit)",
-            "To change a setting: systemctl edit \(unit)",
-        ]
+        ] + changes(start, "systemctl edit")
+    }
+
+    /// The commands that change settings. A timer has the time, and its service everything else.
+    private static func changes(_ start: String, _ edit: String) -> [String] {
+        let service = "\(edit) \(start)@todo.service"
+        guard start != "changebot" else { return ["To change a setting: \(service)"] }
+        return ["To change the time: \(edit) \(start)@todo.timer", "To change another setting: \(service)"]
     }
 
     /// The section `[Unit]`.

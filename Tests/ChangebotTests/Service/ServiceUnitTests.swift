@@ -130,6 +130,21 @@ import Testing
         #expect(unit.contains("# Install it as root, for the configuration file /srv/bots/todo.yaml:\n"))
     }
 
+    /// `.package/make-files` looks for the lines that install.
+    @Test func theHeadSaysHowToInstallAndChangeIt() {
+        for unit in ServiceUnit.Kind.allCases.flatMap({ ServiceUnit.all($0, .init(binary: "/x", isForUser: false)) }) {
+            for line in [
+                "# Install it as root, for ", "#   useradd ", "#   changebot service print ",
+                "#   systemctl daemon-reload\n",
+            ] {
+                #expect(unit.text.contains("\n" + line), "\(unit.name): \(line)")
+            }
+        }
+        let backup = ServiceUnit.all(.backup, .init(binary: "/x", isForUser: false))[0].text
+        #expect(backup.contains("\n# To change the time: systemctl edit changebot-backup@todo.timer\n"))
+        #expect(backup.contains("\n# To change another setting: systemctl edit changebot-backup@todo.service\n"))
+    }
+
     /// The script of the backup, as systemd would start it.
     @Test func theBackupIsWrittenVerifiedAndOldOnesAreRemoved() async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: "- {name: a, when: {}, then: []}\n") {
