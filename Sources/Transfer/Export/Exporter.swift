@@ -66,9 +66,10 @@ package struct Exporter: Service {
         } catch is CancellationError {
             report.update { $0.isStopped = true }
             logger.notice(
-                place.kind == .file
-                    ? "stopped before the end; continue with --resume"
-                    : "stopped before the end: the output is incomplete")
+                place.kind != .file
+                    ? "stopped before the end: the output is incomplete"
+                    : leftovers.canBeResumed
+                        ? "stopped before the end; continue with --resume" : "stopped before the end")
         }
     }
 

@@ -125,7 +125,8 @@ extension ImportReport {
     /// - Parameter settings: Tell whether it can be resumed.
     package func logStop(_ settings: ImportSettings, to logger: Logger) {
         update { $0.isStopped = true }
-        let canResume = settings.progressPath != nil && settings.preview == nil
+        let isSaved = settings.progressPath.map { WholeFile.exists($0) } ?? false
+        let canResume = isSaved && settings.preview == nil
         logger.notice(
             canResume ? "stopped before the end; continue with --resume" : "stopped before the end", metadata: counts)
     }

@@ -197,6 +197,27 @@ import Testing
         }
     }
 
+    /// An export that was stopped before it had saved anything said: continue with --resume.
+    @Test func onlyWhatIsSavedCanBeResumed() throws {
+        let server = #"{"name":"couchdb","version":"3.5.0","identity":"u1"}"#
+        let manifest = """
+            {"version":1,"tool":"t","server":\(server),"gateway":"http://h","keyspace":"todo",
+             "database":{"instance":"7","purge_sequence":"0"},"source":"_changes","from_sequence":null,
+             "to_sequence":"9-x","count":3,"bytes":10,"sha256":"ab",
+             "options":{"format":"json","gzip":true,"attachments":"folder","folder":"d","channels":["a","b"],"since":5}}
+            """
+        var journal = ExportJournal(manifest: try #require(ExportManifest(try JSONText(manifest).root)))
+        try withFolder { folder in
+            let place = ExportPlace(folder + "/o")
+            #expect(!ExportLeftovers(place).canBeResumed)
+            try WholeFile.write(journal.json, to: place.journal)
+            #expect(!ExportLeftovers(place).canBeResumed)
+            journal.position = .whole
+            try WholeFile.write(journal.json, to: place.journal)
+            #expect(ExportLeftovers(place).canBeResumed)
+        }
+    }
+
     /// Cut behind each byte of the end.
     @Test func aMissingPartOfTheFrameIsReported() throws {
         func error(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {

@@ -96,6 +96,12 @@ struct ExportLeftovers: Sendable {
 
     init(_ place: ExportPlace) { self.place = place }
 
+    /// Whether a journal says that some of their content is saved, so that a run can resume.
+    var canBeResumed: Bool {
+        guard place.canResume, let journal = try? ExportJournal.read(place.journal) else { return false }
+        return journal.position != .beginning
+    }
+
     /// Removes files that no run can resume because no journal says that any of their content is saved.
     func removeUnsaved() {
         guard place.canResume else { return }
