@@ -111,7 +111,10 @@ enum PermissionChecks {
 
     private static func channels(of login: LoginInfo, wanted: [String]?) -> Finding {
         guard let channels = login.channels else {
-            return Finding(.unknown, "the gateway does not say which channels this user may read")
+            return Finding(
+                .unknown, "the gateway does not say which channels this user may read",
+                remedy: "if the bot sees no documents, give the user channels; in a named collection: collection_access"
+            )
         }
         guard !channels.contains("*") else { return .ok("this user may read all channels") }
         let missing = (wanted ?? []).filter { !channels.contains($0) }

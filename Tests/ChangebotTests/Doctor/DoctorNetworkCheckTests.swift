@@ -242,6 +242,7 @@ import Testing
         let login = LoginInfo(user: "amy", channels: own)
         let finding = PermissionChecks.channels(.success(login), of: .syncGateway, isAdmin: false, wanted: wanted)
         #expect(finding.level == level && finding.text.contains(part), "\(finding)")
+        #expect((finding.remedy == nil) == (level == .ok), "\(finding)")
     }
 
     @Test func channelsElsewhere() {
