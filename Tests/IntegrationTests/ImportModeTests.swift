@@ -37,6 +37,40 @@ import Transfer
         }
     }
 
+    /// The losing leaf was written over the winning one, and the tombstone deleted a live document.
+    @Test(arguments: [ImportMode.insert, .upsert, .merge])
+    func ofConflictingLeavesOnlyTheWinnerIsImported(mode: ImportMode) async throws {
+        func leaf(_ id: String, _ revision: String, _ history: String, _ rest: String) -> String {
+            #"{"_id":"\#(id)","_rev":"\#(revision)","_revisions":{"start":\#(revision.prefix(1)),"ids":\#(history)},\#(rest)}"#
+        }
+        let lines = [
+            leaf("a", "2-bb", #"["bb","aa"]"#, #""v":"wins""#), leaf("a", "2-ab", #"["ab","aa"]"#, #""v":"loses""#),
+            leaf("b", "2-bb", #"["bb","aa"]"#, #""v":"lives""#),
+            leaf("b", "3-cc", #"["cc","ab","aa"]"#, #""_deleted":true"#),
+            leaf("c", "1-aa", #"["aa"]"#, #""v":1"#),
+        ]
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: lines) { $0.mode = mode }
+            #expect(state.counts == ImportCounts(inserted: 3))
+            #expect(state.counters.changes == 5)
+            let contents = try await bed.contents()
+            #expect(contents["a"] == #"{"_id":"a","v":"wins"}"# && contents["b"] == #"{"_id":"b","v":"lives"}"#)
+        }
+    }
+
+    /// A document that changes during an export of the feed has a line for each state.
+    @Test func aLaterRevisionOfTheSameLeafIsImportedToo() async throws {
+        let lines = [
+            #"{"_id":"a","_rev":"1-aa","_revisions":{"start":1,"ids":["aa"]},"v":1}"#,
+            #"{"_id":"a","_rev":"2-bb","_revisions":{"start":2,"ids":["bb","aa"]},"_deleted":true}"#,
+        ]
+        try await BotTestBed.withEmbedded { bed in
+            let state = try await bed.load(lines: lines) { $0.mode = .upsert }
+            #expect(state.counts == ImportCounts(inserted: 1, changed: 1, deleted: 1))
+            #expect(try await bed.contents().isEmpty)
+        }
+    }
+
     @Test func upsertWritesWhatIsNewOrOtherAndLeavesTheRestAlone() async throws {
         try await withStored { bed in
             let before = try await bed.revision(of: "equal")

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
+internal import LosslessJSON
 internal import Rules
 internal import TodoData
 
@@ -65,6 +66,7 @@ struct ImportPass {
     /// The orders that documents have; filled by a check.
     private(set) var orders: Set<Int> = []
     private let maker: EntryMaker
+    private var losingLeaves = LosingLeaves()
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
     /// Documents of the input read so far.
@@ -126,9 +128,10 @@ struct ImportPass {
         _ item: SourceItem, _ mapped: MappingResult?, _ header: [UInt8]?, _ group: inout Work
     ) async throws {
         defer { ordinal += 1 }
+        let isLeftOut = isLosingLeaf(item)
         guard ordinal >= start else { return }
         var isLarge = false
-        let entries = maker.entries(of: item, mapped, header: header, ordinal: ordinal)
+        let entries = isLeftOut ? [] : maker.entries(of: item, mapped, header: header, ordinal: ordinal)
         for entry in entries where isInThisPass(entry) {
             if assembly.isFull(for: entry) { try await dispatch(&group) }
             if let id = entry.id, idsUnderWay.contains(id), !mayRepeat {
@@ -142,6 +145,12 @@ struct ImportPass {
         let isCounted = purpose == .all || purpose == .check
         assembly.finishItem(isCounted ? InputCounts(mapped, isLetThrough: !entries.isEmpty) : nil)
         if isLarge { try await dispatch(&group) }
+    }
+
+    /// Also to be asked for the documents that an earlier run has finished.
+    private mutating func isLosingLeaf(_ item: SourceItem) -> Bool {
+        guard job.settings.mode != .restore, case .document(let document) = item else { return false }
+        return losingLeaves.contain(document.text.root)
     }
 
     /// Whether this pass handles the entry.

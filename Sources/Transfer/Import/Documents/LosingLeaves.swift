@@ -1,0 +1,50 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Finds the lines of `export --revisions` that are leaves of the document on the line before, and lose to it. An import
+/// of contents leaves them out: written in turn, the last one would replace the document, or delete it.
+///
+/// - Note: Source: CouchDB 3.5, `couch_doc:to_doc_info`: a leaf that is no tombstone wins, then the higher generation,
+///   then the higher revision id. Sync Gateway decides in the same way (`RevTree.winningRevision`).
+struct LosingLeaves {
+    private struct Leaf {
+        let id: JSONText
+        let revision: RevisionID
+        let isDeleted: Bool
+
+        func wins(over other: Leaf) -> Bool {
+            if isDeleted != other.isDeleted { return !isDeleted }
+            let (own, others) = (revision.generation ?? 0, other.revision.generation ?? 0)
+            if own != others { return own > others }
+            return other.revision.text.utf8.lexicographicallyPrecedes(revision.text.utf8)
+        }
+    }
+
+    /// The leaf that wins among the lines of one document so far.
+    private var winner: Leaf?
+
+    /// Whether the next document of the input is such a leaf. To be called for each one, in their order.
+    mutating func contain(_ document: JSONValue) -> Bool {
+        guard let history = document["_revisions"], let id = document["_id"], let revision = document["_rev"]?.string,
+            let name = try? JSONText(Array(id.bytes))
+        else {
+            winner = nil
+            return false
+        }
+        let leaf = Leaf(
+            id: name, revision: RevisionID(revision), isDeleted: document["_deleted"]?.bool == true)
+        guard let winner, winner.id.root.isEquivalent(to: id), !Self.includes(winner.revision, history),
+            winner.wins(over: leaf)
+        else {
+            self.winner = leaf
+            return false
+        }
+        return true
+    }
+
+    /// Whether a history has the revision: then that is no leaf any more, because the document changed during the export.
+    private static func includes(_ revision: RevisionID, _ history: JSONValue) -> Bool {
+        let digest = revision.text.drop { $0 != "-" }.dropFirst()
+        return history["ids"]?.elements.contains { $0.isString(String(digest)) } ?? false
+    }
+}
