@@ -117,6 +117,27 @@ import Testing
         }
     }
 
+    /// The log said `done`.
+    @Test func aPassThatASignalStopsIsNotDone() async throws {
+        try await Program.withDirectory { folder in
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
+            let slow = #"{"faults":[{"latency":"10m","on":"_all_docs"}]}"#
+            try await Program.withGateway(faults: slow) { url in
+                let errors = folder + "/errors"
+                func log() -> String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
+                let pass = try ChildProcess(
+                    [
+                        Program.path, "fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state",
+                        folder + "/state",
+                    ], errors: errors)
+                try await pass.waitUntil { log().contains("connected") }
+                pass.signal(SIGTERM)
+                #expect(await pass.wait() == 0)
+                #expect(log().contains(" info stopped ") && !log().contains(" info done "), "\(log())")
+            }
+        }
+    }
+
     @Test func worksBesideARunningBot() async throws {
         try await withGateway([#"{"_id":"a","type":"task"}"#]) { url, folder in
             let bot = try ChildProcess(

@@ -128,6 +128,19 @@ import Testing
         }
     }
 
+    @Test func deadLettersOfACatchUpCountInAOneShotRun() async throws {
+        let old = #"{"_id":"old","type":"task","a":0}"#
+        try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
+            #expect(try await bed.runOnce().code == 0)
+            try bed.write(
+                rules: Self.rule("a", 1, unless: "a")
+                    + "- name: bad\n  when: { type: task }\n  then: [{ merge: { b: { jq: error } } }]\n")
+            let run = try await bed.runOnce("--catch-up-changed-rules")
+            #expect(run.code == 1)
+            #expect(run.errors.contains("1 document became a dead letter when new and changed rules"), "\(run.errors)")
+        }
+    }
+
     @Test func botsOfTheFileComeGoAndStartAnew() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let path = bed.folder + "/c.yaml"

@@ -6,10 +6,10 @@ internal import Synchronization
 enum EarlySignal {
     /// The commands that run a ``StoppableService``.
     private static let commands: Set<String> = ["run", "fix", "export", "import", "verify", "gateway"]
-    /// The first signal; 0 if there was none. Who takes it away delivers it.
+    /// The first signal; 0 if there was none. Whoever takes it away sends it again.
     private static let received = Atomic<Int32>(0)
     /// Whether the service's handlers are set.
-    private static let isDelivered = Atomic(false)
+    private static let areHandlersSet = Atomic(false)
 
     /// To be called first of all. The service's own handlers replace the ones that are set here.
     ///
@@ -18,20 +18,20 @@ enum EarlySignal {
         guard let command, commands.contains(command) else { return }
         // Also makes both exist, which a signal handler could not.
         received.store(0, ordering: .sequentiallyConsistent)
-        isDelivered.store(false, ordering: .sequentiallyConsistent)
+        areHandlersSet.store(false, ordering: .sequentiallyConsistent)
         if command == "run" { EarlyHangUp.keep() }
         for number in [SIGTERM, SIGINT] {
             signal(number) { number in
                 if EarlySignal.received.exchange(number, ordering: .sequentiallyConsistent) != 0 { _exit(128 + number) }
                 // On a busy machine, this handler may run after the service's own have taken its place.
-                if EarlySignal.isDelivered.load(ordering: .sequentiallyConsistent) { EarlySignal.sendAgain() }
+                if EarlySignal.areHandlersSet.load(ordering: .sequentiallyConsistent) { EarlySignal.sendAgain() }
             }
         }
     }
 
     /// Sends a kept signal again. To be called once the service's handlers are set.
     static func deliver() {
-        isDelivered.store(true, ordering: .sequentiallyConsistent)
+        areHandlersSet.store(true, ordering: .sequentiallyConsistent)
         sendAgain()
     }
 

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import FoundationEssentials
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import Monitoring
 internal import Pipeline
@@ -62,7 +63,8 @@ struct Job: Sendable {
     ) async throws {
         let report = RunReport()
         var failure: CommandError?
-        do { try await work(report, make) } catch { failure = CommandError(error) }
+        let isStopped = Locked(false)
+        do { try await work(report, isStopped, make) } catch { failure = CommandError(error) }
         let counters = await report.counters()
         let failures = failures(counters)
         // The limit is checked again: documents that were under way at the stop are finished by now.
@@ -70,7 +72,7 @@ struct Job: Sendable {
             failure = CommandError(RunError(limit, failures))
         }
         if failure == nil || counters.changes > 0 {
-            logDone(counters, isDone: failure == nil)
+            logDone(counters, isDone: failure == nil && !isStopped.withLock { $0 })
             whenDone(counters)
         }
         if failure == nil, isOneShot { failure = shortfall(counters, settings.errorLimit) }
@@ -106,17 +108,21 @@ struct Job: Sendable {
         return CommandError(.incomplete, "\(deadLetters); \(advice)")
     }
 
-    private func work(_ report: RunReport, _ make: @Sendable (Parts) throws -> some Service) async throws {
+    /// - Parameter isStopped: Set once a signal has asked the job to stop.
+    private func work(
+        _ report: RunReport, _ isStopped: Locked<Bool>, _ make: @Sendable (Parts) throws -> some Service
+    ) async throws {
         defer { place.discardIfTemporary() }
         let state = try place.statePlace(ruleSetHash: ruleSetHash, for: purpose)
-        guard let monitoring else { return try await work(report, make, state, nil) }
+        guard let monitoring else { return try await work(report, isStopped, make, state, nil) }
         try await monitoring.whileWatching(report, outage: settings.retries.outage) { bot in
-            try await work(report, make, state, bot)
+            try await work(report, isStopped, make, state, bot)
         }
     }
 
     private func work(
-        _ report: RunReport, _ make: @Sendable (Parts) throws -> some Service, _ state: StatePlace, _ bot: MonitoredBot?
+        _ report: RunReport, _ isStopped: Locked<Bool>, _ make: @Sendable (Parts) throws -> some Service,
+        _ state: StatePlace, _ bot: MonitoredBot?
     ) async throws {
         let observer: (@Sendable (RequestRecord) -> Void)? = if let bot { { bot.note($0) } } else { nil }
         try await GatewayConnection.with(
@@ -131,7 +137,8 @@ struct Job: Sendable {
             let service = try make(parts)
             try await ProgressLine.show(progress) {
                 if isPartOfService { return try await service.run() }
-                try await StoppableService.run(service, grace: try options.grace(environment), logger: logger)
+                try await StoppableService.run(
+                    service, grace: try options.grace(environment), logger: logger, isStopped: isStopped)
             } standing: { line in
                 let counters = await report.counters()
                 line.show(count: counters.changes, total: await report.expectedDocuments, bytes: counters.bytesIn)

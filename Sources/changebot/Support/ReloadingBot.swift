@@ -44,6 +44,8 @@ struct ReloadingBot: Service {
     let options: String?
     /// Nil: changed rules are not applied to documents from before.
     let fixState: StateLocation?
+    /// Those of changed rules on documents from before.
+    private let deadLettersOfCatchUp = Locked(0)
 
     func run() async throws {
         while true {
@@ -60,7 +62,9 @@ struct ReloadingBot: Service {
                 try await part.run()
             }
             // The same rules may have come back meanwhile: the bot has ended all the same.
-            guard !Task.isShuttingDownGracefully, rules.current.replacements != replacements else { return }
+            guard !Task.isShuttingDownGracefully, rules.current.replacements != replacements else {
+                return try checkCatchUp()
+            }
             await parts.report.reconnect()
         }
     }
@@ -74,6 +78,17 @@ struct ReloadingBot: Service {
             gateway: parts.gateway, ruleSet: version.ruleSet,
             state: parts.state.with(ruleSetHash: version.ruleSet.hash), settings: settings, report: parts.report,
             logger: parts.logger)
+    }
+
+    /// The exit code of a one-shot run reports dead letters.
+    private func checkCatchUp() throws(CommandError) {
+        let count = deadLettersOfCatchUp.withLock { $0 }
+        guard settings.isOneShot, count > 0, let fixState else { return }
+        let deadLetters = count == 1 ? "a dead letter" : "dead letters"
+        throw CommandError(
+            .incomplete,
+            "\(Quantity.count(count, "document")) became \(deadLetters) when new and changed rules were applied to all "
+                + "documents; see them with: changebot dead-letters list \(fixState.options)")
     }
 
     /// Applies some of the rules to all documents.
@@ -99,6 +114,7 @@ struct ReloadingBot: Service {
             try await fixer.run()
             try Task.checkCancellation()
             let counters = await report.counters()
+            deadLettersOfCatchUp.withLock { $0 = counters.deadLetters }
             logger.notice(
                 "applied new and changed rules to all documents",
                 metadata: list.merging([

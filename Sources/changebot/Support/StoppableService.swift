@@ -1,3 +1,4 @@
+internal import Locking
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -10,11 +11,14 @@ enum StoppableService {
     /// SIGTERM and SIGINT start a graceful shutdown. After `grace`, the service is cancelled; a second signal exits at
     /// once.
     ///
+    /// - Parameter isStopped: Set once a signal has asked the service to stop.
     /// - Throws: What the service throws.
-    static func run(_ service: some Service, grace: Duration, logger: Logger) async throws {
+    static func run(
+        _ service: some Service, grace: Duration, logger: Logger, isStopped: Locked<Bool> = Locked(false)
+    ) async throws {
         let secondSignal = SecondSignal()
         defer { withExtendedLifetime(secondSignal) {} }
-        var configuration = configuration(service, signals: [.sigterm, .sigint], logger)
+        var configuration = configuration(service, signals: [.sigterm, .sigint], logger, isStopped)
         configuration.maximumGracefulShutdownDuration = grace
         try await ServiceGroup(configuration: configuration).run()
     }
@@ -22,17 +26,17 @@ enum StoppableService {
     /// A group that runs one service inside another service, so that it can be stopped alone. It is also stopped with
     /// the outer one.
     static func part(_ service: some Service, logger: Logger) -> ServiceGroup {
-        ServiceGroup(configuration: configuration(service, signals: [], logger))
+        ServiceGroup(configuration: configuration(service, signals: [], logger, Locked(false)))
     }
 
     private static func configuration(
-        _ service: some Service, signals: [UnixSignal], _ logger: Logger
+        _ service: some Service, signals: [UnixSignal], _ logger: Logger, _ isStopped: Locked<Bool>
     ) -> ServiceGroupConfiguration {
         ServiceGroupConfiguration(
             services: [
                 .init(
-                    service: Stoppable(service: service), successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .cancelGroup)
+                    service: Stoppable(service: service, isStopped: isStopped),
+                    successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .cancelGroup)
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
     }
@@ -48,9 +52,14 @@ enum StoppableService {
 /// The service of the group. When it begins, the group's handlers of signals are set.
 private struct Stoppable<Inner: Service>: Service {
     let service: Inner
+    let isStopped: Locked<Bool>
 
     func run() async throws {
         EarlySignal.deliver()
-        try await service.run()
+        try await withGracefulShutdownHandler {
+            try await service.run()
+        } onGracefulShutdown: {
+            isStopped.withLock { $0 = true }
+        }
     }
 }

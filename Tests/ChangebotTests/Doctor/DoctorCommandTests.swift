@@ -100,16 +100,11 @@ import Testing
                 #expect(ill.code == 1 && ill.errors.isEmpty, "\(ill.errors)")
                 #expect(lines.count == 2, "\(lines)")
                 #expect(lines.first?.hasPrefix("error    reachability") == true, "\(lines)")
-                let path = folder + "/changebot.yaml"
-                let text = """
-                    version: 1
-                    state: s
-                    bots:
-                      - { name: a, gateway: "\(url)", rules: "\(Program.pictureRules)" }
-                      - { name: b, gateway: "http://127.0.0.1:1/todo", rules: "\(Program.pictureRules)" }
-
-                    """
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                let path = try writeConfiguration(
+                    [
+                        #"{ name: a, gateway: "\#(url)", rules: "\#(Program.pictureRules)" }"#,
+                        #"{ name: b, gateway: "http://127.0.0.1:1/todo", rules: "\#(Program.pictureRules)" }"#,
+                    ], folder)
                 let several = try await Program.run(["doctor", "--no-wait", "--quiet", "--config", path])
                 #expect(several.output.hasPrefix("\nbot b\nerror    reachability"), "\(several.output)")
                 #expect(!several.output.contains("bot a\n"), "\(several.output)")
@@ -310,21 +305,24 @@ import Testing
 
     // MARK: - Settings
 
+    /// - Returns: The path of a configuration file with these bots.
+    private func writeConfiguration(_ bots: [String], _ folder: String) throws -> String {
+        let path = folder + "/changebot.yaml"
+        let text = "version: 1\nstate: s\nbots:\n" + bots.map { "  - \($0)\n" }.joined()
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
     @Test func everyBotOfAFile() async throws {
         try await Program.withGateway { url in
             try await Program.withDirectory { folder in
-                let path = folder + "/changebot.yaml"
-                let text = """
-                    version: 1
-                    state: s
-                    bots:
-                      - { name: a, gateway: "\(url)", rules: "\(Program.pictureRules)" }
-                      - { name: b, gateway: "http://127.0.0.1:1/todo", rules: none.yaml }
-                      - { name: c, rules: "\(Program.pictureRules)" }
-                      - { name: d, gateway: "embedded:d.sqlite", rules: "\(Program.pictureRules)" }
-
-                    """
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                let path = try writeConfiguration(
+                    [
+                        #"{ name: a, gateway: "\#(url)", rules: "\#(Program.pictureRules)" }"#,
+                        #"{ name: b, gateway: "http://127.0.0.1:1/todo", rules: none.yaml }"#,
+                        #"{ name: c, rules: "\#(Program.pictureRules)" }"#,
+                        #"{ name: d, gateway: "embedded:d.sqlite", rules: "\#(Program.pictureRules)" }"#,
+                    ], folder)
                 let found = try Report(
                     await Program.run(["doctor", "--json", "--no-wait", "--config", path]))
                 #expect(found.result.code == 1, "\(found.result.errors)")

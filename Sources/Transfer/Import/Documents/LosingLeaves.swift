@@ -8,7 +8,7 @@ internal import LosslessJSON
 ///   then the higher revision id. Sync Gateway decides in the same way (`RevTree.winningRevision`).
 struct LosingLeaves {
     private struct Leaf {
-        let id: JSONText
+        let id: String
         let revision: RevisionID
         let isDeleted: Bool
 
@@ -25,15 +25,14 @@ struct LosingLeaves {
 
     /// Whether the next document of the input is such a leaf. To be called for each one, in their order.
     mutating func contain(_ document: JSONValue) -> Bool {
-        guard let history = document["_revisions"], let id = document["_id"], let revision = document["_rev"]?.string,
-            let name = try? JSONText(Array(id.bytes))
+        guard let history = document["_revisions"], let id = document["_id"]?.string,
+            let revision = document["_rev"]?.string
         else {
             winner = nil
             return false
         }
-        let leaf = Leaf(
-            id: name, revision: RevisionID(revision), isDeleted: document["_deleted"]?.bool == true)
-        guard let winner, winner.id.root.isEquivalent(to: id), !Self.includes(winner.revision, history),
+        let leaf = Leaf(id: id, revision: RevisionID(revision), isDeleted: document["_deleted"]?.bool == true)
+        guard let winner, document["_id"]?.isString(winner.id) == true, !Self.includes(winner.revision, history),
             winner.wins(over: leaf)
         else {
             self.winner = leaf
