@@ -20,24 +20,29 @@ final class CompiledProgram {
 
     /// Compiles a program that has passed ``check(_:_:)``, which rule files have before they are used.
     ///
-    /// - Parameter bindings: An object with the variables' values by name. Not consumed.
+    /// - Parameters:
+    ///   - bindings: An object with the variables' values by name. Not consumed.
+    ///   - locals: Variables that get their values with each run.
     /// - Throws: The first error that jq reports.
-    init(_ text: [UInt8], _ bindings: jv) throws(JQCompileError) {
+    init(_ text: [UInt8], _ bindings: jv, locals: [String] = []) throws(JQCompileError) {
         guard !text.contains(0) else { throw Self.nulError }
         namesEnvironment = String(decoding: text, as: UTF8.self).contains("$ENV")
         do throws(JQCompileError) {
-            state = try Self.compile(Self.opening + text + Array("\n\n)".utf8), arguments: jv_copy(bindings))
+            state = try Self.compile(
+                Self.opening(locals) + text + Array("\n\n)".utf8), arguments: jv_copy(bindings))
         } catch {
             // Messages must show the program's own text.
-            try Self.compileAlone(text, bindings)
+            try Self.compileAlone(text, bindings, locals: locals)
             // A program that is empty, or only defines functions, means `.`.
-            state = try Self.compile(Self.opening + text + Array("\n\n.)".utf8), arguments: jv_copy(bindings))
+            state = try Self.compile(
+                Self.opening(locals) + text + Array("\n\n.)".utf8), arguments: jv_copy(bindings))
         }
     }
 
     deinit { Self.tearDown(state) }
 
-    /// Runs the program over `[document, change, match, now]`, which it consumes.
+    /// Runs the program over `[document, change, match, now]`, which it consumes. With local variables, the first is a
+    /// list of the document and an object of their values.
     ///
     /// - Parameter output: Receives the text of each output; returning false ends the run.
     func run(_ input: jv, output: (UnsafeRawBufferPointer) -> Bool) -> Ending {
@@ -76,7 +81,14 @@ final class CompiledProgram {
 
 extension CompiledProgram {
     /// `$ENV` is bound to a string, so that `$ENV.NAME` is an error.
-    private static let opening: [UInt8] = {
+    private static func opening(_ locals: [String]) -> [UInt8] {
+        let head = locals.isEmpty ? "$__document" : "[$__document, $__locals]"
+        let variables = locals.map { "$__locals.\($0) as $\($0) | " }.joined()
+        return Array((". as [\(head)" + definitions + variables + "$__document | (").utf8)
+    }
+
+    /// Between the input and the local variables.
+    private static let definitions: String = {
         let refused = [
             "env": environmentMessage, "halt": "a program can't halt", "halt_error": "a program can't halt",
             "halt_error($code)": "a program can't halt", "input": "a program has one document: there is no input",
@@ -90,10 +102,11 @@ extension CompiledProgram {
             "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
             + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") else __fromjson end; "
             + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
-        let definitions = replacements + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
-        return Array(
-            (". as [$__document, $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
-                + definitions + " $__document | (").utf8)
+        let definitions =
+            replacements + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
+        return
+            ", $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
+            + definitions + " "
     }()
 
     private static let nulError = JQCompileError(message: "the program holds a NUL character")
@@ -130,9 +143,11 @@ extension CompiledProgram {
     }
 
     /// Without the wrapper.
-    private static func compileAlone(_ text: [UInt8], _ bindings: jv) throws(JQCompileError) {
+    private static func compileAlone(
+        _ text: [UInt8], _ bindings: jv, locals: [String] = []
+    ) throws(JQCompileError) {
         var known = jv_copy(bindings)
-        for name in ["change", "match", "now"] { known = jv_object_set(known, jv_string(name), jv_null()) }
+        for name in ["change", "match", "now"] + locals { known = jv_object_set(known, jv_string(name), jv_null()) }
         tearDown(try compile(text, arguments: known))
     }
 

@@ -8,7 +8,7 @@ enum FrameKind: UInt8 {
     case limits = 1
     /// The name and value of a variable for all programs. Answered with `bound` or `unreadableInput`.
     case binding
-    /// The text of the next program.
+    /// The local variables and the text of the next program.
     case program
     /// Compile a range of programs. Answered with `done` or `compileError`.
     case check

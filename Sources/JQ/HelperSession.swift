@@ -41,7 +41,13 @@ final class HelperSession {
             outgoing.append(binding.json)
             outgoing.end()
         }
-        for program in programs.texts { outgoing.write(.program, program) }
+        for program in programs.programs {
+            outgoing.begin(.program)
+            outgoing.append(program.locals.count)
+            for name in program.locals { outgoing.append(counted: Array(name.utf8)) }
+            outgoing.append(program.text.utf8)
+            outgoing.end()
+        }
     }
 
     deinit { chunk.deallocate() }

@@ -43,13 +43,12 @@ package struct JQBinding: Sendable {
 
 /// What a process gets before the first request.
 struct JQPrograms: Sendable {
-    /// The programs' texts.
-    let texts: [[UInt8]]
+    let programs: [JQProgram]
     /// The variables of all programs.
     let bindings: [JQBinding]
 
-    init(_ texts: [String], bindings: [JQBinding] = []) {
-        self.texts = texts.map { Array($0.utf8) }
+    init(_ programs: [JQProgram], bindings: [JQBinding] = []) {
+        self.programs = programs
         self.bindings = bindings
     }
 }

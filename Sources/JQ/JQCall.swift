@@ -12,14 +12,29 @@ package struct JQCall: Sendable {
     package var match: [UInt8]
     /// `$now`, and what `now` gives: seconds since 1970.
     package var now: Int
+    /// The values of the program's ``JQProgram/locals``, an object by their names. Nil for a program that has none.
+    package var locals: JSONText?
 
     /// - Parameter program: An index in the programs of the ``JQPool``.
-    package init(program: Int, document: JSONText, change: [UInt8], match: [UInt8], now: Int) {
+    package init(
+        program: Int, document: JSONText, change: [UInt8], match: [UInt8], now: Int, locals: JSONText? = nil
+    ) {
         self.program = program
         self.document = document
         self.change = change
         self.match = match
         self.now = now
+        self.locals = locals
+    }
+}
+
+extension JQCall {
+    /// What may hold values that jq can't represent: the document, or a list of it and the locals.
+    var input: JSONText {
+        guard let locals else { return document }
+        let list = [[UInt8(ascii: "[")], document.bytes, [UInt8(ascii: ",")], locals.bytes, [UInt8(ascii: "]")]]
+        // Only a document that is as deep as one may be can fail, and jq reads none so deep.
+        return (try? JSONText(Array(list.joined()))) ?? document
     }
 }
 

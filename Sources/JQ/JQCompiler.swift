@@ -16,7 +16,8 @@ package enum JQCompiler {
         var settings = JQPool.Settings()
         settings.deadline = .seconds(30)
         let bindings = variables.map(JQBinding.init(nameOfNothing:))
-        let conversation = Conversation(programs: JQPrograms(programs, bindings: bindings), settings: settings)
+        let conversation = Conversation(
+            programs: JQPrograms(programs.map { JQProgram($0) }, bindings: bindings), settings: settings)
         var results = [JQCompileError?](repeating: nil, count: programs.count)
         var left = stride(from: 0, to: programs.count, by: mostTogether).map {
             $0..<min($0 + mostTogether, programs.count)

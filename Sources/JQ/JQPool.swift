@@ -37,7 +37,7 @@ package final class JQPool: Sendable {
     ///
     /// - Parameter bindings: Variables of all programs. Kept for processes that start later. Each process parses and
     ///   keeps all of them: with many there are at most two.
-    package init(programs: [String], bindings: [JQBinding] = [], settings: Settings = Settings()) {
+    package init(programs: [JQProgram], bindings: [JQBinding] = [], settings: Settings = Settings()) {
         programCount = programs.count
         var settings = settings
         if bindings.reduce(0, { $0 + $1.json.count }) > Self.fewBytesOfBindings {
@@ -78,7 +78,7 @@ package final class JQPool: Sendable {
     package func run(_ calls: [JQCall]) async -> [JQOutcome] {
         var outcomes: [JQOutcome] = calls.map { .failed(.noSuchProgram($0.program)) }
         let valid = calls.indices.filter { 0..<programCount ~= calls[$0].program }
-        let parts = valid.map { InexactParts(of: calls[$0].document) }
+        let parts = valid.map { InexactParts(of: calls[$0].input) }
         let answers = await put(
             zip(valid, parts).map { index, parts in .call(calls[index], variant: parts.map { ($0, -1) }) })
         var comparisons: [Comparison] = []

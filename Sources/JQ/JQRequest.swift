@@ -30,7 +30,7 @@ enum JQRequest: Sendable {
             if let variant {
                 frames.append(variant.parts.variant(variant.number))
             } else {
-                frames.append(call.document.bytes)
+                frames.append(call.input.bytes)
             }
         }
         frames.end()

@@ -6,7 +6,7 @@ internal import Glibc
 /// Anything invalid ends the process; its parent then starts another.
 struct ProgramServer {
     private var limits = ProcessLimits(deadline: .zero, output: 0, memory: 0)
-    private var texts: [[UInt8]] = []
+    private var programs: [(text: [UInt8], locals: [String])] = []
     /// The variables of all programs: an object.
     private var bindings = jv_object()
     private var compiled: [Int: Result<CompiledProgram, JQCompileError>] = [:]
@@ -30,7 +30,7 @@ struct ProgramServer {
         switch frame.kind {
         case .limits: take(&frame)
         case .binding: bind(&frame)
-        case .program: texts.append(Array(frame.content))
+        case .program: takeProgram(&frame)
         case .check: check(&frame)
         case .call: call(&frame)
         default: _exit(EXIT_FAILURE)
@@ -54,6 +54,16 @@ struct ProgramServer {
         send(.bound)
     }
 
+    private mutating func takeProgram(_ frame: inout Frame) {
+        guard let count = frame.takeInteger(), count >= 0 else { _exit(EXIT_FAILURE) }
+        var locals: [String] = []
+        for _ in 0..<count {
+            guard let name = frame.takeCounted() else { _exit(EXIT_FAILURE) }
+            locals.append(String(decoding: name, as: UTF8.self))
+        }
+        programs.append((Array(frame.content), locals))
+    }
+
     /// Returns an invalid value with a message if jq can't read the text.
     private static func parse(_ text: ArraySlice<UInt8>) -> jv {
         text.withUnsafeBytes { bytes in
@@ -71,18 +81,19 @@ struct ProgramServer {
     }
 
     private mutating func check(_ frame: inout Frame) {
-        guard let start = frame.takeInteger(), let end = frame.takeInteger(), 0...texts.count ~= end, 0...end ~= start
+        guard let start = frame.takeInteger(), let end = frame.takeInteger(), 0...programs.count ~= end,
+            0...end ~= start
         else { _exit(EXIT_FAILURE) }
         Self.setAlarm(Conversation.startingTime)
         defer { Self.setAlarm(nil) }
         do throws(JQCompileError) {
-            try CompiledProgram.check(texts[start..<end], bindings)
+            try CompiledProgram.check(programs[start..<end].map(\.text)[...], bindings)
             send(.done)
         } catch { send(error) }
     }
 
     private mutating func call(_ frame: inout Frame) {
-        guard let index = frame.takeInteger(), texts.indices.contains(index), let now = frame.takeInteger(),
+        guard let index = frame.takeInteger(), programs.indices.contains(index), let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
         Self.setAlarm(limits.deadline)
@@ -132,7 +143,7 @@ struct ProgramServer {
         Self.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileError>
         do throws(JQCompileError) {
-            result = .success(try CompiledProgram(texts[index], bindings))
+            result = .success(try CompiledProgram(programs[index].text, bindings, locals: programs[index].locals))
         } catch {
             result = .failure(error)
         }

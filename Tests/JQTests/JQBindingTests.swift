@@ -14,7 +14,7 @@ import Testing
         settings.deadline = .seconds(60)
         change(&settings)
         let values = try bindings.sorted { $0.key < $1.key }.map { try JQBinding(name: $0, JSONText($1)) }
-        return JQPool(programs: programs, bindings: values, settings: settings)
+        return JQPool(programs: programs.map { JQProgram($0) }, bindings: values, settings: settings)
     }
 
     @Test func allProgramsKnowThem() async throws {

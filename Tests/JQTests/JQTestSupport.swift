@@ -7,7 +7,7 @@ func pool(_ programs: [String], _ change: (inout JQPool.Settings) -> Void = { _ 
     settings.helpers = 1
     settings.deadline = .seconds(60)
     change(&settings)
-    return JQPool(programs: programs, settings: settings)
+    return JQPool(programs: programs.map { JQProgram($0) }, settings: settings)
 }
 
 func call(_ program: Int = 0, _ document: String = "null") throws -> JQCall {

@@ -8,7 +8,7 @@ import Testing
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
         try #require(file.errors.isEmpty, "\(file.errors)")
-        return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+        return RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
             .warnings()
     }
 

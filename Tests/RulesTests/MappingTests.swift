@@ -230,5 +230,5 @@ func ruleFileSet(_ yaml: String, path: String = "r.yaml") throws -> RuleFileSet 
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
     let errors = file.errors + shared.programs.compile()
     guard errors.isEmpty else { throw RuleFilesError(kind: .invalid, errors: errors) }
-    return RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+    return RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
 }

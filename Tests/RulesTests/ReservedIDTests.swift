@@ -58,7 +58,7 @@ import Testing
         let file = RuleFile(path: "m.yaml", bytes: Array(text.utf8), shared: shared)
         let found = file.errors + shared.programs.compile()
         guard found.isEmpty else { throw RuleFilesError(kind: .invalid, errors: found) }
-        return RuleSet(file.rules, kind: .mapping, programs: shared.programs.texts)
+        return RuleSet(file.rules, kind: .mapping, programs: shared.programs.all)
     }
 
     @Test func aMappingMakesNoDesignDocumentButKeepsOne() async throws {

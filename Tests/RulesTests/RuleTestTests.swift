@@ -26,7 +26,7 @@ import Testing
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array((Self.rules + test).utf8), shared: shared)
         try #require(file.errors.isEmpty, "\(file.errors)")
-        return await RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+        return await RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
             .runTests(now: 0)
     }
 

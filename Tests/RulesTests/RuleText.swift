@@ -9,7 +9,7 @@ func ruleSet(_ yaml: String, path: String = "rules.yaml") throws -> RuleSet {
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
     let errors = file.errors + shared.programs.compile()
     guard errors.isEmpty else { throw RuleFilesError(kind: .invalid, errors: errors) }
-    return RuleSet(file.rules, programs: shared.programs.texts)
+    return RuleSet(file.rules, programs: shared.programs.all)
 }
 
 /// Rules one a line, in YAML's flow style, without the braces around them.

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func itKnowsAllActions() throws {
-        #expect(try Self.names("definitions", "action", "properties") == Set(Action.names))
+        #expect(try Self.names("definitions", "action", "properties") == Set(Action.names + [RuleStep.elementsKey]))
     }
 
     @Test func itKnowsAllOperators() throws {

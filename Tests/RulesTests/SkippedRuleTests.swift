@@ -107,7 +107,7 @@ import Testing
         let shared = RuleReading.Shared()
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)
         #expect(file.errors == [])
-        let files = RuleFileSet(files: [file], programs: shared.programs.texts, attached: shared.attachments.paths)
+        let files = RuleFileSet(files: [file], programs: shared.programs.all, attached: shared.attachments.paths)
         #expect(await files.runTests(now: 0).map(\.hasPassed) == [passes])
     }
 }

@@ -14,6 +14,8 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case othersWritten
     /// The rule chains are recorded; the changed documents themselves are not written.
     case othersRemembered
+    /// What a decision wants outside the database is done; the changed documents themselves are not written.
+    case outsideEffectsDone
     /// The gateway has accepted documents; nothing of that is recorded.
     case written
     case deadLettersSaved

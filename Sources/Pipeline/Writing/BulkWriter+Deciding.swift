@@ -32,7 +32,8 @@ extension BulkWriter {
         plans = try await withoutBusy(plans)
         // If another document can't be written, the change is not written either.
         let others = try await writeOthers(for: plans, &context)
-        return try await writes(of: plans, after: others)
+        let outside = try await carryOut(plans, after: others, &context)
+        return try await writes(of: plans, after: others, outside)
     }
 
     /// What a decision leads to.
@@ -178,7 +179,10 @@ struct Planner {
         var needsAction: Bool { isEffective || decision.error != nil }
 
         /// Whether there may be anything to write.
-        var isEffective: Bool { decision.isChanged || !decision.puts.isEmpty }
+        var isEffective: Bool { decision.isChanged || reachesFurther }
+
+        /// Whether there may be anything to do beside the write of the changed document.
+        var reachesFurther: Bool { !decision.puts.isEmpty || !decision.outside.isEmpty }
 
         /// The write of the changed document itself.
         ///
@@ -223,7 +227,9 @@ extension BulkWriter {
         let wanted = try await context.others.wanted(
             orders.filter { refusals[$0.plan] != nil }, after: context.previewed)
         for (index, refusal) in refusals where plans[index].refusal == nil {
-            if plans[index].decision.isChanged || wanted.contains(index) { plans[index].refusal = refusal }
+            if plans[index].decision.isChanged || !plans[index].decision.outside.isEmpty || wanted.contains(index) {
+                plans[index].refusal = refusal
+            }
         }
     }
 
@@ -266,7 +272,9 @@ extension BulkWriter {
 
     /// The writes of the changed documents themselves. Dead-letters or postpones those whose other documents could not
     /// be written, and settles those that need no write.
-    private func writes(of plans: [Planner.Plan], after others: OtherDocuments.Result) async throws -> Decided {
+    private func writes(
+        of plans: [Planner.Plan], after others: OtherDocuments.Result, _ outside: OutsideResult
+    ) async throws -> Decided {
         var decided = Decided()
         var settled = Settlement()
         var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
@@ -280,15 +288,16 @@ extension BulkWriter {
                 } else {
                     decided.again.append(candidate)
                 }
-            } else if let reason = others.failures[index] {
+            } else if let reason = others.failures[index] ?? outside.failures[index] {
                 settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
-            } else if let due = others.postponed[index] {
+            } else if let due = others.postponed[index] ?? outside.postponed[index] {
                 postponed.append((due, plan.candidate))
             } else if plan.decision.isChanged {
                 decided.writes.append(plan.write(keepsContent: settings.observer?.wantsDocuments == true))
             } else {
-                if !others.plansWithWrites.contains(index), !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-                settled.end(plan.candidate, isWrite: others.plansWithWrites.contains(index))
+                let hasEffect = others.plansWithWrites.contains(index) || outside.plansWithEffects.contains(index)
+                if !hasEffect, !plan.decision.fired.isEmpty { settled.unchanged += 1 }
+                settled.end(plan.candidate, isWrite: hasEffect)
             }
         }
         try await finish(settled)

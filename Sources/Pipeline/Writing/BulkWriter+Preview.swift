@@ -22,8 +22,8 @@ extension BulkWriter {
         var rest: [Planner.Plan] = []
         var idle: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
-            if plan.decision.isChanged || plan.decision.puts.isEmpty || wanted.contains(index)
-                || plan.decision.error != nil
+            if plan.decision.isChanged || plan.decision.puts.isEmpty || !plan.decision.outside.isEmpty
+                || wanted.contains(index) || plan.decision.error != nil
             {
                 rest.append(plan)
             } else {
@@ -105,7 +105,9 @@ extension BulkWriter {
         do throws(PutTarget.PutImpossible) { puts = try context.previewed.puts(for: orders, lookups) } catch {
             return shown.settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: error.reason))
         }
-        guard plan.decision.isChanged || !puts.isEmpty else { return endWithoutWrite(plan, &shown.settled) }
+        guard plan.decision.isChanged || !puts.isEmpty || !plan.decision.outside.isEmpty else {
+            return endWithoutWrite(plan, &shown.settled)
+        }
         context.previewed.note(puts)
         for candidate in puts.compactMap({ candidate($0, context.planner) }) {
             shown.again.append(candidate)

@@ -6,9 +6,9 @@ internal import Rules
 
 // The other documents that rules `put`: they are written before the changed documents.
 extension BulkWriter {
-    /// Asks the ledger, once per batch, which rules led to the documents whose decisions want other documents.
+    /// Asks the ledger, once per batch, which rules led to the documents whose decisions reach further than these.
     func noteChains(_ plans: inout [Planner.Plan]) async throws {
-        let putting = plans.indices.filter { !plans[$0].decision.puts.isEmpty }
+        let putting = plans.indices.filter { plans[$0].reachesFurther }
         guard !putting.isEmpty else { return }
         let chains = try await ledger.chains(
             of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })

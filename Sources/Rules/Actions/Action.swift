@@ -62,24 +62,8 @@ enum ActionError: Error, Equatable {
 // MARK: - Reading
 
 extension Action {
-    /// Reads one list element; nil, with errors, if it is no action.
-    static func read(_ node: SourceNode, _ reading: RuleReading) -> Action? {
-        guard let object = SourceObject(node, "an action", known: names, errors: reading.errors),
-            case .object(let members) = node.content
-        else { return nil }
-        // Only its body is not indented, which was reported.
-        if let first = members.first, first.value.isNull, members.dropFirst().allSatisfy({ !names.contains($0.name) }),
-            members.count > 1
-        {
-            return nil
-        }
-        guard members.count == 1, let member = members.first else {
-            reading.errors.report(
-                at: members.dropFirst().first?.position ?? node.position,
-                "one list element is one action, not \(members.count); begin each with '- '")
-            return nil
-        }
-        guard object.node(member.name) != nil else { return nil }
+    /// Reads an action; nil, with errors, if it is not one.
+    static func read(_ member: SourceNode.Member, _ reading: RuleReading) -> Action? {
         switch member.name {
         case "attach": return AttachAction(member.value, reading).map { .attach($0) }
         case "detach": return DetachAction(member.value, reading).map { .detach($0) }

@@ -9,8 +9,8 @@ enum ActionCheck {
                 RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message))
         }
         if case .list(let elements)? = rule.source.member("then")?.content {
-            for (element, action) in zip(elements, rule.then) {
-                if let (code, message) = message(action, of: rule) { warn(element.position, code, message) }
+            for (element, step) in zip(elements, rule.then) {
+                if let (code, message) = message(step.action, of: rule) { warn(element.position, code, message) }
             }
         }
         for node in texts(in: rule.source.member("then")) {
@@ -58,7 +58,7 @@ enum ActionCheck {
 
     /// The message for a string that looks like a program but is not one; nil for any other.
     private static func uncomputed(_ text: String) -> String? {
-        let isVariable = ["$now", "$change", "$match"].contains { name in
+        let isVariable = ["$now", "$change", "$match", "$item", "$index"].contains { name in
             text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
         }
         let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
@@ -72,7 +72,9 @@ enum ActionCheck {
         switch node?.content {
         case .string: return node.map { [$0] } ?? []
         case .list(let elements): return elements.flatMap { texts(in: $0) }
-        case .object(let members): return node?.isComputed == true ? [] : members.flatMap { texts(in: $0.value) }
+        case .object(let members):
+            guard node?.isComputed != true else { return [] }
+            return members.flatMap { $0.name == RuleStep.elementsKey ? [] : texts(in: $0.value) }
         default: return []
         }
     }
@@ -112,7 +114,7 @@ enum ActionCheck {
         case .object(let members):
             return members.flatMap { member -> [(text: String, position: SourcePosition)] in
                 if case .string(let text) = member.value.content,
-                    member.name == "if" || member.name == "jq" && node.isComputed
+                    ["if", RuleStep.elementsKey].contains(member.name) || member.name == "jq" && node.isComputed
                 {
                     return [(text, member.value.position)]
                 }

@@ -12,7 +12,9 @@ struct PlacedPut {
 
     static func all(of rule: Rule) -> [PlacedPut] {
         guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
-        return actions.compactMap { action in action.member("put").flatMap { PlacedPut($0, at: action.position) } }
+        return actions.lazy.filter { !$0.hasElements }.compactMap { action in
+            action.member("put").flatMap { PlacedPut($0, at: action.position) }
+        }
     }
 
     private init?(_ put: SourceNode, at position: SourcePosition) {

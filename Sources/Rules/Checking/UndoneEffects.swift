@@ -40,7 +40,7 @@ extension CheckedRule {
     var computedTouches: [[String]: RuleOutlook.Touch] {
         guard case .list(let actions)? = rule.source.member("then")?.content else { return [:] }
         var touches: [[String]: RuleOutlook.Touch] = [:]
-        for action in actions {
+        for action in actions where !action.hasElements {
             guard let patch = action.member("merge"), patch.isComputed, let program = patch.member("jq")?.text else {
                 continue
             }

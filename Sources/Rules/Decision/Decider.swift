@@ -165,7 +165,7 @@ struct DecisionRun {
                     return .asks(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
-                            now: now, scratch))
+                            now: now, locals: attempt.element?.locals ?? [], scratch))
                 }
                 try proceed(&attempt, outcomes)
                 outcomes = []
@@ -285,6 +285,7 @@ struct DecisionRun {
         decision.document = draft.document
         decision.attachments = draft.attachments
         decision.puts = draft.puts
+        decision.outside = draft.outside
         decision.isDeletion = draft.isDeleted
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes

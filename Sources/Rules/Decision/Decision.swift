@@ -25,6 +25,8 @@ package struct Decision: Sendable {
     package internal(set) var attachments: [ExactString: Attachment] = [:]
     /// Other documents to write before this one, in this order.
     package internal(set) var puts: [PutEffect] = []
+    /// What to do outside the database before this one is written, in this order.
+    package internal(set) var outside: [OutsideEffect] = []
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.

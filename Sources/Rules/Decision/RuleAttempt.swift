@@ -16,8 +16,12 @@ struct RuleAttempt {
     let index: Int
     private var trial: Draft
     private var isCleared: Bool
-    /// How many actions are done.
+    /// How many steps are done.
     private var done = 0
+    /// The elements of the step under way; nil if they are not known yet, or the step has none.
+    private var elements: [JSONText]?
+    /// The place of the next element in ``elements``.
+    private var nextElement = 0
 
     /// - Precondition: The rule's selectors hold for the draft.
     init(_ rule: Rule, _ index: Int, _ draft: Draft) {
@@ -25,6 +29,7 @@ struct RuleAttempt {
         self.index = index
         trial = draft
         trial.puts = []
+        trial.outside = []
         isCleared = rule.condition == nil
     }
 
@@ -34,7 +39,16 @@ struct RuleAttempt {
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
         if !isCleared { return rule.condition.map { [$0] } ?? [] }
-        return done < rule.then.count ? rule.then[done].programs : []
+        guard done < rule.then.count else { return [] }
+        let step = rule.then[done]
+        if let program = step.elements, elements == nil { return [program] }
+        return step.action.programs
+    }
+
+    /// The element for which the next step is taken; nil if it is not for one.
+    var element: RuleElement? {
+        guard let elements, nextElement < elements.count else { return nil }
+        return RuleElement(item: elements[nextElement], index: nextElement)
     }
 
     /// Takes the next step.
@@ -42,31 +56,59 @@ struct RuleAttempt {
     /// - Parameter outcomes: Those of ``programs``.
     mutating func proceed(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
         guard isCleared else { return try clear(outcomes) }
+        guard done < rule.then.count else { return .fires }
+        let step = rule.then[done]
+        let outputs = try outputs(outcomes, of: step)
+        if step.elements != nil, elements == nil {
+            elements = try checked(outputs[0])
+        } else {
+            let length = trial.document.bytes.count
+            trial.origin = EffectOrigin(rule: index, step: done, element: element?.index)
+            do throws(ActionError) { try step.action.apply(to: &trial, outputs) } catch {
+                switch error {
+                case .doesNotApply: return .doesNotFire
+                case .failed(let reason): throw DecisionError(rule: rule.name, reason: reason)
+                }
+            }
+            try checkLength(after: step, was: length)
+            nextElement += 1
+        }
+        if let elements, nextElement < elements.count { return .continues }
+        elements = nil
+        nextElement = 0
+        done += 1
+        return done < rule.then.count ? .continues : .fires
+    }
+
+    private func outputs(_ outcomes: [JQOutcome], of step: RuleStep) throws(DecisionError) -> [[JSONText]] {
         var outputs: [[JSONText]] = []
         for outcome in outcomes {
             switch outcome {
             case .outputs(let texts): outputs.append(texts)
             case .failed(let error):
-                throw DecisionError(
-                    rule: rule.name, reason: "\(rule.then[done].name): \(error)", isTemporary: error.isTemporary)
+                let what = step.elements != nil && elements == nil ? RuleStep.elementsKey : step.action.name
+                throw DecisionError(rule: rule.name, reason: "\(what): \(error)", isTemporary: error.isTemporary)
             }
         }
-        guard done < rule.then.count else { return .fires }
-        let length = trial.document.bytes.count
-        do throws(ActionError) { try rule.then[done].apply(to: &trial, outputs) } catch {
-            switch error {
-            case .doesNotApply: return .doesNotFire
-            case .failed(let reason): throw DecisionError(rule: rule.name, reason: reason)
-            }
-        }
-        if trial.document.bytes.count > max(Self.lengthLimit, length) {
+        return outputs
+    }
+
+    private func checked(_ elements: [JSONText]) throws(DecisionError) -> [JSONText] {
+        guard elements.count <= RuleStep.elementLimit else {
             throw DecisionError(
                 rule: rule.name,
-                reason: "\(rule.then[done].name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
-                    + "which no gateway takes; write less into it")
+                reason: "for_each: the program gives \(elements.count) elements; one document may have "
+                    + "\(RuleStep.elementLimit): select fewer")
         }
-        done += 1
-        return done < rule.then.count ? .continues : .fires
+        return elements
+    }
+
+    private func checkLength(after step: RuleStep, was length: Int) throws(DecisionError) {
+        guard trial.document.bytes.count > max(Self.lengthLimit, length) else { return }
+        throw DecisionError(
+            rule: rule.name,
+            reason: "\(step.action.name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
+                + "which no gateway takes; write less into it")
     }
 
     /// Evaluates the rule's `if:`.
@@ -80,7 +122,8 @@ struct RuleAttempt {
         }
     }
 
-    /// The draft with the rule's work. Its puts replace this rule's earlier puts of the same documents.
+    /// The draft with the rule's work. Its puts replace this rule's earlier puts of the same documents, and its effects
+    /// outside all of this rule's earlier ones.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
         let wanted = trial.puts.map { put in
@@ -92,6 +135,7 @@ struct RuleAttempt {
             !(old.rule == index && wanted.contains { $0.isOfSameDocument(as: old) })
         }
         result.puts = replaced + wanted
+        result.outside = draft.outside.filter { $0.origin.rule != index } + trial.outside
         return result
     }
 }
@@ -124,6 +168,10 @@ struct Draft {
     var attachments: [ExactString: Attachment] = [:]
     /// Other documents, in the order in which rules first wanted them.
     var puts: [PutEffect] = []
+    /// What is to be done outside, in the order of the rules.
+    var outside: [OutsideEffect] = []
+    /// The step that is being carried out: where its effects come from.
+    var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The document is a tombstone now: no other rule applies.
     private(set) var isDeleted = false
 

@@ -7,16 +7,30 @@ extension RuleSet {
     /// - Parameters:
     ///   - document: The input of the programs.
     ///   - matched: The document for which the rule's selectors held.
+    ///   - locals: The values of variables that the programs have besides the common ones.
     func calls(
         _ programs: [Int], of rule: Rule, document: JSONText, matched: JSONText, _ input: DecisionInput, now: Int,
-        _ scratch: MatchScratch
+        locals: [(name: String, json: [UInt8])] = [], _ scratch: MatchScratch
     ) -> [JQCall] {
         guard !programs.isEmpty else { return [] }
+        let values = locals.isEmpty ? nil : Self.object(locals)
         let change = input.change
         let match =
             programs.contains { usesMatch[$0] }
             ? MatchedGroups.json(of: rule.when, in: matched.root, scratch) : Array("{}".utf8)
-        return programs.map { JQCall(program: $0, document: document, change: change, match: match, now: now) }
+        return programs.map { program in
+            JQCall(
+                program: program, document: document, change: change, match: match, now: now,
+                locals: hasLocals[program] ? values : nil)
+        }
+    }
+
+    private static func object(_ locals: [(name: String, json: [UInt8])]) -> JSONText? {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for (name, json) in locals { writer.member(name, raw: json) }
+        }
+        return try? JSONText(writer.bytes)
     }
 }
 

@@ -26,7 +26,7 @@ final class Rule: Sendable {
     let unless: Selector?
     /// The jq program of `if:`, as an index in the ``ProgramList``; nil: none.
     let condition: Int?
-    let then: [Action]
+    let then: [RuleStep]
     let onError: ErrorPolicy
     /// Warnings of `rules check` that the author has accepted.
     let allow: [AllowedWarning]
@@ -39,7 +39,7 @@ final class Rule: Sendable {
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, condition: Int?,
-        then: [Action], onError: ErrorPolicy, allow: [AllowedWarning], source: SourceNode, path: String
+        then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], source: SourceNode, path: String
     ) {
         self.name = name
         self.kind = kind
@@ -85,7 +85,7 @@ extension Rule {
         let unless = object.node("unless").flatMap { SelectorReader.read($0, errors: errors) }
         let condition = object.node("if").flatMap { Self.condition($0, reading) }
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
-            Self.actions($0, reading)
+            Self.steps($0, reading)
         }
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
@@ -138,23 +138,23 @@ extension Rule {
         return reading.program(computation.program)
     }
 
-    private static func actions(_ node: SourceNode, _ reading: RuleReading) -> [Action]? {
+    private static func steps(_ node: SourceNode, _ reading: RuleReading) -> [RuleStep]? {
         guard case .list(let elements) = node.content else {
             reading.errors.reportKind(of: node, "'then' must be a list of actions", remedy: "begin each with '- '")
             return nil
         }
-        let actions = elements.map { (element: $0, action: Action.read($0, reading)) }
-        for (action, next) in zip(actions, actions.dropFirst()) {
-            if case .delete? = action.action {
+        let steps = elements.map { (element: $0, step: RuleStep($0, reading)) }
+        for (step, next) in zip(steps, steps.dropFirst()) {
+            if case .delete? = step.step?.action {
                 reading.errors.report(
                     at: next.element.position, "no action can follow 'delete'; move it up")
             }
         }
-        return actions.compactMap(\.action)
+        return steps.compactMap(\.step)
     }
 
     /// - Precondition: `source` was read into `then` without an error.
-    private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [Action], _ onError: ErrorPolicy)
+    private static func canonical(_ source: SourceNode, _ on: Changes, _ then: [RuleStep], _ onError: ErrorPolicy)
         -> [UInt8]
     {
         var writer = JSONWriter()
@@ -167,8 +167,9 @@ extension Rule {
             writer.name("then")
             writer.array { writer in
                 guard case .list(let elements)? = source.member("then")?.content else { return }
-                for (element, action) in zip(elements, then) {
-                    if case .attach(let attach) = action {
+                for (element, step) in zip(elements, then) {
+                    if case .attach(let attach) = step.action {
+                        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
                         attach.writeCanonical(of: element.member("attach"), to: &writer)
                     } else {
                         writer.raw(element.json)

@@ -3,7 +3,7 @@ package import JQ
 /// Rule files that were read together and are valid: the source of rule sets, checks and tests.
 package struct RuleFileSet: Sendable {
     let files: [RuleFile]
-    let programs: [String]
+    let programs: [JQProgram]
     /// The files that the rules attach.
     package let attached: AttachedPaths
 
@@ -42,7 +42,7 @@ package struct RuleFileSet: Sendable {
         if !inconsistent.isEmpty { errorKind = .invalid }
         errors += inconsistent
         guard errors.isEmpty else { throw RuleFilesError(kind: errorKind, errors: inOrder(errors, files.map(\.path))) }
-        return RuleFileSet(files: files, programs: shared.programs.texts, attached: shared.attachments.paths)
+        return RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
     }
 
     /// Makes one set of the rules of all files.

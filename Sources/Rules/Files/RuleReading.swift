@@ -1,3 +1,5 @@
+internal import JQ
+
 /// The context and results of reading one rule file.
 final class RuleReading {
     /// Shared by the files of a rule set.
@@ -17,6 +19,8 @@ final class RuleReading {
     var yaml: [UInt8] = []
     /// The `$NAME` variables of the file's programs besides the common ones.
     var variables: [String] = []
+    /// Variables that the programs read at the moment have besides: they get their values with each call.
+    var locals: [String] = []
 
     init(path: String, shared: Shared) {
         errors = SourceErrors(path: path)
@@ -34,7 +38,16 @@ final class RuleReading {
             errors.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
             return nil
         }
-        return shared.programs.add(text, variables: variables, path: errors.path, at: node.position, in: yaml)
+        return shared.programs.add(
+            JQProgram(text, locals: locals), variables: variables, path: errors.path, at: node.position, in: yaml)
+    }
+
+    /// Reads something whose programs have further variables.
+    func with<Value>(locals: [String], read: () -> Value) -> Value {
+        let before = self.locals
+        self.locals += locals
+        defer { self.locals = before }
+        return read()
     }
 
     /// A string that may be computed; nil if it is missing, or, with an error, if it is not a string.

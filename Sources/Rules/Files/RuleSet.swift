@@ -16,6 +16,8 @@ package final class RuleSet: Sendable {
     let jq: JQPool?
     /// For each program, whether it reads `$match`.
     let usesMatch: [Bool]
+    /// For each program, whether it has variables besides the common ones.
+    let hasLocals: [Bool]
 
     /// SHA-256, in lowercase hexadecimal, of all that the rules' decisions depend on, attached files included.
     /// Comments, formatting, key order, file names and paths do not affect it.
@@ -25,7 +27,7 @@ package final class RuleSet: Sendable {
     ///   - programs: The texts behind the program indexes of the rules.
     ///   - bindings: The variables of all programs.
     init(
-        _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [String] = [],
+        _ rules: [Rule], kind: RuleFileKind = .rules, otherwise: UnmatchedDocuments = .pass, programs: [JQProgram] = [],
         bindings: [JQBinding] = [], filter: DocumentFilter? = nil, isPartial: Bool = false,
         jq settings: JQPool.Settings = JQPool.Settings()
     ) {
@@ -36,7 +38,8 @@ package final class RuleSet: Sendable {
         self.isPartial = isPartial
         index = RuleIndex(rules)
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
-        usesMatch = programs.map { $0.contains("$match") }
+        usesMatch = programs.map { $0.text.contains("$match") }
+        hasLocals = programs.map { !$0.locals.isEmpty }
         var writer = JSONWriter()
         writer.array { writer in
             for rule in rules { writer.raw(rule.canonical) }
@@ -57,6 +60,7 @@ package final class RuleSet: Sendable {
         index = RuleIndex([rule])
         jq = set.jq
         usesMatch = set.usesMatch
+        hasLocals = set.hasLocals
         hash = set.hash
     }
 
@@ -66,15 +70,15 @@ package final class RuleSet: Sendable {
     /// Whether any rule writes documents other than the changed one.
     package var mayPut: Bool {
         rules.contains { rule in
-            rule.then.contains { action in if case .put = action { true } else { false } }
+            rule.then.contains { step in if case .put = step.action { true } else { false } }
         }
     }
 
     /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
     package var otherKeyspaces: Set<String> {
         Set(
-            rules.flatMap(\.then).compactMap { action in
-                if case .put(let put) = action { put.keyspace } else { nil }
+            rules.flatMap(\.then).compactMap { step in
+                if case .put(let put) = step.action { put.keyspace } else { nil }
             })
     }
 

@@ -14,23 +14,27 @@ final class ProgramList {
 
     /// Programs are the same if they have the same text and variables.
     private struct Key: Hashable {
-        let text: ExactString
+        let program: JQProgram
         let variables: [String]
+
+        var text: String { program.text }
+        var allVariables: [String] { variables + program.locals }
     }
 
     private var programs: [Key] = []
     private var indexes: [Key: Int] = [:]
     private var uses: [Use] = []
 
-    var texts: [String] { programs.map(\.text.text) }
+    var all: [JQProgram] { programs.map(\.program) }
 
-    /// Adds a program and returns its index in ``texts``.
+    /// Adds a program and returns its index in ``all``.
     ///
-    /// - Parameter variables: Its `$NAME` variables besides the common ones.
+    /// - Parameter variables: Its `$NAME` variables besides the common ones and its own.
     func add(
-        _ text: String, variables: [String] = [], path: String, at position: SourcePosition, in file: [UInt8] = []
+        _ program: JQProgram, variables: [String] = [], path: String, at position: SourcePosition,
+        in file: [UInt8] = []
     ) -> Int {
-        let key = Key(text: ExactString(text), variables: variables)
+        let key = Key(program: program, variables: variables)
         let index = indexes[key] ?? programs.count
         if index == programs.count {
             programs.append(key)
@@ -53,7 +57,7 @@ final class ProgramList {
         }
         let complaints = complaints(results)
         return uses.compactMap { use in
-            complaints[use.program].map { Self.error($0, of: programs[use.program].text.text, use) }
+            complaints[use.program].map { Self.error($0, of: programs[use.program].text, use) }
         }
     }
 
@@ -63,7 +67,7 @@ final class ProgramList {
     private func complaints(_ errors: [Int: JQCompileError]) -> [Int: ProgramComplaint] {
         var complaints: [Int: ProgramComplaint] = [:]
         for (index, error) in errors.sorted(by: { $0.key < $1.key }) {
-            let (text, variables) = (programs[index].text.text, programs[index].variables)
+            let (text, variables) = (programs[index].text, programs[index].allVariables)
             let isSearched = complaints.count < Self.searchLimit
             let token =
                 isSearched
@@ -94,9 +98,9 @@ final class ProgramList {
     /// The errors of the programs that do not compile, by index.
     private func check() throws(JQError) -> [Int: JQCompileError] {
         var errors: [Int: JQCompileError] = [:]
-        for variables in Set(programs.map(\.variables)) {
-            let indexes = programs.indices.filter { programs[$0].variables == variables }
-            let results = try JQCompiler.check(indexes.map { programs[$0].text.text }, variables: variables)
+        for variables in Set(programs.map(\.allVariables)) {
+            let indexes = programs.indices.filter { programs[$0].allVariables == variables }
+            let results = try JQCompiler.check(indexes.map { programs[$0].text }, variables: variables)
             for (index, error) in zip(indexes, results) { errors[index] = error }
         }
         return errors

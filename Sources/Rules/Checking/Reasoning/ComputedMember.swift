@@ -24,7 +24,7 @@ extension ComputedMember {
     /// Those of merges and patches that are otherwise written out.
     static func all(of rule: Rule) -> [ComputedMember] {
         guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
-        return actions.flatMap { action -> [ComputedMember] in
+        return actions.lazy.filter { !$0.hasElements }.flatMap { action -> [ComputedMember] in
             if let patch = action.member("merge"), !patch.isComputed { return members(patch, []) }
             guard case .list(let operations)? = action.member("patch")?.content else { return [] }
             return operations.flatMap { operation -> [ComputedMember] in

@@ -6,8 +6,11 @@ extension RuleOutlook {
         kind = rule.kind
         guard case .list(let actions)? = rule.source.member("then")?.content else { return }
         for action in actions {
-            guard case .object(let members) = action.content, let member = members.first else { continue }
+            guard let member = action.actionMember else { continue }
+            let before = touched.count
             add(member.name, member.value)
+            // There may be no element.
+            if action.hasElements { for index in before..<touched.count { touched[index].touch = .unknown } }
         }
     }
 

@@ -1,0 +1,47 @@
+internal import Encodings
+package import LosslessJSON
+
+/// Something that a rule wants done outside the database, before the changed document is written.
+package struct OutsideEffect: Sendable {
+    /// What is done.
+    package enum Kind: Sendable {}
+
+    /// The step that wants it.
+    package let origin: EffectOrigin
+    package let kind: Kind
+}
+
+/// The place in the rules that an effect comes from.
+package struct EffectOrigin: Hashable, Sendable {
+    /// The index of the rule in ``RuleSet/names``.
+    package let rule: Int
+    /// The place of the action in the rule's `then`.
+    package let step: Int
+    /// The place of the element, if the action has `for_each`.
+    package let element: Int?
+}
+
+/// What tells one effect from all others, so that a receiver recognizes one that it gets again after a crash.
+package enum EffectKey {
+    /// SHA-256, in lowercase hexadecimal, of a JSON list: database, document, revision, rule, action and its place.
+    ///
+    /// - Parameters:
+    ///   - database: What tells the database from others.
+    ///   - document: As the rules found it, with `_id` and `_rev`.
+    ///   - rule: The rule's name.
+    ///   - action: The action's name.
+    package static func text(
+        database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin
+    ) -> String {
+        var writer = JSONWriter()
+        writer.array { writer in
+            writer.string(database)
+            for name in ["_id", "_rev"] { writer.raw(document.root[name]?.bytes ?? Array("null".utf8)[...]) }
+            writer.string(rule)
+            writer.string(action)
+            writer.integer(origin.step)
+            if let element = origin.element { writer.integer(element) } else { writer.null() }
+        }
+        return Digest.sha256.hex(writer.bytes)
+    }
+}
