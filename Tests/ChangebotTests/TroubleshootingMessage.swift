@@ -90,7 +90,7 @@ struct Message {
 
     /// Beginnings of single texts: words of OpenSSL to compare with, jq programs, advice of the demo.
     private static let others = [
-        "wrong version number", "packet length too long", "X509v3", "def __", ". as [$__document",
+        "wrong version number", "packet length too long", "X509v3", "def __", ", $change, $match",
         "Next, in the folder",
     ]
 

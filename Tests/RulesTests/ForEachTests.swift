@@ -14,7 +14,7 @@ import Testing
         let decision = try await rules.decided(#"{"_id":"o","lines":[{"product":"apple"},{"product":"coffee"}]}"#)
         #expect(
             decision.puts.map(\.document.string) == [
-                #"{"_id":"o:0","product":"apple","of":"o"}"#, #"{"_id":"o:1","product":"coffee","of":"o"}"#,
+                #"{"product":"apple","of":"o","_id":"o:0"}"#, #"{"product":"coffee","of":"o","_id":"o:1"}"#,
             ])
         #expect(decision.puts.map(\.rule) == [0, 0])
     }
