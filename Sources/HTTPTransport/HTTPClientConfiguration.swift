@@ -7,6 +7,10 @@ package struct HTTPClientConfiguration: Sendable {
         /// Requests beyond this number wait for a free connection. Default nil = as many connections as requests: with
         /// a limit, longpolls would hold up everything else.
         package var maximumPerHost: Int?
+        /// Whether connections to link-local addresses fail with `.addressRefused`, whatever name leads there: a cloud
+        /// machine gives away its credentials at such an address. A proxy connects by itself and is not checked.
+        /// Default false.
+        package var refusesLinkLocal = false
 
         /// Every property has its default.
         package init() {}

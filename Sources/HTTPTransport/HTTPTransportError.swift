@@ -27,7 +27,8 @@ package struct HTTPTransportError: Error, Sendable {
         switch code.base {
         case .cannotResolve, .cannotConnect, .timedOut, .connectionClosed: true
         case .tlsFailed(let problem): problem == .handshake
-        case .cancelled, .malformedAnswer, .tooLarge, .badURL, .invalidRequest, .sourceFailed, .outOfResources, .other:
+        case .cancelled, .malformedAnswer, .tooLarge, .badURL, .invalidRequest, .sourceFailed, .outOfResources,
+            .addressRefused, .other:
             false
         }
     }
@@ -38,7 +39,7 @@ extension HTTPTransportError {
     package struct Code: Sendable, Hashable {
         enum Base: Hashable {
             case cannotResolve, cannotConnect, connectionClosed, malformedAnswer, tooLarge
-            case cancelled, badURL, invalidRequest, sourceFailed, outOfResources
+            case cancelled, badURL, invalidRequest, sourceFailed, outOfResources, addressRefused
             case timedOut(Timeout)
             case tlsFailed(TLSProblem)
             case other(Int)
@@ -67,6 +68,9 @@ extension HTTPTransportError {
         /// The process has no descriptors, threads or memory left. A client that was created in this state does not
         /// recover.
         package static let outOfResources = Code(base: .outOfResources)
+        /// All addresses of the host are link-local, and the client refuses these:
+        /// ``HTTPClientConfiguration/Connections/refusesLinkLocal``.
+        package static let addressRefused = Code(base: .addressRefused)
 
         /// One of the deadlines passed.
         package static func timedOut(_ timeout: Timeout) -> Code { Code(base: .timedOut(timeout)) }

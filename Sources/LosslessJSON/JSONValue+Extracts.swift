@@ -13,7 +13,7 @@ extension JSONValue {
     }
 
     /// The value's bytes without white space between tokens: always one line.
-    var compactBytes: [UInt8] {
+    package var compactBytes: [UInt8] {
         var compact: [UInt8] = []
         compact.reserveCapacity(range.count)
         var isInString = false

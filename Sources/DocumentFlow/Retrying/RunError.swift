@@ -21,6 +21,10 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
         case databaseReset
         /// An address or credentials that can't be sent.
         case badConfiguration
+        /// A file that rules write to can't be opened or made.
+        case cannotCreate
+        /// A file that rules write to is full, or its reader is gone.
+        case cannotWrite
     }
 
     /// What kind of failure it is.

@@ -26,6 +26,8 @@ final class CurlTransfer {
     var timers: ExchangeTimers
     /// Why the exchange was ended here, where libcurl only knows that a callback failed.
     var ownError: HTTPTransportError.Code?
+    /// Whether an address of the host was refused: see ``LinkLocal``.
+    var hasRefusedAddress = false
     /// Waits for the head; nil once resumed.
     var headReader: UnsafeContinuation<Head, Never>?
     /// Nil for a body that is handed over as it comes.
@@ -133,6 +135,7 @@ final class CurlTransfer {
         ccurl_setopt_ptr(easy, CURLOPT_SEEKDATA, me)
         ccurl_setopt_seekfn(easy, Self.seekCallback)
         setCommonOptions(configuration, on: easy)
+        ccurl_setopt_ptr(easy, CURLOPT_OPENSOCKETDATA, me)
         ccurl_setopt_str(easy, CURLOPT_PROXY, configuration.proxies.proxy(for: url.scheme))
         request.setOptions(on: easy, bufferSize: configuration.bodies.bufferSize)
     }

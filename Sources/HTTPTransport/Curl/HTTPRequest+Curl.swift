@@ -21,7 +21,8 @@ func setCommonOptions(_ configuration: HTTPClientConfiguration, on easy: UnsafeM
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPIDLE, 15)
     ccurl_setopt_long(easy, CURLOPT_TCP_KEEPINTVL, 5)
-    ccurl_setopt_opensocketfn(easy, openSocket)
+    ccurl_setopt_opensocketfn(
+        easy, configuration.connections.refusesLinkLocal ? openSocketToPermittedAddress : openSocket)
     ccurl_setopt_str(easy, CURLOPT_USERAGENT, configuration.userAgent)
     ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connections.connectTimeout.milliseconds))
     ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, configuration.bodies.bufferSize)
@@ -45,6 +46,15 @@ private let openSocket: OpenSocket = { _, _, address in
     var probes: Int32 = 5
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, &probes, socklen_t(MemoryLayout<Int32>.size))
     return descriptor
+}
+
+/// The same, but refuses link-local addresses: libcurl then tries the next one of the host.
+private let openSocketToPermittedAddress: OpenSocket = { context, purpose, address in
+    if let address, LinkLocal.includes(address) {
+        CurlTransfer.of(context).hasRefusedAddress = true
+        return curl_socket_t(CURL_SOCKET_BAD)
+    }
+    return openSocket(context, purpose, address)
 }
 
 private typealias OpenSocket =

@@ -6,7 +6,7 @@ extension HTTPTransportError {
     init(_ result: CURLcode, of transfer: CurlTransfer) {
         let place = transfer.place
         let code =
-            transfer.ownError ?? transfer.headLineError(result)
+            transfer.ownError ?? transfer.headLineError(result) ?? transfer.addressError(result)
             ?? Code(result, words: transfer.errorMessage, verifyResult: transfer.verifyResult)
         self.init(
             code, Self.message(code, result, of: transfer), host: place.host, port: place.port,
@@ -15,6 +15,7 @@ extension HTTPTransportError {
 
     /// libcurl's message, except where it is wrong or missing.
     private static func message(_ code: Code, _ result: CURLcode, of transfer: CurlTransfer) -> String {
+        if code == .addressRefused { return "this host has a link-local address, which is refused" }
         if code == .tooLarge { return "the header of the answer is too long" }
         if result == CURLE_SEND_FAIL_REWIND { return "the connection ended before the answer" }
         let words = transfer.errorMessage
@@ -84,6 +85,11 @@ extension CurlTransfer {
         guard !head.isComplete else { return nil }
         let isTooLarge = result == CURLE_RECV_ERROR && errorMessage.contains("Too large response headers")
         return isTooLarge || result == CURLE_OUT_OF_MEMORY ? .tooLarge : nil
+    }
+
+    /// An error if the only addresses of the host were refused, or no other could be connected to.
+    fileprivate func addressError(_ result: CURLcode) -> HTTPTransportError.Code? {
+        result == CURLE_COULDNT_CONNECT && hasRefusedAddress ? .addressRefused : nil
     }
 
     /// Why the system could not connect, such as `Connection refused`; nil if unknown.

@@ -93,6 +93,8 @@ extension ExitStatus {
         case .gaveUp, .outOfResources: self = .tryLater
         case .tooManyErrors: self = .invalidData
         case .sequenceRefused, .databaseReset, .badConfiguration: self = .badConfiguration
+        case .cannotCreate: self = .cannotCreate
+        case .cannotWrite: self = .cannotWrite
         }
     }
 

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import LosslessJSON
 

@@ -1,6 +1,7 @@
 internal import Compression
 internal import Encodings
 internal import GatewayClient
+internal import Locking
 internal import LosslessJSON
 
 /// Reads the bytes of attachments from an export's folder or from the document, on a thread of its own.

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Locking
 internal import Logging
 internal import LosslessJSON
 

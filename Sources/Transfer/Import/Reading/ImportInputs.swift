@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import Glibc
+internal import Locking
 internal import LosslessJSON
 internal import ServiceLifecycle
 

@@ -1,0 +1,48 @@
+internal import Glibc
+
+/// Paths of files that are written, and their folders.
+enum FilePath {
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    static func name(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+
+    static func join(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
+
+    /// The path without links, `.` and `..`; the file itself may be missing. Nil if its folder is.
+    static func real(_ path: String) -> String? {
+        if let real = realpath(path, nil) {
+            defer { free(real) }
+            return String(cString: real)
+        }
+        guard let real = realpath(folder(of: path), nil) else { return nil }
+        defer { free(real) }
+        return join(String(cString: real), name(of: path))
+    }
+
+    /// A power cut may undo what was made or renamed until its folder is synced.
+    static func sync(folder path: String) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
+    }
+
+    /// The names in a folder; none if it can't be read.
+    static func names(in folder: String) -> [String] {
+        guard let entries = opendir(folder) else { return [] }
+        defer { closedir(entries) }
+        var names: [String] = []
+        while let entry = readdir(entries) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+}
