@@ -13,12 +13,17 @@ extension JSONValue {
     }
 
     /// The value's bytes without white space between tokens: always one line.
-    package var compactBytes: [UInt8] {
+    package var compactBytes: [UInt8] { bytes.compactJSON }
+}
+
+extension Collection<UInt8> {
+    /// Valid JSON without white space between tokens: always one line.
+    package var compactJSON: [UInt8] {
         var compact: [UInt8] = []
-        compact.reserveCapacity(range.count)
+        compact.reserveCapacity(count)
         var isInString = false
         var isEscaped = false
-        for byte in bytes {
+        for byte in self {
             if !isInString, byte == 0x20 || (0x09...0x0D).contains(byte) { continue }
             compact.append(byte)
             if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }

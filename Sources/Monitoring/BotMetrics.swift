@@ -50,6 +50,7 @@ final class BotMetrics: Sendable {
                 "changebot_documents_rejected_total", .counter, "Documents that the gateway refused for good."),
             { $0.rejected }
         ),
+        (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.emitted }),
         (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.bytesIn }),
         (
             MetricFamily(

@@ -14,6 +14,10 @@ package struct Delivery: Sendable {
     let allowance: ChangeAllowance
     private let gateway: Gateway
     private let siblings: [String: Gateway]
+    /// Nil in a dry run.
+    private let outputs: LineOutputs?
+    /// What tells the database from others.
+    private let database: String
     private let ruleSet: RuleSet
     let ledger: Ledger
     private let settings: Settings
@@ -29,7 +33,8 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    /// - Throws: `RunError` with `.badConfiguration` if a rule writes to an invalid keyspace; ``StateError``.
+    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, `.cannotCreate` if one emits
+    ///   to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
@@ -40,6 +45,8 @@ package struct Delivery: Sendable {
         self.settings = settings
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
+        outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
+        database = try ledger.databaseIdentity() ?? "\(gateway.url)"
         progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
@@ -144,8 +151,8 @@ package struct Delivery: Sendable {
     /// Writes until the queue is finished and everything taken in is settled.
     private func write() async throws {
         let shared = BulkWriter.Shared(
-            gateway: gateway, siblings: siblings, ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress,
-            budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
+            gateway: gateway, siblings: siblings, outputs: outputs, database: database, ruleSet: ruleSet, queue: queue,
+            ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
             busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
             interruptions: interruptions, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.

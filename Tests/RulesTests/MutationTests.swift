@@ -27,6 +27,7 @@ import Testing
               - patch: [{ op: add, path: /a~1b/-, value: [1.10] }, { op: test, path: "", value: {} }]
               - detach: { name: image }
               - put: { keyspace: todo.s.c, id: log, document: { of: x }, if_exists: merge }
+              - emit: { file: ../out/a.ndjson, event: { type: a }, rotate: { size: 1MB, every: day, keep: 2 } }
         """
     private static let json = """
         {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},

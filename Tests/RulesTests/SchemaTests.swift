@@ -46,6 +46,12 @@ import Testing
         (["definitions", "rule", "properties"], rule("more: 1, when: {}, then: []")),
         (["definitions", "attach", "properties"], rule("when: {}, then: [{attach: {more: 1}}]")),
         (["definitions", "put", "properties"], rule("when: {}, then: [{put: {more: 1}}]")),
+        (["definitions", "emit", "properties"], rule("when: {}, then: [{emit: {more: 1}}]")),
+        (
+            ["definitions", "emit", "properties", "rotate", "properties"],
+            rule("when: {}, then: [{emit: {file: a, rotate: {more: 1}}}]")
+        ),
+        (["definitions", "event", "properties"], rule("when: {}, then: [{emit: {file: a, event: {more: 1}}}]")),
         (["definitions", "test", "properties"], test("more: 1")),
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),

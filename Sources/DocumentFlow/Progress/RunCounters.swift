@@ -20,6 +20,8 @@ package struct RunCounters: Sendable, Equatable {
     package var rejected = 0
     /// Dead-lettered changes, including those whose write the gateway refused.
     package var deadLetters = 0
+    /// Lines that rules emitted.
+    package var emitted = 0
     /// Requests sent again.
     package var retries = 0
     /// Answered requests that write documents: `_bulk_docs`, and `PUT`s of single documents.
@@ -38,7 +40,7 @@ package struct RunCounters: Sendable, Equatable {
     package static let members: [(name: String, count: @Sendable (RunCounters) -> Int)] = [
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
-        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("retries", { $0.retries }),
+        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }), ("retries", { $0.retries }),
         ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
 
@@ -55,6 +57,7 @@ package struct RunCounters: Sendable, Equatable {
         difference.conflicts = conflicts - earlier.conflicts
         difference.rejected = rejected - earlier.rejected
         difference.deadLetters = deadLetters - earlier.deadLetters
+        difference.emitted = emitted - earlier.emitted
         difference.retries = retries - earlier.retries
         difference.writeRequests = writeRequests - earlier.writeRequests
         difference.bytesIn = bytesIn - earlier.bytesIn

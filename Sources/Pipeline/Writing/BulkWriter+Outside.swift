@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GatewayClient
 internal import Rules
 
@@ -14,14 +15,18 @@ extension BulkWriter {
         let ended = others.ended
         let wanted = plans.indices.filter { !ended.contains($0) && !plans[$0].decision.outside.isEmpty }
         guard !wanted.isEmpty else { return result }
-        for index in wanted {
-            for effect in plans[index].decision.outside {
-                switch effect.kind {}
-            }
-            result.plansWithEffects.insert(index)
-        }
+        try await emit(wanted.map { plans[$0] })
+        result.plansWithEffects.formUnion(wanted)
         CrashPoint.outsideEffectsDone.pass()
         return result
+    }
+
+    /// What makes the event of an effect unique, also after a crash.
+    func identity(of effect: OutsideEffect, action: String, in plan: Planner.Plan) -> CloudEvent.Identity {
+        let key = EffectKey.text(
+            database: shared.database, document: plan.report.document,
+            rule: shared.ruleSet.names[effect.origin.rule], action: action, effect.origin)
+        return CloudEvent.Identity(id: key, time: Timestamp.secondsNow, keyspace: "\(shared.gateway.url.keyspace)")
     }
 
     /// The result of the effects outside, by plan.

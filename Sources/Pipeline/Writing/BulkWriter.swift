@@ -15,6 +15,10 @@ package struct BulkWriter: Sendable {
         let gateway: Gateway
         /// Other keyspaces that rules write to.
         let siblings: [String: Gateway]
+        /// The files of `emit`; nil in a dry run.
+        let outputs: LineOutputs?
+        /// What tells the database from others.
+        let database: String
         let ruleSet: RuleSet
         let queue: CandidateQueue
         let ledger: Ledger

@@ -8,9 +8,10 @@ enum Action: Sendable {
     case patch(PatchAction)
     case delete
     case put(PutAction)
+    case emit(EmitAction)
 
     /// The keys that an action may have in a rule file.
-    static let names = ["attach", "detach", "merge", "patch", "delete", "put"]
+    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "emit"]
 
     /// Its key in rule files.
     var name: String {
@@ -21,6 +22,7 @@ enum Action: Sendable {
         case .patch: "patch"
         case .delete: "delete"
         case .put: "put"
+        case .emit: "emit"
         }
     }
 
@@ -33,6 +35,7 @@ enum Action: Sendable {
         case .patch(let action): action.programs
         case .delete: []
         case .put(let action): action.programs
+        case .emit(let action): action.programs
         }
     }
 
@@ -46,6 +49,7 @@ enum Action: Sendable {
         case .patch(let action): try action.apply(to: &draft, outputs)
         case .delete: try draft.delete()
         case .put(let action): try action.apply(to: &draft, outputs)
+        case .emit(let action): try action.apply(to: &draft, outputs)
         }
     }
 }
@@ -71,6 +75,7 @@ extension Action {
         case "patch": return PatchAction(member.value, reading).map { .patch($0) }
         case "delete": return readDelete(member.value, reading)
         case "put": return PutAction(member.value, reading).map { .put($0) }
+        case "emit": return EmitAction(member.value, reading).map { .emit($0) }
         default: return nil
         }
     }

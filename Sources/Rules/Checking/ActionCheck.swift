@@ -52,7 +52,7 @@ enum ActionCheck {
                 "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
                     + "use put to write another one"
             )
-        case .put: return nil
+        case .put, .emit: return nil
         }
     }
 

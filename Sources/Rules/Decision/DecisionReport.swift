@@ -58,6 +58,12 @@ package final class DecisionReport: Sendable {
                     writer.member("document", raw: put.document.bytes)
                 }
             }
+            for effect in decision.outside {
+                writer.object { writer in
+                    writer.member("rule", string: names[effect.origin.rule])
+                    effect.write(to: &writer)
+                }
+            }
             for name in detached {
                 writer.object { writer in
                     writer.member("action", string: "detach")

@@ -42,8 +42,9 @@ extension RuleSet {
             return count == 0 ? "the document is dropped" : "it gives \(count.counted("document"))"
         }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
-        let count = decision.puts.count
-        return "the document \(own)" + (count == 0 ? "" : ", \(count.counted("other")) put")
+        let (puts, effects) = (decision.puts.count, decision.outside.count)
+        return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put")
+            + (effects == 0 ? "" : ", \(effects.counted("effect")) outside the database")
     }
 
     private func company(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {

@@ -90,6 +90,11 @@ package struct RuleFileSet: Sendable {
         }
     }
 
+    /// The paths of the files that rules emit lines to, sorted.
+    package var emittedFiles: [String] {
+        Set(RuleSet.emitTargets(files.flatMap(\.rules)).map(\.path)).filter { $0 != "-" }.sorted()
+    }
+
     /// Files that were read, each once.
     package var fileCount: Int { files.count }
     /// Tests in all files.

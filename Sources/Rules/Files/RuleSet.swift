@@ -82,6 +82,16 @@ package final class RuleSet: Sendable {
             })
     }
 
+    /// Where rules emit lines to.
+    package var emitTargets: Set<EmitTarget> { Self.emitTargets(rules) }
+
+    static func emitTargets(_ rules: [Rule]) -> Set<EmitTarget> {
+        Set(
+            rules.flatMap(\.then).compactMap { step in
+                if case .emit(let emit) = step.action { emit.target } else { nil }
+            })
+    }
+
     /// The names of the rules, unique. An index in this list identifies a rule in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
 

@@ -22,5 +22,6 @@ extension DocumentDiff {
         }
         detached = report.detached
         otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace, document: $0.document) }
+        outside = decision.outside.map { OutsideEffect(title: $0.title, content: $0.content) }
     }
 }

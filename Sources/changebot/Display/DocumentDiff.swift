@@ -19,6 +19,13 @@ struct DocumentDiff {
         var document: JSONText?
     }
 
+    /// Something that would be done outside the database.
+    struct OutsideEffect {
+        /// Such as `emit to orders.ndjson`.
+        let title: String
+        var content: JSONText?
+    }
+
     enum Outcome {
         /// The new content. `_attachments` are compared separately.
         case written(JSONText)
@@ -37,13 +44,15 @@ struct DocumentDiff {
     /// The names of attachments that would be removed.
     var detached: [String] = []
     var otherDocuments: [OtherDocument] = []
+    var outside: [OutsideEffect] = []
 
-    /// A line that names the document, then its own changes, then the changes of other documents.
+    /// A line that names the document, then its own changes, then other documents and effects.
     func lines(_ style: TerminalStyle) -> [VisibleLine] {
         [heading(style)] + body(style)
             + detached.map { style.red("- attachment \($0)") }
             + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
             + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
+            + outside.flatMap { Self.lines($0.title, $0.content).map(style.green) }
     }
 
     /// The lines of both documents, without attachments: `- ` and `+ ` for those that differ.
@@ -87,7 +96,10 @@ struct DocumentDiff {
 
     private static func lines(of other: OtherDocument) -> [String] {
         let keyspace = other.keyspace.map { " in \($0)" } ?? ""
-        return ["put \(other.id)\(keyspace)"]
-            + (other.document.map { $0.root.indentedLines(indent: 2).map { "  " + $0 } } ?? [])
+        return lines("put \(other.id)\(keyspace)", other.document)
+    }
+
+    private static func lines(_ title: String, _ content: JSONText?) -> [String] {
+        [title] + (content.map { $0.root.indentedLines(indent: 2).map { "  " + $0 } } ?? [])
     }
 }

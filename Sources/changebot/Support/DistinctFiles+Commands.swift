@@ -47,6 +47,7 @@ extension JobOptions {
         }
         let ruleFiles = try load(paths)
         files.read(ruleFiles.attached)
+        files.outputs += ruleFiles.emittedFiles.map { ("the file of a rule's emit", $0) }
         try files.check()
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
         for slip in ruleFiles.slips() {

@@ -13,7 +13,7 @@ struct DistinctFiles {
         case path([UInt8])
     }
 
-    /// The outputs. Nil, `-`, pipes and devices are ignored.
+    /// The outputs; those of one name may be the same. Nil, `-`, pipes and devices are ignored.
     var outputs: [Named] = []
     /// The inputs. One file may occur several times.
     var inputs: [Named] = []
@@ -57,7 +57,7 @@ struct DistinctFiles {
         var names: [Identity: String] = [:]
         for (name, path) in outputs {
             guard let identity = try Self.identity(name, path) else { continue }
-            if let other = names.updateValue(name, forKey: identity) { throw Self.clash(name, path, other) }
+            if let other = names.updateValue(name, forKey: identity), other != name { throw Self.clash(name, path, other) }
         }
         for (name, path) in inputs {
             guard let identity = try Self.identity(name, path), let output = names[identity] else { continue }

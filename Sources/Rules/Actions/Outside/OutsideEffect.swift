@@ -4,11 +4,39 @@ package import LosslessJSON
 /// Something that a rule wants done outside the database, before the changed document is written.
 package struct OutsideEffect: Sendable {
     /// What is done.
-    package enum Kind: Sendable {}
+    package enum Kind: Sendable {
+        case emit(EmitEffect)
+    }
 
     /// The step that wants it.
     package let origin: EffectOrigin
     package let kind: Kind
+}
+
+extension OutsideEffect {
+    /// Writes the members that describe it to people and tests, without the rule.
+    func write(to writer: inout JSONWriter) {
+        switch kind {
+        case .emit(let emit):
+            writer.member("action", string: "emit")
+            writer.member("file", string: emit.file)
+            writer.member("line", raw: emit.bytes(nil))
+        }
+    }
+
+    /// What is done, for people: `emit to ../out/orders.ndjson`.
+    package var title: String {
+        switch kind {
+        case .emit(let emit): "emit to \(emit.target == .standardOutput ? "stdout" : emit.file)"
+        }
+    }
+
+    /// What is sent; nil if it is not JSON.
+    package var content: JSONText? {
+        switch kind {
+        case .emit(let emit): try? JSONText(emit.bytes(nil))
+        }
+    }
 }
 
 /// The place in the rules that an effect comes from.

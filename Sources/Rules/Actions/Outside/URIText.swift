@@ -1,0 +1,70 @@
+/// The characters of URIs.
+///
+/// - Note: Source: RFC 3986, sections 2 and 3.
+enum URIText {
+    private static let punctuation = Set("-._~:/?#[]@!$&'()*+,;=".utf8)
+    /// Those of a path and a query: without `#`, `[` and `]`.
+    private static let pathPunctuation = Set("-._~:/?@!$&'()*+,;=".utf8)
+
+    /// Whether it has only characters of a URI, and each `%` begins an encoded byte.
+    static func isReference(_ text: String) -> Bool { firstWrong(text, punctuation) == nil }
+
+    /// The first character that can't be in a path with a query; nil if there is none.
+    static func firstWrongInPath(_ text: String) -> String? { firstWrong(text, pathPunctuation) }
+
+    private static func firstWrong(_ text: String, _ punctuation: Set<UInt8>) -> String? {
+        var encoded = 0
+        for scalar in text.unicodeScalars {
+            guard scalar.isASCII else { return String(scalar) }
+            let byte = UInt8(scalar.value)
+            if encoded > 0 {
+                guard isHexadecimal(byte) else { return "%" }
+                encoded -= 1
+            } else if byte == UInt8(ascii: "%") {
+                encoded = 2
+            } else if !isUnreserved(byte), !punctuation.contains(byte) {
+                return String(scalar)
+            }
+        }
+        return encoded > 0 ? "%" : nil
+    }
+
+    /// Percent-encodes all that can't stand in a path as it is. Slashes stay.
+    static func encoded(_ text: String) -> String {
+        encoded(text) { isUnreserved($0) || pathPunctuation.contains($0) && $0 != UInt8(ascii: "?") }
+    }
+
+    /// The value of a `ce-` header: printable ASCII without space, `"` and `%`; all else is percent-encoded.
+    ///
+    /// - Note: Source: CloudEvents 1.0.2, HTTP protocol binding, section 3.1.3.2.
+    static func headerValue(_ text: String) -> String {
+        encoded(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "%") }
+    }
+
+    private static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            if isKept(byte) {
+                result.append(byte)
+            } else {
+                result.append(UInt8(ascii: "%"))
+                result += [byte >> 4, byte & 15].map { $0 < 10 ? 0x30 + $0 : 0x37 + $0 }
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "-._~".utf8.contains(byte)
+        }
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// An `http` or `https` URL of a rule file. Scheme, host and port are written out, so that no document can choose whom
+/// the bot talks to.
+struct WebhookAddress: Sendable, Equatable {
+    /// Scheme, host and port, without a slash at the end: `https://example.org:8443`. In lower case.
+    let origin: String
+    /// Path and query; begins with `/`.
+    let path: String
+
+    /// The message says what is wrong with the URL, and what to do.
+    struct Invalid: Error {
+        let message: String
+    }
+
+    /// - Throws: ``Invalid``.
+    init(_ text: String) throws(Invalid) {
+        let schemes = ["https://", "http://"]
+        guard let scheme = schemes.first(where: { text.lowercased().hasPrefix($0) }) else {
+            throw Invalid(message: "'url' must begin with https:// or http://; write https://HOST/PATH")
+        }
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let path = rest.dropFirst(authority.count)
+        if authority.contains("@") {
+            throw Invalid(
+                message: "'url' must not hold a user or a password; write user and password_file, or token_file")
+        }
+        if path.contains("#") {
+            throw Invalid(message: "'url' has a fragment, which is never sent; remove '#' and what follows")
+        }
+        guard let place = Self.place(authority.lowercased()) else {
+            throw Invalid(
+                message: "'url' has no valid host and port ('\(DisplayText.plain(String(authority)))'); "
+                    + "write https://HOST:PORT/PATH")
+        }
+        origin = scheme + place
+        self.path = path.hasPrefix("/") ? String(path) : "/" + path
+        if let character = URIText.firstWrongInPath(self.path) {
+            throw Invalid(
+                message: "'url' can't hold the character '\(DisplayText.plain(character))'; percent-encode it")
+        }
+    }
+
+    /// Host and port, if they are valid.
+    private static func place(_ authority: String) -> String? {
+        var rest = authority[...]
+        let host: Substring
+        if rest.hasPrefix("[") {
+            guard let end = rest.firstIndex(of: "]") else { return nil }
+            host = rest[...end]
+            guard host.count > 4,
+                host.dropFirst().dropLast().utf8.allSatisfy({ "0123456789abcdef:.".utf8.contains($0) })
+            else { return nil }
+        } else {
+            host = rest.prefix { $0 != ":" }
+            guard !host.isEmpty, !host.hasPrefix("."), !host.hasPrefix("-"),
+                host.utf8.allSatisfy({ "0123456789abcdefghijklmnopqrstuvwxyz-._".utf8.contains($0) })
+            else { return nil }
+        }
+        rest = rest.dropFirst(host.count)
+        if rest.isEmpty { return String(host) }
+        guard rest.hasPrefix(":"), rest.dropFirst().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = UInt16(rest.dropFirst()), port > 0
+        else { return nil }
+        return "\(host):\(port)"
+    }
+
+    /// Why a document must not choose this path; nil if it may.
+    static func error(inPath path: String) -> String? {
+        guard path.hasPrefix("/") else {
+            return "the path must begin with '/'; it is '\(DisplayText.plain(path))'"
+        }
+        if let character = URIText.firstWrongInPath(path) {
+            return "the path can't hold the character '\(DisplayText.plain(character))'; "
+                + "encode what comes from the document with @uri"
+        }
+        let segments = path.prefix { $0 != "?" }.lowercased().split(separator: "/")
+        let leadsUp = segments.contains { segment in
+            [".", "..", "%2e", "%2e%2e", ".%2e", "%2e."].contains(String(segment))
+        }
+        return leadsUp ? "the path can't have the segments '.' and '..', which lead to other paths" : nil
+    }
+}

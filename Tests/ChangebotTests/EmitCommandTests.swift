@@ -1,0 +1,178 @@
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Testing
+
+/// The program with rules that emit lines.
+@Suite(.timeLimit(.minutes(5))) struct EmitCommandTests {
+    private struct TestBed {
+        let directory: String
+        let url: String
+
+        var out: String { directory + "/orders.ndjson" }
+
+        func write(rules: String) throws {
+            try Data(("version: 1\nrules:\n" + rules).utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
+        }
+
+        func run(
+            _ command: [String] = ["run", "--once"], crashingAt place: String? = nil, launcher: [String] = []
+        ) async throws -> Program.Result {
+            let environment = place.map { ["CHANGEBOT_CRASH_AT": $0] } ?? [:]
+            return try await Program.run(
+                command + [
+                    "--gateway", url, "--rules", directory + "/rules.yaml", "--state", directory + "/state",
+                    "--log-level", "critical",
+                ], environment: environment, launcher: launcher)
+        }
+
+        var lines: [JSONText] {
+            get throws {
+                let text = try String(contentsOfFile: out, encoding: .utf8)
+                #expect(text.isEmpty || text.hasSuffix("\n"))
+                return try text.split(separator: "\n").map { try JSONText(String($0)) }
+            }
+        }
+
+        func load(_ count: Int, text: String = "") async throws {
+            let phone = Gateway(try GatewayURL(url))
+            let documents = (0..<count).map { number in
+                let document = #"{"_id":"t\#(number)","type":"task","text":"\#(text)"}"#
+                return BulkDocument(id: DocumentID("t\(number)"), segments: [Array(document.utf8)])
+            }
+            for start in stride(from: 0, to: count, by: 500) {
+                _ = try await phone.bulkDocs(Array(documents[start..<min(start + 500, count)]))
+            }
+            await phone.shutdown()
+        }
+    }
+
+    private static let done = """
+          - name: done
+            when: { type: task, done: { $exists: false } }
+            then: [{ emit: { file: orders.ndjson } }, { merge: { done: true } }]
+        """
+    private static let copy = """
+          - name: copy
+            when: { type: task }
+            then: [{ emit: { file: orders.ndjson, line: document } }]
+        """
+
+    private func withTestBed(_ rules: String, _ body: (TestBed) async throws -> Void) async throws {
+        try await Program.withDirectory { directory in
+            try await Program.withGateway { url in
+                let bed = TestBed(directory: directory, url: url)
+                try bed.write(rules: rules)
+                try await body(bed)
+            }
+        }
+    }
+
+    private static let crashPoints: [CrashPoint] = [
+        .decided, .outsideEffectsDone, .written, .ownRevisionsSaved, .finished, .checkpointSaved,
+    ]
+
+    /// A crash loses no line, and a line that comes twice has the same id.
+    @Test(arguments: crashPoints, [1, 2]) func aKilledRun(place: CrashPoint, time: Int) async throws {
+        try await withTestBed(Self.done) { bed in
+            try await bed.load(40)
+            let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
+            #expect(crashed.code == -SIGKILL || time > 1)
+            if crashed.code == -SIGKILL {
+                // What a write leaves that was cut off.
+                let file = try FileHandle(forWritingTo: URL(filePath: bed.out))
+                try file.seekToEnd()
+                try file.write(contentsOf: Data(#"{"specversion":"1.0","#.utf8))
+                try file.close()
+            }
+            #expect(try await bed.run().code == 0)
+            var ids: [String: String] = [:]
+            for line in try bed.lines {
+                let subject = try #require(line.root["subject"]?.string)
+                let id = try #require(line.root["id"]?.string)
+                #expect(ids.updateValue(id, forKey: subject) ?? id == id)
+                #expect(line.root["data"]?["_id"]?.string == subject)
+            }
+            #expect(ids.count == 40)
+            #expect(Set(ids.values).count == 40)
+        }
+    }
+
+    @Test func manyDocumentsGiveWholeLines() async throws {
+        try await withTestBed(Self.copy) { bed in
+            try await bed.load(3000, text: String(repeating: "x", count: 500))
+            let summary = bed.directory + "/summary.json"
+            let run = try await bed.run(["run", "--once", "--summary", summary])
+            #expect(run.code == 0, "\(run.errors)")
+            let ids = try bed.lines.map { $0.root["_id"]?.string ?? "" }
+            #expect(Set(ids).count == 3000)
+            let counts = try JSONText(Array(try Data(contentsOf: URL(filePath: summary))))
+            #expect(counts.root["emitted"]?.integer == ids.count)
+            #expect(counts.root["written"]?.integer == 0)
+        }
+    }
+
+    @Test func linesGoToStandardOutput() async throws {
+        let rule = """
+              - name: copy
+                when: { type: task }
+                then: [{ emit: { file: '-', line: { id: { jq: ._id } } } }]
+            """
+        try await withTestBed(rule) { bed in
+            try await bed.load(3)
+            let run = try await bed.run()
+            #expect(run.code == 0)
+            #expect(run.output.split(separator: "\n").sorted() == [#"{"id":"t0"}"#, #"{"id":"t1"}"#, #"{"id":"t2"}"#])
+            let full = try await bed.run(["fix"], launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" > /dev/full"])
+            #expect(full.code == 74)
+        }
+    }
+
+    @Test func aDryRunShowsLinesAndWritesNone() async throws {
+        try await withTestBed(Self.copy) { bed in
+            try await bed.load(1)
+            let json = try await bed.run(["fix", "--dry-run"])
+            #expect(json.code == 0)
+            #expect(json.output.contains(#""action":"emit","file":"orders.ndjson","line":{"#))
+            #expect(!FileManager.default.fileExists(atPath: bed.out))
+        }
+    }
+
+    /// A limit on the size of files stands for a full disk. The state is smaller.
+    @Test func aFullDiskEndsTheRunAndTheNextOneEmitsTheRest() async throws {
+        try await withTestBed(Self.copy) { bed in
+            try await bed.load(600, text: String(repeating: "x", count: 10_000))
+            let full = try await bed.run(launcher: ["/bin/sh", "-c", "ulimit -f 6000; exec \"$0\" \"$@\""])
+            #expect(full.code == 74, "\(full.errors)")
+            #expect(full.errors.contains("orders.ndjson, a file of 'emit': File too large; make room"))
+            let before = try bed.lines.count
+            #expect(before < 600)
+            #expect(try await bed.run().code == 0)
+            #expect(Set(try bed.lines.map { $0.root["_id"]?.string ?? "" }).count == 600)
+        }
+    }
+
+    @Test func aFolderThatIsMissingEndsTheRunAtItsStart() async throws {
+        let rule = "  - { name: a, when: {}, then: [{ emit: { file: none/orders.ndjson } }] }\n"
+        try await withTestBed(rule) { bed in
+            let run = try await bed.run()
+            #expect(run.code == 73)
+            #expect(run.errors.contains("there is no folder \(bed.directory)/none; make it, or choose another path"))
+            #expect(try await bed.run(["fix", "--dry-run"]).code == 0)
+        }
+    }
+
+    @Test(arguments: ["rules.yaml", "other.yaml", "state/a.sqlite"])
+    func aFileThatTheRunReadsIsRefused(file: String) async throws {
+        let rule = "  - { name: a, when: {}, then: [{ emit: { file: ./\(file) } }] }\n"
+        try await withTestBed(rule) { bed in
+            try FileManager.default.createDirectory(atPath: bed.directory + "/state", withIntermediateDirectories: true)
+            let run = try await Program.run([
+                "run", "--once", "--gateway", bed.url, "--rules", bed.directory, "--state", bed.directory + "/state",
+            ])
+            #expect(run.code == 64, "\(run.errors)")
+            #expect(run.errors.contains("the file of a rule's emit"))
+        }
+    }
+}
