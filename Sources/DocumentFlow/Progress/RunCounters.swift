@@ -40,7 +40,8 @@ package struct RunCounters: Sendable, Equatable {
     package static let members: [(name: String, count: @Sendable (RunCounters) -> Int)] = [
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
-        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }), ("retries", { $0.retries }),
+        ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }),
+        ("retries", { $0.retries }),
         ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
 

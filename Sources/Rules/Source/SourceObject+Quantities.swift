@@ -20,7 +20,8 @@ extension SourceObject {
         }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits), (1...1 << 40).contains(number),
-            let shift = units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()], number <= (1 << 40) >> shift
+            let shift = units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()],
+            number <= (1 << 40) >> shift
         else { return nil }
         return number << shift
     }

@@ -57,7 +57,9 @@ struct DistinctFiles {
         var names: [Identity: String] = [:]
         for (name, path) in outputs {
             guard let identity = try Self.identity(name, path) else { continue }
-            if let other = names.updateValue(name, forKey: identity), other != name { throw Self.clash(name, path, other) }
+            if let other = names.updateValue(name, forKey: identity), other != name {
+                throw Self.clash(name, path, other)
+            }
         }
         for (name, path) in inputs {
             guard let identity = try Self.identity(name, path), let output = names[identity] else { continue }
