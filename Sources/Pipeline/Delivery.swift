@@ -150,9 +150,13 @@ package struct Delivery: Sendable {
 
     /// Writes until the queue is finished and everything taken in is settled.
     private func write() async throws {
+        let pass = SearchPass(
+            gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger,
+            noteRetry: { [progress] in await progress.noteRetry() })
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, outputs: outputs, database: database, ruleSet: ruleSet, queue: queue,
             ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
+            search: RelatedSearch.Shared(SharedSearch(pass)),
             busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
             interruptions: interruptions, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.

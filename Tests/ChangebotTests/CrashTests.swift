@@ -14,6 +14,7 @@ import Testing
             when: { type: task, done: { $exists: false } }
             then:
               - put: { id: { jq: '"log." + ._id' }, document: { type: log } }
+              - related: { selector: { of: { jq: ._id } }, then: [{ merge: { seen: true } }] }
               - merge: { done: true }
           - name: broken
             when: { type: broken }
@@ -61,13 +62,17 @@ import Testing
         let tasks = (0..<Self.count).map { number in
             BulkDocument(id: DocumentID("t\(number)"), segments: [Array(#"{"_id":"t\#(number)","type":"task"}"#.utf8)])
         }
+        let parts = (0..<Self.count).map { number in
+            BulkDocument(
+                id: DocumentID("p\(number)"), segments: [Array(#"{"_id":"p\#(number)","of":"t\#(number)"}"#.utf8)])
+        }
         let broken = BulkDocument(id: "broken", segments: [Array(#"{"_id":"broken","type":"broken"}"#.utf8)])
-        _ = try await phone.bulkDocs(tasks + [broken])
+        _ = try await phone.bulkDocs(tasks + parts + [broken])
     }
 
-    /// Each task is done, and each log there, and neither was written twice.
+    /// Each task is done, each part seen and each log there, and none was written twice.
     private func expectEverythingOnce(_ bed: TestBed, _ place: Comment) async throws {
-        let names = (0..<Self.count).flatMap { ["t\($0)", "log.t\($0)"] }
+        let names = (0..<Self.count).flatMap { ["t\($0)", "log.t\($0)", "p\($0)"] }
         for (name, lookup) in zip(names, try await bed.phone.allDocs(keys: names.map { DocumentID($0) })) {
             guard case .found(let revision, let document) = lookup else {
                 Issue.record("\(place): \(name) is not there")
@@ -75,7 +80,8 @@ import Testing
             }
             let isLog = name.hasPrefix("log.")
             #expect(revision.text.hasPrefix(isLog ? "1-" : "2-"), place)
-            #expect(isLog || document.root["done"]?.bool == true, place)
+            let mark = name.hasPrefix("p") ? "seen" : "done"
+            #expect(isLog || document.root[mark]?.bool == true, place)
         }
         let catalogue = StateCatalogue(directory: bed.directory + "/state", name: "changebot")
         let ledger = try catalogue.openExisting(address: nil, access: .shared)

@@ -20,9 +20,9 @@ import Testing
     {
         var target = try #require(try PutTarget.targets(of: (0..<orders).map { try order($0) }).first)
         target.note(.missing)
-        target.conflicts = conflicts
+        target.history.conflicts = conflicts
         for _ in 0..<unexplainedConflicts { target.note(.missing) }
-        target.attempts = attempts
+        target.history.attempts = attempts
         return target
     }
 
@@ -63,7 +63,7 @@ import Testing
     private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
         var target = try Self.target(
             attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
-        #expect(target.unexplainedConflicts == test.unexplainedConflicts)
+        #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
         let need = target.need(.missing)
         #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.result)
     }
@@ -93,8 +93,8 @@ import Testing
             #expect(result == .again)
             target.note(.missing)
         }
-        #expect(target.attempts == test.attempts && target.conflicts == test.conflicts)
-        #expect(target.unexplainedConflicts == test.unexplainedConflicts)
+        #expect(target.history.attempts == test.attempts && target.history.conflicts == test.conflicts)
+        #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
     }
 
     /// A document is left alone after ten conflicts in a row. Each time somebody else has changed it.

@@ -99,12 +99,12 @@ import Testing
         let same = try found(#"{"_id":"a","_rev":"3-c"}"#)
         target.note(same)
         for expected in 1...3 {
-            target.conflicts += 1
+            target.history.conflicts += 1
             target.note(same)
-            #expect(target.unexplainedConflicts == expected)
+            #expect(target.history.unexplainedConflicts == expected)
         }
-        target.conflicts += 1
+        target.history.conflicts += 1
         target.note(.found(RevisionID("4-d"), try JSONText("{}")))
-        #expect(target.unexplainedConflicts == 0)
+        #expect(target.history.unexplainedConflicts == 0)
     }
 }

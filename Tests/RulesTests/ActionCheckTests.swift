@@ -17,6 +17,14 @@ import Testing
             "3:32: warning: rule 'a': the patch removes an"
         ),
         ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
+        (
+            "when: {}, on: [delete], then: [related: {selector: {a: {jq: .owner}}, then: [delete: {}]}]",
+            "'owner' is never there, so nothing is related"
+        ),
+        (
+            "when: {}, then: [related: {selector: {a: 1}, then: [merge: {a: $source.b}]}]",
+            "'$source.b' is plain text, not a program"
+        ),
         ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is plain text"),
         ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is plain text"),
         ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is plain text, not a program"),

@@ -28,6 +28,10 @@ import Testing
               - detach: { name: image }
               - put: { keyspace: todo.s.c, id: log, document: { of: x }, if_exists: merge }
               - emit: { file: ../out/a.ndjson, event: { type: a }, rotate: { size: 1MB, every: day, keep: 2 } }
+              - related:
+                  selector: { type: task, list: { $in: [l1, 1.10] }, $or: [{ a: 1 }, { b: { $gt: 2 } }] }
+                  limit: 5
+                  then: [{ merge: { a: 1 } }, delete: {}]
         """
     private static let json = """
         {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},

@@ -52,6 +52,7 @@ import Testing
             rule("when: {}, then: [{emit: {file: a, rotate: {more: 1}}}]")
         ),
         (["definitions", "event", "properties"], rule("when: {}, then: [{emit: {file: a, event: {more: 1}}}]")),
+        (["definitions", "related", "properties"], rule("when: {}, then: [{related: {more: 1}}]")),
         (["definitions", "test", "properties"], test("more: 1")),
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),

@@ -15,6 +15,8 @@ package enum LogKey {
     package static let rule = "rule"
     /// The names of rules, or their number.
     package static let rules = "rules"
+    /// A Mango selector.
+    package static let selector = "selector"
 
     // MARK: - Sequences
 

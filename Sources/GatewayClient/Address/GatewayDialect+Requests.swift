@@ -82,6 +82,14 @@ extension GatewayDialect {
         }
     }
 
+    /// Whether it finds documents by selectors (`_find`).
+    package var findsDocuments: Bool {
+        switch self {
+        case .syncGateway: false
+        case .couchDB: true
+        }
+    }
+
     /// The media type that is requested from `_bulk_get`.
     var bulkGetType: String {
         switch self {

@@ -14,6 +14,10 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case othersWritten
     /// The rule chains are recorded; the changed documents themselves are not written.
     case othersRemembered
+    /// Related documents are accepted; their rule chains are not recorded.
+    case relatedWritten
+    /// The rule chains of related documents are recorded; the changed documents themselves are not written.
+    case relatedRemembered
     /// What a decision wants outside the database is done; the changed documents themselves are not written.
     case outsideEffectsDone
     /// The gateway has accepted documents; nothing of that is recorded.

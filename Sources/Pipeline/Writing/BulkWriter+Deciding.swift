@@ -32,8 +32,9 @@ extension BulkWriter {
         plans = try await withoutBusy(plans)
         // If another document can't be written, the change is not written either.
         let others = try await writeOthers(for: plans, &context)
-        let outside = try await carryOut(plans, after: others, &context)
-        return try await writes(of: plans, after: others, outside)
+        let all = try await writeRelated(for: plans, after: others, &context)
+        let outside = try await carryOut(plans, after: all, &context)
+        return try await writes(of: plans, after: all, outside)
     }
 
     /// What a decision leads to.
@@ -172,6 +173,8 @@ struct Planner {
         var chain: RuleChain?
         /// Why it must not be carried out.
         var refusal: DeadLetter?
+        /// Why no related document may be changed; nil if they may.
+        var refusalOfRelated: String?
 
         var decision: Decision { report.decision }
 
@@ -182,7 +185,9 @@ struct Planner {
         var isEffective: Bool { decision.isChanged || reachesFurther }
 
         /// Whether there may be anything to do beside the write of the changed document.
-        var reachesFurther: Bool { !decision.puts.isEmpty || !decision.outside.isEmpty }
+        var reachesFurther: Bool {
+            !decision.puts.isEmpty || !decision.related.isEmpty || !decision.outside.isEmpty
+        }
 
         /// The write of the changed document itself.
         ///
@@ -229,6 +234,9 @@ extension BulkWriter {
         for (index, refusal) in refusals where plans[index].refusal == nil {
             if plans[index].decision.isChanged || !plans[index].decision.outside.isEmpty || wanted.contains(index) {
                 plans[index].refusal = refusal
+            } else {
+                // Only if one of them would change.
+                plans[index].refusalOfRelated = refusal.reason
             }
         }
     }
@@ -289,7 +297,8 @@ extension BulkWriter {
                     decided.again.append(candidate)
                 }
             } else if let reason = others.failures[index] ?? outside.failures[index] {
-                settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: reason))
+                settled.deadLetter(
+                    plan.candidate, plan.candidate.deadLetter(rule: others.failedRules[index], reason: reason))
             } else if let due = others.postponed[index] ?? outside.postponed[index] {
                 postponed.append((due, plan.candidate))
             } else if plan.decision.isChanged {

@@ -18,12 +18,16 @@ extension BulkWriter {
     /// Leaves out plans that want nothing but other documents which need no change.
     func withoutIdle(_ plans: [Planner.Plan], _ context: inout WriterContext) async throws -> [Planner.Plan] {
         let wanted = try await context.others.wanted(orders(of: plans), after: context.previewed)
+        // A dry run without a limit searches when it shows the documents.
+        let changing = settings.changeLimit == nil ? nil : try await plansChangingRelated(plans, &context)
         var settled = Settlement()
         var rest: [Planner.Plan] = []
         var idle: [Planner.Plan] = []
         for (index, plan) in plans.enumerated() {
-            if plan.decision.isChanged || plan.decision.puts.isEmpty || !plan.decision.outside.isEmpty
-                || wanted.contains(index) || plan.decision.error != nil
+            let decision = plan.decision
+            let changesRelated = !decision.related.isEmpty && changing?.contains(index) ?? true
+            if decision.isChanged || decision.puts.isEmpty && decision.related.isEmpty || !decision.outside.isEmpty
+                || wanted.contains(index) || changesRelated || decision.error != nil
             {
                 rest.append(plan)
             } else {
@@ -105,7 +109,10 @@ extension BulkWriter {
         do throws(PutTarget.PutImpossible) { puts = try context.previewed.puts(for: orders, lookups) } catch {
             return shown.settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: error.reason))
         }
-        guard plan.decision.isChanged || !puts.isEmpty || !plan.decision.outside.isEmpty else {
+        let related = try await previewRelated(plan, &context)
+        if let failure = related.failure { return shown.settled.deadLetter(plan.candidate, failure) }
+        let changed = related.findings.reduce(0) { $0 + $1.changed }
+        guard plan.decision.isChanged || !puts.isEmpty || changed > 0 || !plan.decision.outside.isEmpty else {
             return endWithoutWrite(plan, &shown.settled)
         }
         context.previewed.note(puts)
@@ -116,9 +123,10 @@ extension BulkWriter {
         if plan.decision.isChanged, context.mayPut {
             context.previewed.note(DocumentPlace(keyspace: nil, id: plan.candidate.id), plan.decision.document)
         }
-        try await preview.show(plan.report)
+        try await preview.show(plan.report.with(related.findings))
         let written = puts.count { shown.places.insert($0.order.place).inserted }
-        shown.settled.shown += written + (plan.decision.isChanged ? 1 : 0)
+        shown.settled.shown += written + changed + (plan.decision.isChanged ? 1 : 0)
+        shown.settled.shownDeletions += related.findings.reduce(0) { $0 + $1.deletions }
         if plan.decision.isDeletion { shown.settled.shownDeletions += 1 }
         shown.settled.end(plan.candidate, isWrite: false)
     }

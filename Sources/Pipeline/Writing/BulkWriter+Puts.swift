@@ -46,15 +46,22 @@ extension BulkWriter {
     func writeOthers(
         for plans: [Planner.Plan], _ context: inout WriterContext
     ) async throws -> OtherDocuments.Result {
-        let orders = orders(of: plans)
+        try await put(orders(of: plans), plans.map(trigger), &context)
+    }
+
+    /// - Parameter triggers: One for each plan.
+    func put(
+        _ orders: [PutOrder], _ triggers: [PutTrigger], _ context: inout WriterContext
+    ) async throws -> OtherDocuments.Result {
         guard !orders.isEmpty else { return OtherDocuments.Result() }
         // The feed may show these documents before the ledger has their rule chains on disk.
         let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         await queue.hold(held)
         do {
-            let result = try await context.others.write(orders, triggers: plans.map(trigger))
+            var result = try await context.others.write(orders, triggers: triggers)
             noteWritten(result.documents)
             await decideWritten(result.documents.filter { $0.place.keyspace == nil }, context.planner)
+            result.documents = []
             await queue.release(held)
             return result
         } catch {
@@ -67,17 +74,26 @@ extension BulkWriter {
     /// from the feed is carried out anyway, since the feed will bring its successor. Others are postponed.
     static let outdatedBeforeInsisting = 5
 
-    private func trigger(_ plan: Planner.Plan) -> PutTrigger {
+    func trigger(_ plan: Planner.Plan) -> PutTrigger {
         let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
         return PutTrigger(
             plan, willBeDecidedAgain: isOfFeed && plan.candidate.outdatedDecisions >= Self.outdatedBeforeInsisting)
     }
 
     /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.
-    private func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
+    func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
         guard settings.decidesPuts else { return }
-        let candidates = written.filter { planner.decider.mayFire(on: $0.document.root, isDeleted: false) }
-            .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
+        let candidates = written.filter { other in
+            // A pass decides no tombstones.
+            !(other.isDeletion && settings.isPass)
+                && planner.decider.mayFire(on: other.document.root, isDeleted: other.isDeletion)
+        }.map { other in
+            other.isDeletion
+                ? Candidate(
+                    id: other.place.id, revision: other.revision, isDeleted: true, document: other.tombstone)
+                : Candidate(
+                    id: other.place.id, revision: nil, document: [], expectedBytes: other.document.bytes.count)
+        }
         guard !candidates.isEmpty else { return }
         await shared.budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
         let freed = await queue.submit(candidates)
@@ -85,14 +101,14 @@ extension BulkWriter {
     }
 
     /// Tells the observer and the log.
-    private func noteWritten(_ written: [OtherDocuments.Written]) {
+    func noteWritten(_ written: [OtherDocuments.Written]) {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(
                 .wrote(
                     written.suffix(observer.wantedWrites).map { other in
                         WrittenDocument(
                             id: other.place.id, keyspace: other.place.keyspace, revision: other.revision,
-                            rules: other.rules, isDeletion: false)
+                            rules: other.rules, isDeletion: other.isDeletion)
                     }))
         }
         guard logger.logLevel <= .debug else { return }

@@ -27,6 +27,7 @@ package struct BulkWriter: Sendable {
         let allowance: ChangeAllowance
         let pace: WritePace
         let locks: KeyedLock<DocumentPlace>
+        let search: RelatedSearch.Shared
         let busy: BusyDocuments
         let deadLettered: DeadLetteredDocuments
         let deadLetterLog: DeadLetterLog
@@ -143,17 +144,21 @@ package struct BulkWriter: Sendable {
         let planner: Planner
         var sender: BulkSender
         var others: OtherDocuments
+        var search: RelatedSearch
         var previewed = PreviewedPuts()
         /// Whether any rule writes other documents.
         let mayPut: Bool
         /// For a machine that can't run jq programs at the moment.
         private var retrier: Retrier
 
-        init(planner: Planner, sender: BulkSender, others: OtherDocuments, retrier: Retrier) {
+        init(
+            planner: Planner, sender: BulkSender, others: OtherDocuments, search: RelatedSearch, retrier: Retrier
+        ) {
             self.planner = planner
             mayPut = planner.ruleSet.mayPut
             self.sender = sender
             self.others = others
+            self.search = search
             self.retrier = retrier
         }
 
@@ -169,6 +174,9 @@ package struct BulkWriter: Sendable {
 
     private func makeContext() -> WriterContext {
         let policy = RetryPolicy.ofKnownGateway(settings.retries)
+        let retrier = Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
+            await progress.noteRetry()
+        }
         func sender(_ gateway: Gateway) -> BulkSender {
             BulkSender(
                 gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
@@ -185,9 +193,9 @@ package struct BulkWriter: Sendable {
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
                 busy: shared.busy, logger: logger),
-            retrier: Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
-                await progress.noteRetry()
-            })
+            search: RelatedSearch(
+                gateway: shared.gateway, shared: shared.search, retrier: retrier, logger: logger),
+            retrier: retrier)
     }
 }
 

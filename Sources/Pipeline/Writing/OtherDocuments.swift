@@ -73,7 +73,7 @@ struct OtherDocuments {
     }
 
     /// Unlocks the documents that are settled, for other writers.
-    private static func unlock(
+    static func unlock(
         _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ locks: KeyedLock<DocumentPlace>
     ) async {
         held.subtract(places)
@@ -150,7 +150,7 @@ struct OtherDocuments {
     }
 
     /// Finds the plans whose documents have changed since the decision.
-    private mutating func noteOutdated(
+    mutating func noteOutdated(
         among plans: Set<Int>, _ triggers: [PutTrigger], _ result: inout Result
     ) async throws {
         for group in plans.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
@@ -241,12 +241,27 @@ extension OtherDocuments {
         let document: JSONText
         /// The rules that wanted it, each once.
         let rules: [String]
+        /// Whether it is a tombstone now.
+        var isDeletion = false
+
+        /// As the feed brings it, if it is a tombstone.
+        var tombstone: [UInt8] {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("_id", string: place.id.text)
+                writer.member("_rev", string: revision.text)
+                writer.member("_deleted", bool: true)
+            }
+            return writer.bytes
+        }
     }
 
     /// The result of all orders, by plan.
     struct Result {
         /// Why a plan can't have what it wants.
         var failures: [Int: String] = [:]
+        /// The rules of the plans that failed, where it is not the last one that fired.
+        var failedRules: [Int: String] = [:]
         /// Plans whose documents have changed since: they are decided again.
         var outdated: Set<Int> = []
         /// Plans that wait for a busy document, and until when.
@@ -265,7 +280,21 @@ extension OtherDocuments {
 
         /// A plan with several busy documents waits for the last of them.
         mutating func postpone(_ orders: [PutOrder], until due: ContinuousClock.Instant) {
-            for order in orders { postponed[order.plan] = max(due, postponed[order.plan] ?? due) }
+            postpone(plans: orders.map(\.plan), until: due)
+        }
+
+        mutating func postpone(plans: [Int], until due: ContinuousClock.Instant) {
+            for plan in plans { postponed[plan] = max(due, postponed[plan] ?? due) }
+        }
+
+        /// Adds the results of further orders.
+        mutating func merge(_ other: Self) {
+            failures.merge(other.failures) { first, _ in first }
+            failedRules.merge(other.failedRules) { first, _ in first }
+            outdated.formUnion(other.outdated)
+            postponed.merge(other.postponed) { max($0, $1) }
+            plansWithWrites.formUnion(other.plansWithWrites)
+            documents += other.documents
         }
 
         /// Without the orders of plans for which nothing more is done.

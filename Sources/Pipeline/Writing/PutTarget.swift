@@ -73,13 +73,7 @@ struct PutTarget: Sendable {
     private(set) var orders: [PutOrder]
     /// Set after a refusal: one order per write, to find the one that is refused.
     private(set) var isOneByOne = false
-    /// Writes that the gateway neither accepted nor refused.
-    var attempts = 0
-    /// Consecutive conflicts: any other outcome ends them.
-    var conflicts = 0
-    /// Conflicts although the document still has the revision that was written on.
-    private(set) var unexplainedConflicts = 0
-    private var readRevision: RevisionID??
+    var history = WriteHistory()
 
     init(_ order: PutOrder) {
         place = order.place
@@ -111,17 +105,7 @@ struct PutTarget: Sendable {
     mutating func resume(with rest: [PutOrder]) { orders = rest }
 
     /// Records the current revision of the document.
-    mutating func note(_ lookup: DocumentLookup) {
-        var revision: RevisionID?
-        if case .found(let found, _) = lookup { revision = found }
-        if let readRevision, readRevision == revision {
-            // Only a conflict is one: another outcome says nothing about the revision.
-            if conflicts > 0 { unexplainedConflicts += 1 }
-        } else {
-            unexplainedConflicts = 0
-        }
-        readRevision = .some(revision)
-    }
+    mutating func note(_ lookup: DocumentLookup) { history.note(lookup) }
 
     // MARK: - Deciding what to write
 
@@ -209,25 +193,16 @@ extension PutTarget {
 
     /// - Parameter need: What was written.
     mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> WriteResult {
-        conflicts = outcome == .conflict ? conflicts + 1 : 0
-        switch outcome {
+        switch history.record(outcome, orders: need.orders.count, attemptLimit: attemptLimit) {
         case .written(let revision):
             resume(with: need.rest)
             return .written(revision)
-        case .rejected where need.orders.count > 1:
+        case .splitUp:
             splitUp()
             return .again
-        case .rejected: return .failed(reason: outcome.explanation)
-        case .undecided: return .again
-        case .conflict: return retry(outcome, unexplainedConflicts, attemptLimit)
-        case .unmentioned, .failed:
-            attempts += 1
-            return retry(outcome, attempts, attemptLimit)
+        case .again: return .again
+        case .failed(let reason): return .failed(reason: reason)
+        case .postponed: return .postponed
         }
-    }
-
-    private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> WriteResult {
-        if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
-        return conflicts >= AttemptLimits.conflicts && unexplainedConflicts == 0 ? .postponed : .again
     }
 }

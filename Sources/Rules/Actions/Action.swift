@@ -9,9 +9,10 @@ enum Action: Sendable {
     case delete
     case put(PutAction)
     case emit(EmitAction)
+    case related(RelatedAction)
 
     /// The keys that an action may have in a rule file.
-    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "emit"]
+    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "related", "emit"]
 
     /// Its key in rule files.
     var name: String {
@@ -23,6 +24,7 @@ enum Action: Sendable {
         case .delete: "delete"
         case .put: "put"
         case .emit: "emit"
+        case .related: "related"
         }
     }
 
@@ -36,6 +38,7 @@ enum Action: Sendable {
         case .delete: []
         case .put(let action): action.programs
         case .emit(let action): action.programs
+        case .related(let action): action.programs
         }
     }
 
@@ -50,6 +53,7 @@ enum Action: Sendable {
         case .delete: try draft.delete()
         case .put(let action): try action.apply(to: &draft, outputs)
         case .emit(let action): try action.apply(to: &draft, outputs)
+        case .related(let action): try action.apply(to: &draft, outputs)
         }
     }
 }
@@ -76,6 +80,7 @@ extension Action {
         case "delete": return readDelete(member.value, reading)
         case "put": return PutAction(member.value, reading).map { .put($0) }
         case "emit": return EmitAction(member.value, reading).map { .emit($0) }
+        case "related": return RelatedAction(member.value, reading).map { .related($0) }
         default: return nil
         }
     }

@@ -8,11 +8,7 @@ enum ActionCheck {
             found.append(
                 RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message))
         }
-        if case .list(let elements)? = rule.source.member("then")?.content {
-            for (element, step) in zip(elements, rule.then) {
-                if let (code, message) = message(step.action, of: rule) { warn(element.position, code, message) }
-            }
-        }
+        for (position, code, message) in messages(rule) { warn(position, code, message) }
         for node in texts(in: rule.source.member("then")) {
             if let message = node.text.flatMap(uncomputed) { warn(node.position, .notAProgram, message) }
             if let message = LiteralCheck.oldBoolean(node) { warn(node.position, .mixedTypes, message) }
@@ -28,6 +24,35 @@ enum ActionCheck {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
         }
         return found
+    }
+
+    /// Those of its actions, also on related documents.
+    private static func messages(_ rule: Rule) -> [(SourcePosition, RuleWarning.Code, String)] {
+        guard case .list(let elements)? = rule.source.member("then")?.content else { return [] }
+        return zip(elements, rule.then).flatMap { element, step in
+            if case .related(let related) = step.action {
+                return tombstoneFields(element.member("related")?.member("selector"), rule) + messages(related.rule)
+            }
+            return message(step.action, of: rule).map { [(element.position, $0.0, $0.1)] } ?? []
+        }
+    }
+
+    /// Programs of a selector that read what a tombstone does not have: nothing is related then.
+    private static func tombstoneFields(
+        _ selector: SourceNode?, _ rule: Rule
+    ) -> [(SourcePosition, RuleWarning.Code, String)] {
+        guard rule.on == .delete, let selector else { return [] }
+        return programs(in: selector).compactMap { program in
+            let names = ProgramReading(program.text).paths.compactMap { path -> String? in
+                if case .member(let name)? = path.first { name } else { nil }
+            }
+            guard let name = names.first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else { return nil }
+            return (
+                program.position, .tombstoneField,
+                "a tombstone carries only _id, _rev and _deleted, '\(DisplayText.plain(name))' is never there, so "
+                    + "nothing is related; let the documents name the _id"
+            )
+        }
     }
 
     private static func message(_ action: Action, of rule: Rule) -> (RuleWarning.Code, String)? {
@@ -52,13 +77,13 @@ enum ActionCheck {
                 "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
                     + "use put to write another one"
             )
-        case .put, .emit: return nil
+        case .put, .related, .emit: return nil
         }
     }
 
     /// The message for a string that looks like a program but is not one; nil for any other.
     private static func uncomputed(_ text: String) -> String? {
-        let isVariable = ["$now", "$change", "$match", "$item", "$index"].contains { name in
+        let isVariable = ["$now", "$change", "$match", "$item", "$index", "$source"].contains { name in
             text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
         }
         let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")

@@ -48,7 +48,7 @@ struct FiringCheck {
     }
 
     /// The members of a tombstone.
-    private static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
+    static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
 
     private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
         // Tombstones in files may have more members.

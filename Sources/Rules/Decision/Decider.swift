@@ -95,15 +95,41 @@ package struct DecisionInput: Sendable {
     /// Its sequence in the feed, as JSON; nil if it is not from a feed.
     package let sequence: [UInt8]?
 
+    /// For a document that is related to a changed one.
+    struct Source: Sendable {
+        /// The programs' `$source`.
+        let document: JSONText
+        /// The programs' `$change`.
+        let change: [UInt8]
+    }
+
+    /// Nil unless the document is decided because another one has changed.
+    let source: Source?
+
     /// - Parameter sequence: As JSON text; nil if the document is not from a feed.
     package init(_ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
+        source = nil
+    }
+
+    /// A document that is related to a changed one.
+    init(_ document: JSONText, source: Source) {
+        self.document = document
+        self.source = source
+        isDeleted = false
+        sequence = nil
+    }
+
+    /// The values of variables that programs have besides the common ones.
+    var locals: [(name: String, json: [UInt8])] {
+        source.map { [(RelatedEffect.sourceName, $0.document.bytes)] } ?? []
     }
 
     /// The programs' `$change`: an object with `seq`, `id`, `rev`, `deleted`.
     var change: [UInt8] {
+        if let source { return source.change }
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("seq", raw: sequence ?? Self.null)
@@ -165,7 +191,7 @@ struct DecisionRun {
                     return .asks(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
-                            now: now, locals: attempt.element?.locals ?? [], scratch))
+                            now: now, locals: (attempt.element?.locals ?? []) + input.locals, scratch))
                 }
                 try proceed(&attempt, outcomes)
                 outcomes = []
@@ -233,7 +259,7 @@ struct DecisionRun {
                 }
                 return RuleAttempt(rule, index, draft)
             }
-            if changing.isEmpty || ruleSet.kind == .mapping { return nil }
+            if changing.isEmpty || ruleSet.hasOnePass { return nil }
             try beginPass()
         }
         return nil
@@ -285,6 +311,7 @@ struct DecisionRun {
         decision.document = draft.document
         decision.attachments = draft.attachments
         decision.puts = draft.puts
+        decision.related = draft.related
         decision.outside = draft.outside
         decision.isDeletion = draft.isDeleted
         decision.isChanged =

@@ -25,6 +25,8 @@ package struct Decision: Sendable {
     package internal(set) var attachments: [ExactString: Attachment] = [:]
     /// Other documents to write before this one, in this order.
     package internal(set) var puts: [PutEffect] = []
+    /// What to do to documents that selectors match before this one is written, in this order.
+    package internal(set) var related: [RelatedEffect] = []
     /// What to do outside the database before this one is written, in this order.
     package internal(set) var outside: [OutsideEffect] = []
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
@@ -63,6 +65,14 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
 extension Decision {
     /// The document as `_bulk_docs` takes it: with the contents of the ``attachments`` in place of their placeholders.
     package func bodySegments() -> [[UInt8]] { DocumentBody(document, attachments).segments() }
+
+    /// A decision on the document as an earlier one left it, with the attachments of both.
+    package func after(_ earlier: Decision?) -> Decision {
+        guard let earlier else { return self }
+        var both = self
+        both.attachments.merge(earlier.attachments) { own, _ in own }
+        return both
+    }
 }
 
 /// A document as `_bulk_docs` takes it: with the contents of attachments in place of their placeholders.

@@ -11,16 +11,33 @@ package final class DecisionReport: Sendable {
     /// The names of the rules that fired.
     package var fired: [String] { decision.fired.map { names[$0] } }
     private let names: [String]
+    /// For each of the decision's effects on related documents, what a dry run has found; none if nothing was searched.
+    private let findings: [RelatedFinding]
     /// The value of `action` in the effects for a rule that failed and was skipped.
     static let skip = "skip"
 
     /// - Parameters:
     ///   - document: As it arrived.
     ///   - names: ``RuleSet/names``.
-    package init(_ document: JSONText, _ decision: Decision, names: [String]) {
+    package convenience init(_ document: JSONText, _ decision: Decision, names: [String]) {
+        self.init(document, decision, names: names, findings: [])
+    }
+
+    private init(_ document: JSONText, _ decision: Decision, names: [String], findings: [RelatedFinding]) {
         self.document = document
         self.decision = decision
         self.names = names
+        self.findings = findings
+    }
+
+    /// The report with what was found for each of the decision's effects on related documents.
+    package func with(_ findings: [RelatedFinding]) -> DecisionReport {
+        DecisionReport(document, decision, names: names, findings: findings)
+    }
+
+    /// The decision's effects on related documents, each with what was found for it, as far as that was searched.
+    package var related: [(effect: RelatedEffect, finding: RelatedFinding?)] {
+        decision.related.enumerated().map { ($1, findings.indices.contains($0) ? findings[$0] : nil) }
     }
 
     /// The changes from the document as it arrived to the one to write, without attachments. Empty if the document is
@@ -43,7 +60,8 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// Writes a list with an object `{rule, action, …}` for each other document, removed attachment and skipped rule.
+    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, removed
+    /// attachment and skipped rule.
     /// For a mapping, lists all documents that it gives.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
@@ -58,6 +76,7 @@ package final class DecisionReport: Sendable {
                     writer.member("document", raw: put.document.bytes)
                 }
             }
+            for (effect, finding) in related { effect.write(to: &writer, rule: names[effect.origin.rule], finding) }
             for effect in decision.outside {
                 writer.object { writer in
                     writer.member("rule", string: names[effect.origin.rule])

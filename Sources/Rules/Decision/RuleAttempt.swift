@@ -30,6 +30,7 @@ struct RuleAttempt {
         trial = draft
         trial.puts = []
         trial.outside = []
+        trial.related = []
         isCleared = rule.condition == nil
     }
 
@@ -123,7 +124,7 @@ struct RuleAttempt {
     }
 
     /// The draft with the rule's work. Its puts replace this rule's earlier puts of the same documents, and its effects
-    /// outside all of this rule's earlier ones.
+    /// outside and on related documents all of this rule's earlier ones.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
         let wanted = trial.puts.map { put in
@@ -136,6 +137,7 @@ struct RuleAttempt {
         }
         result.puts = replaced + wanted
         result.outside = draft.outside.filter { $0.origin.rule != index } + trial.outside
+        result.related = draft.related.filter { $0.origin.rule != index } + trial.related
         return result
     }
 }
@@ -168,6 +170,8 @@ struct Draft {
     var attachments: [ExactString: Attachment] = [:]
     /// Other documents, in the order in which rules first wanted them.
     var puts: [PutEffect] = []
+    /// What is to be done to documents that selectors match, in the order of the rules.
+    var related: [RelatedEffect] = []
     /// What is to be done outside, in the order of the rules.
     var outside: [OutsideEffect] = []
     /// The step that is being carried out: where its effects come from.

@@ -43,7 +43,8 @@ extension RuleSet {
         }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
-        return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put")
+        let related = decision.related.map { ", documents that match \($0.selector.excerpt) are related" }.joined()
+        return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put") + related
             + (effects == 0 ? "" : ", \(effects.counted("effect")) outside the database")
     }
 

@@ -58,6 +58,17 @@ final class Rule: Sendable {
     /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
+    /// The keyspaces that its actions name, also those on related documents.
+    var otherKeyspaces: Set<String> {
+        then.reduce(into: []) { keyspaces, step in
+            switch step.action {
+            case .put(let put): if let keyspace = put.keyspace { keyspaces.insert(keyspace) }
+            case .related(let related): keyspaces.formUnion(related.rule.otherKeyspaces)
+            default: break
+            }
+        }
+    }
+
     /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
     func fires(on document: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
         guard document.kind == .object, try when.matches(document, scratch) else { return false }
@@ -93,6 +104,18 @@ extension Rule {
         self.init(
             name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
             onError: onError, allow: allow, source: node, path: errors.path)
+    }
+
+    /// What is done to each document that `related` finds: a rule without conditions. Nil, with errors, if `then` is not
+    /// a list of actions.
+    ///
+    /// - Parameter node: The argument of `related`.
+    convenience init?(relatedTo node: SourceNode, then: SourceNode, _ reading: RuleReading) {
+        let before = reading.errors.errors.count
+        guard let steps = Self.steps(then, reading), reading.errors.errors.count == before else { return nil }
+        self.init(
+            name: "related", kind: .rules, on: .change, when: .all([]), unless: nil, condition: nil, then: steps,
+            onError: .setAside, allow: [], source: node, path: reading.errors.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {
@@ -168,11 +191,14 @@ extension Rule {
             writer.array { writer in
                 guard case .list(let elements)? = source.member("then")?.content else { return }
                 for (element, step) in zip(elements, then) {
-                    if case .attach(let attach) = step.action {
+                    switch step.action {
+                    case .attach(let attach):
                         if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
                         attach.writeCanonical(of: element.member("attach"), to: &writer)
-                    } else {
-                        writer.raw(element.json)
+                    case .related(let related):
+                        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
+                        related.writeCanonical(of: element.member("related"), to: &writer)
+                    default: writer.raw(element.json)
                     }
                 }
             }

@@ -18,6 +18,8 @@ package final class RuleSet: Sendable {
     let usesMatch: [Bool]
     /// For each program, whether it has variables besides the common ones.
     let hasLocals: [Bool]
+    /// Whether the rules are tried once, and not until nothing changes any more.
+    let hasOnePass: Bool
 
     /// SHA-256, in lowercase hexadecimal, of all that the rules' decisions depend on, attached files included.
     /// Comments, formatting, key order, file names and paths do not affect it.
@@ -40,6 +42,7 @@ package final class RuleSet: Sendable {
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
         usesMatch = programs.map { $0.text.contains("$match") }
         hasLocals = programs.map { !$0.locals.isEmpty }
+        hasOnePass = kind == .mapping
         var writer = JSONWriter()
         writer.array { writer in
             for rule in rules { writer.raw(rule.canonical) }
@@ -61,6 +64,22 @@ package final class RuleSet: Sendable {
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
+        hasOnePass = set.hasOnePass
+        hash = set.hash
+    }
+
+    /// What a rule of another set does to related documents, with the programs of that set.
+    init(relatedRule rule: Rule, of set: RuleSet) {
+        rules = [rule]
+        kind = set.kind
+        otherwise = .pass
+        filter = nil
+        isPartial = set.isPartial
+        index = RuleIndex([rule])
+        jq = set.jq
+        usesMatch = set.usesMatch
+        hasLocals = set.hasLocals
+        hasOnePass = true
         hash = set.hash
     }
 
@@ -70,17 +89,17 @@ package final class RuleSet: Sendable {
     /// Whether any rule writes documents other than the changed one.
     package var mayPut: Bool {
         rules.contains { rule in
-            rule.then.contains { step in if case .put = step.action { true } else { false } }
+            rule.then.contains { step in
+                switch step.action {
+                case .put, .related: true
+                default: false
+                }
+            }
         }
     }
 
     /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
-    package var otherKeyspaces: Set<String> {
-        Set(
-            rules.flatMap(\.then).compactMap { step in
-                if case .put(let put) = step.action { put.keyspace } else { nil }
-            })
-    }
+    package var otherKeyspaces: Set<String> { rules.reduce(into: []) { $0.formUnion($1.otherKeyspaces) } }
 
     /// Where rules emit lines to.
     package var emitTargets: Set<EmitTarget> { Self.emitTargets(rules) }

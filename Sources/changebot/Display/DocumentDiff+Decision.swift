@@ -21,6 +21,18 @@ extension DocumentDiff {
             }
         }
         detached = report.detached
+        related = report.related.compactMap { effect, finding in
+            finding.map { finding in
+                RelatedDocuments(
+                    selector: effect.selector.excerpt, found: finding.found, changed: finding.changed,
+                    documents: finding.documents.map { other in
+                        (
+                            other.document.root["_id"]?.string ?? "", other.document,
+                            other.decision.isDeletion ? nil : other.decision.document
+                        )
+                    })
+            }
+        }
         otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace, document: $0.document) }
         outside = decision.outside.map { OutsideEffect(title: $0.title, content: $0.content) }
     }

@@ -45,6 +45,17 @@ struct DocumentDiff {
     var detached: [String] = []
     var otherDocuments: [OtherDocument] = []
     var outside: [OutsideEffect] = []
+    var related: [RelatedDocuments] = []
+
+    /// Other documents that a selector matches.
+    struct RelatedDocuments {
+        /// As JSON.
+        let selector: String
+        let found: Int
+        let changed: Int
+        /// Those of the changed ones that are shown; nil after: it would be deleted.
+        let documents: [(id: String, before: JSONText, after: JSONText?)]
+    }
 
     /// A line that names the document, then its own changes, then other documents and effects.
     func lines(_ style: TerminalStyle) -> [VisibleLine] {
@@ -52,7 +63,21 @@ struct DocumentDiff {
             + detached.map { style.red("- attachment \($0)") }
             + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
             + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
+            + related.flatMap { Self.lines(of: $0, style) }
             + outside.flatMap { Self.lines($0.title, $0.content).map(style.green) }
+    }
+
+    private static func lines(of related: RelatedDocuments, _ style: TerminalStyle) -> [VisibleLine] {
+        let heading =
+            "related \(related.selector): \(Quantity.count(related.found, "document")), "
+            + "\(Quantity.count(related.changed)) would change"
+        let documents = related.documents.flatMap { document -> [VisibleLine] in
+            guard let after = document.after else { return [style.red("- \(document.id) (deleted)")] }
+            return [style.bold(document.id)]
+                + LineDiff(indentedLines(document.before), indentedLines(after)).lines(style)
+        }
+        let more = related.changed - related.documents.count
+        return [style.yellow(heading)] + documents + (more > 0 ? [style.dim("… \(Quantity.count(more)) more")] : [])
     }
 
     /// The lines of both documents, without attachments: `- ` and `+ ` for those that differ.

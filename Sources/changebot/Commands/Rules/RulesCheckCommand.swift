@@ -1,13 +1,19 @@
 internal import ArgumentParser
+internal import DocumentFlow
 internal import Encodings
+internal import GatewayClient
+internal import Logging
 internal import Rules
 
-struct RulesCheckCommand: ParsableCommand {
+struct RulesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Report errors in rule files, and warn about what is valid but looks wrong.",
         discussion: """
             Example: changebot rules check rules/
+
+            With --gateway, it also says what the search for related documents costs this gateway: which index of a \
+            CouchDB is missing, or how many documents a Sync Gateway reads.
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
             too. With --quiet, only the reason of a failure is printed.
@@ -18,16 +24,36 @@ struct RulesCheckCommand: ParsableCommand {
     @Flag(help: "Treat warnings as errors.")
     var strict = false
 
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
+
+    @Flag(help: "With --gateway: make the indexes that related documents need (CouchDB).")
+    var makeIndexes = false
+
     @OptionGroup var notes: NoteOptions
 
-    func run() throws {
-        let set = try files.load()
-        let warnings = set.warnings()
+    func run() async throws {
         let environment = Environment()
+        guard gateway.address != nil || !makeIndexes else {
+            throw CommandError(.usage, "--make-indexes requires --gateway; add the URL of a CouchDB database")
+        }
+        let set = try files.load()
         let isStrict = try environment.isOn(strict, "strict")
         let isQuiet = try notes.isQuiet(environment)
+        var warnings = set.warnings().map(\.description)
         if isStrict || !isQuiet {
-            for warning in warnings { Console.warn(warning.description) }
+            for warning in warnings { Console.warn(warning) }
+        }
+        // Only if it is asked for: the variable may be set for other commands.
+        if gateway.address != nil {
+            let cost = try await cost(of: set, environment, isQuiet: isQuiet)
+            if isStrict || !isQuiet {
+                for warning in cost.warnings { Console.warn(warning) }
+            }
+            if !isQuiet {
+                for note in cost.notes { Console.print(note) }
+            }
+            warnings += cost.warnings
         }
         if !isQuiet {
             Console.print(
@@ -35,6 +61,24 @@ struct RulesCheckCommand: ParsableCommand {
                     + "\(Counted(set.testCount, "test")): valid, \(Counted(warnings.count, "warning"))")
         }
         if isStrict, !warnings.isEmpty { throw CommandError(.invalidData) }
+    }
+
+    private func cost(
+        of set: RuleFileSet, _ environment: Environment, isQuiet: Bool
+    ) async throws -> RelatedCostCheck.Result {
+        let log = StandardErrorLog(format: .chosen, logLevel: isQuiet ? .critical : .warning)
+        let logger = Logger(label: "changebot") { _ in log }
+        let choice = try gateway.choice(environment)
+        try choice.requireFile()
+        let contact = GatewayContact(settings: try environment.retries(retryFor: nil), logger: logger)
+        var result = RelatedCostCheck.Result()
+        try await GatewayConnection.with(
+            choice, for: .existing, access: access, environment: environment, logger: logger
+        ) { gateway in
+            result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)
+                .check(set.relatedSelectors)
+        }
+        return result
     }
 }
 

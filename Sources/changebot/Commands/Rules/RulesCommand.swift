@@ -7,7 +7,7 @@ internal import Rules
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",
-        abstract: "Check, test, try and explain rule files without a gateway.",
+        abstract: "Check, test, try and explain rule files. No gateway is needed.",
         subcommands: [
             RulesCheckCommand.self, RulesTestCommand.self, RulesTryCommand.self, RulesExplainCommand.self,
             RulesSchemaCommand.self,

@@ -1,0 +1,123 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import Rules
+
+/// Finds the documents that selectors match: by queries where the gateway has them, else by reading all documents.
+///
+/// One for each writer. Only ids are kept: there may be many documents.
+struct RelatedSearch {
+    /// What the searches of a run have in common.
+    final class Shared: Sendable {
+        let pass: SharedSearch
+        private let state = Locked((isRefused: false, isWarned: false))
+
+        init(_ pass: SharedSearch) { self.pass = pass }
+
+        /// Whether this gateway, or a proxy, does not offer queries to this user.
+        var areQueriesRefused: Bool { state.withLock(\.isRefused) }
+
+        func noteRefusal() { state.withLock { $0.isRefused = true } }
+
+        /// Whether this is the first remark about an index.
+        func isFirstWarning() -> Bool {
+            state.withLock { state in
+                defer { state.isWarned = true }
+                return !state.isWarned
+            }
+        }
+    }
+
+    /// The most documents of one answer.
+    private static let pageSize = 5000
+    /// After this many failures of the server itself, all documents are read instead.
+    private static let failureLimit = 3
+
+    private let gateway: Gateway
+    private let shared: Shared
+    private var retrier: Retrier
+    private let logger: Logger
+
+    init(gateway: Gateway, shared: Shared, retrier: Retrier, logger: Logger) {
+        self.gateway = gateway
+        self.shared = shared
+        self.retrier = retrier
+        self.logger = logger
+    }
+
+    /// The documents that match, for the first of the queries, or for as many as the memory allows.
+    ///
+    /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
+    mutating func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
+        var found: [RelatedDocuments] = []
+        var count = 0
+        for query in queries {
+            guard gateway.dialect.findsDocuments, !shared.areQueriesRefused else { break }
+            guard let result = try await answer(to: query) else { break }
+            if case .found(let ids) = result { count += ids.count }
+            found.append(result)
+            if count > SearchRequest.idLimit { return found }
+        }
+        guard found.isEmpty || found.count < queries.count && shared.areQueriesRefused else { return found }
+        return found + (try await shared.pass.find(Array(queries[found.count...])))
+    }
+
+    /// Nil if the gateway can't answer the query: then all documents must be read.
+    private mutating func answer(to query: RelatedQuery) async throws -> RelatedDocuments? {
+        var found: [DocumentID] = []
+        var bookmark: String?
+        var failures = 0
+        while true {
+            do throws(GatewayError) {
+                let page = try await gateway.find(query.selector.json, limit: Self.pageSize, bookmark: bookmark)
+                retrier.succeed()
+                if let warning = page.warning { remark(warning, of: query) }
+                found += page.ids.filter(query.includes)
+                if found.count > query.limit { return .tooMany }
+                guard page.ids.count == Self.pageSize, let next = page.bookmark, next != bookmark else {
+                    return .found(found)
+                }
+                bookmark = next
+            } catch {
+                failures += 1
+                if let reason = try await wait(after: error, failures) {
+                    note(reason, error, query)
+                    return nil
+                }
+            }
+        }
+    }
+
+    private enum Obstacle { case query, gateway }
+
+    /// Waits before the query is sent again.
+    ///
+    /// - Returns: What makes that useless; nil if it may help.
+    private mutating func wait(after error: GatewayError, _ failures: Int) async throws -> Obstacle? {
+        switch error.code {
+        case .forbidden, .notFound: return .gateway
+        case .badRequest where error.status == 405 || error.status == 501: return .gateway
+        case .badRequest, .tooLarge, .timedOut, .conflict: return .query
+        case .serverError, .malformedAnswer: if failures >= Self.failureLimit { return .query }
+        default: break
+        }
+        try await retrier.wait(after: error, "a query for related documents failed; trying again")
+        return nil
+    }
+
+    private func note(_ obstacle: Obstacle, _ error: GatewayError, _ query: RelatedQuery) {
+        if obstacle == .gateway { shared.noteRefusal() }
+        logger.warning(
+            "the gateway can't find related documents by a query; reading all documents instead",
+            metadata: [LogKey.reason: "\(error)", LogKey.selector: "\(query.selector.excerpt)"])
+    }
+
+    /// What the gateway remarks about a query, once: it would remark it about each.
+    private func remark(_ warning: String, of query: RelatedQuery) {
+        guard shared.isFirstWarning() else { return }
+        logger.warning(
+            "CouchDB has no good index for related documents; see changebot rules check --gateway",
+            metadata: [LogKey.reason: "\(warning)", LogKey.selector: "\(query.selector.excerpt)"])
+    }
+}

@@ -1,0 +1,153 @@
+internal import Encodings
+package import LosslessJSON
+
+/// Acts on other documents: those that a selector matches.
+struct RelatedAction: Sendable {
+    private static let keys = ["selector", "limit", "then"]
+    private static let defaultLimit = 10_000
+    private static let highestLimit = 1_000_000
+    /// What may be done to the documents that are found.
+    private static let inner: Set = ["attach", "detach", "merge", "patch", "delete", "put"]
+
+    let selector: SelectorTemplate
+    /// The most documents that may match.
+    let limit: Int
+    /// What is done to each of them.
+    let rule: Rule
+
+    var programs: [Int] { selector.programs }
+
+    /// Nil, with errors, if a value is missing or wrong.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        let errors = reading.errors
+        guard let object = SourceObject(node, "related", known: Self.keys, errors: errors) else { return nil }
+        let before = errors.errors.count
+        guard reading.kind == .rules else {
+            errors.report(
+                at: node.position, "'related' has no meaning in a mapping, which sees one document at a time; remove it"
+            )
+            return nil
+        }
+        let selector = object.required("selector", "say which documents: selector: { type: task, list: { jq: ._id } }")
+            .flatMap { SelectorTemplate($0, reading) }
+        let limit = Self.limit(object)
+        let rule = object.required("then", "say what to do to each of them: then: [delete: {}]").flatMap {
+            Self.rule(node, then: $0, reading)
+        }
+        guard errors.errors.count == before, let selector, let rule else { return nil }
+        self.selector = selector
+        self.limit = limit
+        self.rule = rule
+    }
+
+    private static func limit(_ object: SourceObject) -> Int {
+        guard let node = object.node("limit") else { return defaultLimit }
+        if case .number(let text) = node.content, let limit = Int(text), (1...highestLimit).contains(limit) {
+            return limit
+        }
+        object.errors.report(
+            at: node.position,
+            "'limit' must be a number of documents from 1 to \(highestLimit); write one, or leave it out: "
+                + "\(defaultLimit)")
+        return defaultLimit
+    }
+
+    private static func rule(_ node: SourceNode, then: SourceNode, _ reading: RuleReading) -> Rule? {
+        guard case .list(let elements) = then.content else {
+            reading.errors.reportKind(
+                of: then, "'then' must be a list of actions on the documents that are found",
+                remedy: "begin each with '- '")
+            return nil
+        }
+        guard !elements.isEmpty else {
+            reading.errors.report(
+                at: then.position, "'then' of related is empty; say what to do to each of them: [delete: {}]")
+            return nil
+        }
+        for member in elements.compactMap(\.actionMember)
+        where !inner.contains(member.name) && Action.names.contains(member.name) {
+            reading.errors.report(
+                at: member.position,
+                "'\(member.name)' can't stand in the 'then' of related; make a rule for the documents that are found")
+            return nil
+        }
+        return reading.with(locals: [RelatedEffect.sourceName]) { Rule(relatedTo: node, then: then, reading) }
+    }
+
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
+        guard let selector = try selector.filled(outputs) else { return }
+        draft.related.append(
+            RelatedEffect(origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document))
+    }
+
+    /// Writes what its decisions depend on, the content of attached files included.
+    func writeCanonical(of node: SourceNode?, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.name("related")
+            writer.array { writer in
+                writer.raw(node?.member("selector")?.json ?? Array("null".utf8))
+                writer.integer(limit)
+                writer.raw(rule.canonical)
+            }
+        }
+    }
+}
+
+/// Other documents that a rule wants something done to, before the changed one is written.
+package struct RelatedEffect: Sendable {
+    /// The variable of the programs in `then` that is the changed document.
+    static let sourceName = "source"
+
+    /// The step that wants it.
+    package let origin: EffectOrigin
+    /// Which documents.
+    package let selector: RelatedSelector
+    /// The most documents that may match. If there are more, nothing may be done to any of them.
+    package let limit: Int
+    /// What to do to each of them.
+    let rule: Rule
+    /// The changed document, as the rule had left it.
+    let source: JSONText
+
+    /// Whether its actions `put` documents, too.
+    package var mayPut: Bool {
+        rule.then.contains { step in if case .put = step.action { true } else { false } }
+    }
+
+    /// The actions as they are in the rule file.
+    var actions: [UInt8] { rule.source.member("then")?.json ?? Array("[]".utf8) }
+}
+
+/// Decides what becomes of the documents that one effect is about. One per task.
+package final class RelatedDecider {
+    private let effect: RelatedEffect
+    private let change: [UInt8]
+    private let decider: Decider
+    private let scratch = MatchScratch()
+
+    /// - Parameters:
+    ///   - input: The changed document, for `$change`.
+    ///   - ruleSet: The one that made the effect.
+    package init(_ effect: RelatedEffect, of input: DecisionInput, _ ruleSet: RuleSet) {
+        self.effect = effect
+        change = input.change
+        decider = RuleSet(relatedRule: effect.rule, of: ruleSet).makeDecider()
+    }
+
+    /// Whether the document is one of those that the effect is about.
+    ///
+    /// - Throws: ``DecisionError`` if there is no answer, as when a regular expression exceeds its match limit.
+    package func matches(_ document: JSONValue) throws(DecisionError) -> Bool {
+        do throws(MatchError) { return try effect.selector.selector.matches(document, scratch) } catch {
+            throw DecisionError(rule: nil, reason: error.description)
+        }
+    }
+
+    /// One decision for each document that ``matches(_:)``: the actions in order, once.
+    ///
+    /// - Parameter now: The programs' `$now`, in seconds since 1970.
+    package func decide(on documents: [JSONText], now: Int) async -> [Decision] {
+        let source = DecisionInput.Source(document: effect.source, change: change)
+        return await decider.decide(on: documents.map { DecisionInput($0, source: source) }, now: now)
+    }
+}

@@ -1,0 +1,64 @@
+internal import LosslessJSON
+
+/// What a dry run has found out about the documents of one effect on related documents.
+package struct RelatedFinding: Sendable {
+    /// The most documents that are shown of one effect.
+    private static let shownLimit = 100
+
+    /// How many documents match.
+    package private(set) var found = 0
+    /// How many of them would be changed or deleted.
+    package private(set) var changed = 0
+    /// How many of them would be deleted.
+    package private(set) var deletions = 0
+    /// The first of those that would be changed.
+    package private(set) var documents: [DecisionReport] = []
+
+    /// Nothing is found yet.
+    package init() {}
+
+    /// Counts documents that match.
+    package mutating func noteFound(_ count: Int) { found += count }
+
+    /// Adds a document that would be changed.
+    package mutating func noteChange(_ report: DecisionReport) {
+        changed += 1
+        if report.decision.isDeletion { deletions += 1 }
+        if documents.count < Self.shownLimit { documents.append(report) }
+    }
+}
+
+extension RelatedEffect {
+    /// Writes `{rule, action, selector, limit, then}`, with what was found: `found`, `changed`, and the first `documents`
+    /// that would be changed.
+    func write(to writer: inout JSONWriter, rule: String, _ finding: RelatedFinding?) {
+        writer.object { writer in
+            writer.member("rule", string: rule)
+            writer.member("action", string: "related")
+            writer.member("selector", raw: selector.json)
+            writer.member("limit", integer: limit)
+            writer.member("then", raw: actions)
+            guard let finding else { return }
+            writer.member("found", integer: finding.found)
+            writer.member("changed", integer: finding.changed)
+            writer.name("documents")
+            writer.array { writer in
+                for report in finding.documents { report.writeRelated(to: &writer) }
+            }
+        }
+    }
+}
+
+extension DecisionReport {
+    /// Writes `{id, deleted}`, or `{id, patch, attachments}`.
+    fileprivate func writeRelated(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", raw: document.root["_id"]?.bytes ?? Array("null".utf8)[...])
+            guard !decision.isDeletion else { return writer.member("deleted", bool: true) }
+            writer.member("patch", raw: patch.json)
+            guard !attached.isEmpty else { return }
+            writer.name("attachments")
+            writer.array { writer in for name in attached { writer.string(name.text) } }
+        }
+    }
+}

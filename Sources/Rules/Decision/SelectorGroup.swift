@@ -1,0 +1,76 @@
+package import LosslessJSON
+
+/// Finds which of many selectors match a document, without evaluating all of them. One per task: it reuses buffers of its
+/// own.
+///
+/// Most of them ask whether a field has a certain text, each another text. So they are grouped by that field, and by the
+/// text within it.
+package final class SelectorGroup {
+    private struct Field {
+        let path: FieldPath
+        /// The selectors for each text, which is printable ASCII: different ones are never equal in collation.
+        var texts: [[UInt8]: [Int]] = [:]
+        var all: [Int] = []
+    }
+
+    private let selectors: [Selector]
+    private var fields: [Field] = []
+    /// Selectors that no field can exclude.
+    private var others: [Int] = []
+    private let scratch = MatchScratch()
+
+    /// In any order; the results are indexes in this list.
+    package init(_ selectors: [RelatedSelector]) {
+        self.selectors = selectors.map(\.selector)
+        let keys = self.selectors.map(\.equalTexts)
+        // A text that few selectors ask for excludes most of them.
+        var uses: [FieldPath: [[UInt8]: Int]] = [:]
+        for (path, text) in keys.joined() { uses[path, default: [:]][text, default: 0] += 1 }
+        var places: [FieldPath: Int] = [:]
+        for (index, keys) in keys.enumerated() {
+            let best = keys.min { uses[$0.path]?[$0.text] ?? 0 < uses[$1.path]?[$1.text] ?? 0 }
+            guard let best else {
+                others.append(index)
+                continue
+            }
+            let place = places[best.path] ?? fields.count
+            if place == fields.count {
+                places[best.path] = place
+                fields.append(Field(path: best.path))
+            }
+            fields[place].texts[best.text, default: []].append(index)
+            fields[place].all.append(index)
+        }
+    }
+
+    /// The indexes of the selectors that match, in no order. One that can't say counts as a match: the decision about the
+    /// document then tells why.
+    package func matching(_ document: JSONValue) -> [Int] {
+        var found: [Int] = []
+        for index in others where matches(index, document) { found.append(index) }
+        for field in fields {
+            guard case .found(let value) = field.path.look(in: document), value.kind == .string else { continue }
+            let isPrintable = value.isPlainASCII && !value.rawContent.contains(0x7F)
+            let candidates = isPrintable ? field.texts[Array(value.rawContent)] ?? [] : field.all
+            for index in candidates where matches(index, document) { found.append(index) }
+        }
+        return found
+    }
+
+    private func matches(_ index: Int, _ document: JSONValue) -> Bool {
+        do throws(MatchError) { return try selectors[index].matches(document, scratch) } catch { return true }
+    }
+}
+
+extension Selector {
+    /// Fields that must have a certain text, printable ASCII, wherever the selector holds.
+    fileprivate var equalTexts: [(path: FieldPath, text: [UInt8])] {
+        switch self {
+        case .all(let selectors): return selectors.flatMap(\.equalTexts)
+        case .field(let path, .compare(.equal, let literal)):
+            guard let text = literal.value.utf8, text.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return [] }
+            return [(path, text)]
+        case .any, .not, .none, .field, .value: return []
+        }
+    }
+}
