@@ -81,7 +81,7 @@ let package = Package(
         // What `changebot demo` needs, so that it works from any folder; and the commit.
         .target(name: "CEmbeddedFiles", cSettings: commit),
         .target(name: "CEmptyICUData"),
-        .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n")]),
+        .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
         .target(name: "Encodings", dependencies: ["CCrypto"], swiftSettings: settings),
@@ -96,7 +96,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Rules",
-            dependencies: ["Compression", "CPCRE2", "Encodings", "JQ", "LosslessJSON", "Locking", .yams],
+            dependencies: ["CICU", "Compression", "CPCRE2", "Encodings", "JQ", "LosslessJSON", "Locking", .yams],
             swiftSettings: settings),
         .target(
             name: "DocumentFlow",

@@ -2,19 +2,19 @@
 ///
 /// - Note: Source: Howard Hinnant's `chrono` algorithms. Their years begin in March, so that the leap day is the last.
 package struct CalendarDay {
-    let year: Int
+    package let year: Int
     /// 1 to 12.
-    let month: Int
+    package let month: Int
     /// 1 to 31.
-    let day: Int
+    package let day: Int
 
     /// Nil if the month has no such day.
-    init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         guard (1...12).contains(month), (1...Self.length(ofMonth: month, year)).contains(day) else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
     }
 
-    init(daysSince1970 days: Int) {
+    package init(daysSince1970 days: Int) {
         let era = (days + 719_468).flooredQuotient(146_097)
         let dayOfEra = days + 719_468 - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -25,7 +25,7 @@ package struct CalendarDay {
         day = dayOfYear - (153 * shifted + 2) / 5 + 1
     }
 
-    var daysSince1970: Int {
+    package var daysSince1970: Int {
         let year = month <= 2 ? year - 1 : year
         let era = year.flooredQuotient(400)
         let yearOfEra = year - era * 400
@@ -47,7 +47,7 @@ package struct CalendarDay {
 
 extension Int {
     /// The quotient, rounded towards negative infinity.
-    func flooredQuotient(_ divisor: Int) -> Int { self / divisor - (self % divisor < 0 ? 1 : 0) }
+    package func flooredQuotient(_ divisor: Int) -> Int { self / divisor - (self % divisor < 0 ? 1 : 0) }
 
     /// In decimal, padded with zeros to `width` digits. Not for negative numbers.
     func padded(to width: Int) -> String {

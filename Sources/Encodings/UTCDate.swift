@@ -9,6 +9,9 @@ package struct UTCDate: Sendable {
     /// The digits after the decimal point, at least three.
     private let fraction: String
 
+    /// ``seconds``, or one more if there is a fraction: the first whole second that is not before this time.
+    package var secondsRoundedUp: Int { fraction.allSatisfy { $0 == "0" } ? seconds : seconds + 1 }
+
     /// - Parameter milliseconds: Since 1970. The result is nil beyond 100,000,000 days.
     package init?(milliseconds: Int) {
         guard Self.range.contains(milliseconds) else { return nil }

@@ -60,6 +60,8 @@ final class BotMetrics: Sendable {
     ]
 
     private static let rulesFired = MetricFamily("changebot_rule_fired_total", .counter, "How often a rule fired.")
+    private static let timersFired = MetricFamily(
+        "changebot_timers_fired_total", .counter, "Documents that were decided because the time of a rule had come.")
     private static let deadLetters = MetricFamily(
         "changebot_dead_letters_total", .counter, "Changes that became dead letters. The rule is empty if none failed.")
     private static let retries = MetricFamily(
@@ -81,9 +83,9 @@ final class BotMetrics: Sendable {
     static let families: [MetricFamily] =
         [
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
-            .documentsInFlight, .bytesInFlight, .writeRateLimit, .openDeadLetters,
+            .documentsInFlight, .bytesInFlight, .writeRateLimit, .openDeadLetters, .waitingTimers,
         ] + counted.map(\.family) + [
-            rulesFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
+            rulesFired, timersFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
 
     init(_ factory: PrometheusRegistry, bot: String) {
@@ -113,6 +115,7 @@ final class BotMetrics: Sendable {
             decideSeconds.recordNanoseconds(span.nanoseconds)
             if let jqSpan { jqSeconds.recordNanoseconds(jqSpan.nanoseconds) }
         case .sent(let span): writeSeconds.recordNanoseconds(span.nanoseconds)
+        case .timersFired(let count): counter(Self.timersFired, [:]).increment(by: count)
         case .settled(let spans): settleSeconds.record(spans)
         }
     }
@@ -165,6 +168,8 @@ extension MetricFamily {
         "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")
     static let writeRateLimit = MetricFamily(
         "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit.")
+    static let waitingTimers = MetricFamily(
+        "changebot_timers_waiting", .gauge, "Rules that wait for the time of a document.")
     static let openDeadLetters = MetricFamily(
         "changebot_dead_letters_open", .gauge, "Dead letters in the state, by rule.")
 }

@@ -8,6 +8,7 @@ struct BotStatus {
     let description: BotDescription
     let facts: RunFacts
     let deadLetters: MonitoredBot.DeadLetters
+    let waiting: Waiting
     let objection: String?
     let hasEnded: Bool
     let history: History
@@ -42,6 +43,10 @@ struct BotStatus {
             writer.object { writeRules(to: &$0) }
             writer.name("dead_letters")
             writer.object { writeDeadLetters(to: &$0) }
+            writer.name("timers")
+            writer.object { writeTimers(to: &$0) }
+            writer.name("passes")
+            writer.array { writePasses(to: &$0) }
             writer.name("effects")
             effects.write(to: &writer, diff: diff)
             writer.name("history")
@@ -112,6 +117,33 @@ struct BotStatus {
             }
         }
         writer.member("list", optional: description.stateOptions.map { "changebot dead-letters list \($0)" })
+    }
+
+    private func writeTimers(to writer: inout JSONWriter) {
+        writer.member("waiting", integer: waiting.timerCount)
+        writer.name("next")
+        writer.array { writer in
+            for timer in waiting.timers {
+                writer.object { writer in
+                    writer.member("id", string: timer.documentID)
+                    writer.member("rule", string: timer.rule)
+                    writer.member("at", string: Timestamp.text(timer.due))
+                }
+            }
+        }
+    }
+
+    private func writePasses(to writer: inout JSONWriter) {
+        for pass in waiting.passes {
+            writer.object { writer in
+                writer.member("every", string: pass.line)
+                writer.member("time_zone", string: pass.zone)
+                writer.name("rules")
+                writer.array { writer in for rule in pass.rules { writer.string(rule) } }
+                writer.member("under_way", bool: pass.isUnderWay)
+                writer.member("next", optional: pass.next.map { Timestamp.text($0) })
+            }
+        }
     }
 
     private func retryCommand(_ number: Int) -> String? {

@@ -51,14 +51,18 @@ package final class MonitoredBot: RunObserver {
         package let facts: @Sendable () async -> RunFacts
         /// The dead letters in the state; nil if it can't be read now.
         package let deadLetters: @Sendable () async -> DeadLetters?
+        /// What waits for its time; nil if the state can't be read now.
+        package let waiting: @Sendable () async -> Waiting?
 
-        /// Both are called once a second or less.
+        /// All are called once a second or less.
         package init(
             facts: @escaping @Sendable () async -> RunFacts,
-            deadLetters: @escaping @Sendable () async -> DeadLetters?
+            deadLetters: @escaping @Sendable () async -> DeadLetters?,
+            waiting: @escaping @Sendable () async -> Waiting? = { nil }
         ) {
             self.facts = facts
             self.deadLetters = deadLetters
+            self.waiting = waiting
         }
     }
 
@@ -70,6 +74,7 @@ package final class MonitoredBot: RunObserver {
         var end: String?
         var facts = RunFacts()
         var deadLetters = DeadLetters()
+        var waiting = Waiting()
         var readiness: Readiness
         var history: History
         var effects = RecentEffects()
@@ -155,8 +160,10 @@ package final class MonitoredBot: RunObserver {
         let readAt = state.withLock(\.deadLettersAt)
         let isDue = readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
         let deadLetters = isDue ? await source.deadLetters() : nil
+        let waiting = isDue ? await source.waiting() : nil
         state.withLock { state in
             state.facts = facts
+            if let waiting { state.waiting = waiting }
             if let deadLetters {
                 state.deadLetters = deadLetters
                 state.deadLettersAt = now
@@ -180,6 +187,7 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.documentsInFlight, Double(facts.documentsInFlight))
         metrics.set(.bytesInFlight, Double(facts.bytesInFlight))
         metrics.set(.writeRateLimit, facts.writeRate ?? .infinity)
+        metrics.set(.waitingTimers, Double(state.waiting.timerCount))
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
             metrics.set(.rulesInfo, 0, ["hash": former])
@@ -244,7 +252,8 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
-            objection: objection(state, now), hasEnded: state.end != nil, history: state.history,
+            waiting: state.waiting, objection: objection(state, now), hasEnded: state.end != nil,
+            history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
             diff: diff ?? { _, _ in [] }
         ).write(to: &writer, now: now)

@@ -46,7 +46,7 @@ package final class Pulse: Sendable {
             case .retried(_, let wait):
                 signs.feed = max(signs.feed, now + wait)
                 signs.work = max(signs.work, now + wait)
-            case .wrote, .deadLettered, .decided, .sent, .settled: signs.work = max(signs.work, now)
+            case .wrote, .deadLettered, .decided, .sent, .settled, .timersFired: signs.work = max(signs.work, now)
             case .progressed:
                 signs.feed = max(signs.feed, now)
                 isNews = true

@@ -19,29 +19,33 @@ package struct Delivery: Sendable {
     /// What tells the database from others.
     private let database: String
     private let ruleSet: RuleSet
+    /// Nil: rules with `at:` leave no timers behind.
+    let timers: DocumentTimers?
     let ledger: Ledger
-    private let settings: Settings
-    private let logger: Logger
+    let settings: Settings
+    let logger: Logger
     private let deadLetterLog: DeadLetterLog
     private let deadLettered: DeadLetteredDocuments
     private let interruptions: InterruptedDecisions
-    private let queue = CandidateQueue()
-    private let budget: MemoryBudget
+    let queue = CandidateQueue()
+    let budget: MemoryBudget
     private let pace = WritePace()
     private let saving = TaskLock()
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
+    ///   - timers: Those of the bot that the documents belong to; nil: none.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, `.cannotCreate` if one emits
     ///   to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
-        counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
+        timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
     ) async throws {
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.ledger = ledger
+        self.timers = timers
         self.settings = settings
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
@@ -140,7 +144,8 @@ package struct Delivery: Sendable {
     func makeIntake() -> Intake {
         let filter = ChangeFilter(
             decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
-            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered, interruptions: interruptions,
+            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered,
+            timers: ruleSet.isPartial || settings.isPass ? nil : timers, interruptions: interruptions,
             // The writers have the slots before.
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
@@ -158,7 +163,7 @@ package struct Delivery: Sendable {
             ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
             search: RelatedSearch.Shared(SharedSearch(pass)),
             busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
-            interruptions: interruptions, settings: settings, logger: logger)
+            timers: timers, interruptions: interruptions, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -259,12 +264,16 @@ extension Delivery {
         package var effectLimits: EffectLimits?
         /// Whether this is a pass over all documents: it decides again what an earlier pass wrote.
         package var isPass = false
+        /// When the pass began, in seconds since 1970: it decides again what was written before. Nil: up to an hour ago.
+        package var passBeganAt: Int?
         /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
         package var decidesPuts = false
         /// Set for a dry run: nothing is written; what would be is passed to it.
         package var preview: Preview?
         /// The programs' `$now`: seconds since 1970.
         package var now: @Sendable () -> Int = { Timestamp.secondsNow }
+        /// The longest sleep of whoever waits for a time: after it, a clock that was set is noticed.
+        package var longestSleep: Duration = .seconds(60)
         /// Whether a later run continues where this one ends. A full pass has no such place.
         package var savesCheckpoint = true
         /// How writers wait before a retry; a run that can be stopped ends these waits early.

@@ -32,6 +32,8 @@ package enum RunEvent: Sendable {
     case sent(Duration)
     /// All effects of these changes are settled: the time since the row of each arrived.
     case settled([Duration])
+    /// So many documents were decided because a timer was due.
+    case timersFired(Int)
     /// The run's phase has changed, or a checkpoint was saved.
     case progressed
 }

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Rules
 
 /// Passes candidates from readers to writers: one at a time per document, otherwise in order of arrival.
 ///
@@ -254,6 +255,12 @@ struct Candidate: Sendable {
     var earlierWrites = EarlierWrites()
     /// The rules whose `put` led to it, if that is known without asking the ledger.
     var chain: RuleChain?
+    /// Whether a timer was due for it: then this bot's own revisions are decided, too.
+    private(set) var isOfTimer = false
+    /// The times of its rules with `at:` before its last decision; nil if they were not asked for.
+    var earlierTimes: [RuleTime]?
+    /// The same after it; nil if there was none.
+    var times: [RuleTime]?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
@@ -288,6 +295,15 @@ struct Candidate: Sendable {
         cost = 3 * byteCount
     }
 
+    /// How much memory a document that a timer is due for is expected to need.
+    private static let expectedBytesOfTimer = 4096
+
+    /// - Parameter id: Of a document for which a timer is due.
+    init(ofTimer id: DocumentID) {
+        self.init(id: id, revision: nil, document: [], expectedBytes: Self.expectedBytesOfTimer)
+        isOfTimer = true
+    }
+
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
@@ -320,6 +336,7 @@ struct Candidate: Sendable {
         arrivedAt = min(arrivedAt, other.arrivedAt)
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted
+        isOfTimer = isOfTimer || other.isOfTimer
         sequence = sequence ?? other.sequence
     }
 

@@ -23,10 +23,16 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     /// The gateway has accepted documents; nothing of that is recorded.
     case written
     case deadLettersSaved
+    /// The times of rules with `at:` are recorded.
+    case timersSaved
     case ownRevisionsSaved
     /// Finished, but not covered by a checkpoint yet.
     case finished
     case checkpointSaved
+    /// The state knows that a pass of scheduled rules has begun.
+    case passBegun
+    /// The pass has come to its end; the state does not know it yet.
+    case passDone
     /// The database has its mark; the state does not know it yet.
     case databaseMarked
     /// The copy of the checkpoint is in the database.

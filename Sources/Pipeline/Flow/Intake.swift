@@ -115,6 +115,8 @@ struct ChangeFilter {
     /// Documents with dead letters are decided even if no rule fires on them any more: their dead letters may be
     /// obsolete.
     var deadLettered = DeadLetteredDocuments()
+    /// Documents with times are decided even if no rule fires on them any more: their timers may be obsolete.
+    var timers: DocumentTimers?
     var interruptions = InterruptedDecisions()
     /// Records which document is being read, in case the process dies over it.
     var note = InterruptedDecisions().makeNote(0)
@@ -123,13 +125,14 @@ struct ChangeFilter {
     ///
     /// - Parameters:
     ///   - name: The UTF-8 of its id and revision.
-    ///   - id: Evaluated only if any document has dead letters.
+    ///   - id: Evaluated only if any document has dead letters or times.
     private func isWanted(
         _ document: JSONValue, _ name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>),
         _ id: @autoclosure () -> DocumentID, isDeleted: Bool
     ) -> Bool {
         note.begin(id: name.id, revision: name.revision)
         return decider.mayFire(on: document, isDeleted: isDeleted) || deadLettered.mayContain(id())
+            || timers?.mayContain(id()) ?? false
     }
 
     func filter(_ rows: ChangesBatch.SubSequence) -> Result {

@@ -12,8 +12,8 @@ internal import ServiceLifecycle
 package struct Bot: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
-    private let settings: BotSettings
-    private let logger: Logger
+    let settings: BotSettings
+    let logger: Logger
     private let report: RunReport
     private let keeper: StateKeeper
 
@@ -100,12 +100,14 @@ package struct Bot: Service {
         }
         let mustCatchUp = settings.catchUp != nil && changed?.isEmpty == false
         if !mustCatchUp { try await noteRules(ledger) }
+        let timers = try await timers(ledger, catchingUp: mustCatchUp ? changed ?? [] : [])
+        if settings.delivery.preview != nil { try showPasses(ledger) }
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
         let delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start,
+            gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
             counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
@@ -114,13 +116,23 @@ package struct Bot: Service {
         try await delivery.run {
             try await withThrowingTaskGroup { group in
                 group.addTask {
-                    async let caughtUp: Void = mustCatchUp ? catchUp(changed ?? [], ledger) : ()
+                    async let caughtUp: Void = mustCatchUp ? catchUp(changed ?? [], timers, ledger) : ()
+                    async let timed: Void = settings.isOneShot ? workOnTime(delivery, ledger) : ()
                     try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
                     // A daemon's feed has no end.
                     try await caughtUp
+                    try await timed
+                }
+                if !settings.isOneShot, isTimed {
+                    group.addTask { try await workOnTime(delivery, ledger) }
                 }
                 if settings.delivery.preview == nil {
-                    group.addTask { try await watched.watch.run(saveProgress: delivery.saveCheckpoint) }
+                    group.addTask {
+                        try await watched.watch.run {
+                            try await delivery.saveCheckpoint()
+                            timers?.lookAgain()
+                        }
+                    }
                 }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
                 defer { group.cancelAll() }
@@ -131,6 +143,38 @@ package struct Bot: Service {
             throw reset
         }
         await copyCheckpoint(watched.watch)
+    }
+
+    // MARK: - Time
+
+    /// The timers of rules with `at:`; nil if there are no such rules.
+    ///
+    /// - Parameter changed: Rules that are about to be applied to all documents: their times are found anew.
+    private func timers(_ ledger: Ledger, catchingUp changed: [String]) async throws -> DocumentTimers? {
+        let rules = ruleSet.timedRules
+        guard !rules.isEmpty else {
+            try await ledger.keepTimers(ofRules: [])
+            return nil
+        }
+        if !changed.isEmpty { try await ledger.dropTimers(ofRules: changed) }
+        return try await DocumentTimers(ledger, rules: rules)
+    }
+
+    /// Whether anything happens at certain times.
+    private var isTimed: Bool {
+        settings.delivery.preview == nil && !(ruleSet.timedRules.isEmpty && settings.schedules.isEmpty)
+    }
+
+    /// Fires timers, and runs the passes of scheduled rules. Returns in a one-shot run only.
+    private func workOnTime(_ delivery: Delivery, _ ledger: Ledger) async throws {
+        guard isTimed else { return }
+        try await withThrowingTaskGroup { group in
+            if delivery.timers != nil {
+                group.addTask { [settings] in try await delivery.fireTimers(isOnce: settings.isOneShot) }
+            }
+            if !settings.schedules.isEmpty { group.addTask { try await runPasses(ledger) } }
+            try await group.waitForAll()
+        }
     }
 
     // MARK: - Changed rules
@@ -149,8 +193,8 @@ package struct Bot: Service {
     /// Applies changed rules to all documents.
     ///
     /// Killed in between, the next run begins it again, because the state still knows the rules as they were.
-    private func catchUp(_ changed: [String], _ ledger: Ledger) async throws {
-        if let catchUp = settings.catchUp, try await catchUp(changed) { try await noteRules(ledger) }
+    private func catchUp(_ changed: [String], _ timers: DocumentTimers?, _ ledger: Ledger) async throws {
+        if let catchUp = settings.catchUp, try await catchUp(changed, timers) { try await noteRules(ledger) }
     }
 
     /// How often a run that catches up asks for the newest sequence, for those who watch it.

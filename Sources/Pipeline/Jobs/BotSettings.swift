@@ -1,5 +1,6 @@
 package import DocumentFlow
 package import GatewayClient
+package import Rules
 
 /// The settings of `changebot run`. All defaults are set here and nowhere else.
 package struct BotSettings: Sendable {
@@ -33,9 +34,15 @@ package struct BotSettings: Sendable {
     /// advised.
     package var fixOptions: String?
     /// Applies rules that are new or changed to all documents, while the run goes on
-    /// (`--catch-up-changed-rules`). Gets the rules' names, and returns whether it has come to its end. A one-shot run
-    /// waits for it, and ends with what it throws; a daemon goes on. Nil: rules are for changes from now on.
-    package var catchUp: (@Sendable ([String]) async throws -> Bool)?
+    /// (`--catch-up-changed-rules`). Gets the rules' names and the timers for their times, and returns whether it has come
+    /// to its end. A one-shot run waits for it, and ends with what it throws; a daemon goes on. Nil: rules are for changes
+    /// from now on.
+    package var catchUp: (@Sendable ([String], DocumentTimers?) async throws -> Bool)?
+    /// Rules that run over all documents at certain times.
+    package var schedules: [ScheduledRules] = []
+    /// Applies scheduled rules to all documents, while the run goes on. Gets them and the time at which the pass began, in
+    /// seconds since 1970, and returns whether it has come to its end. Throws in a one-shot run only. Nil: they do not run.
+    package var pass: (@Sendable (ScheduledRules, Int) async throws -> Bool)?
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

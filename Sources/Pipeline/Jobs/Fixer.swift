@@ -15,14 +15,17 @@ package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
     private let settings: Delivery.Settings
+    private let timers: DocumentTimers?
     private let report: RunReport
     private let logger: Logger
     private let keeper: StateKeeper
 
-    /// - Parameter name: The name of the state, and of the mark in the database.
+    /// - Parameters:
+    ///   - name: The name of the state, and of the mark in the database.
+    ///   - timers: Receive the times of rules with `at:`; nil: rules whose time is to come do nothing.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
-        settings: Delivery.Settings, report: RunReport, logger: Logger
+        settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport, logger: Logger
     ) {
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
@@ -31,6 +34,7 @@ package struct Fixer: Service {
         self.report = report
         self.logger = logger
         self.settings = settings
+        self.timers = timers
     }
 
     /// Returns at the end of the pass, or after a graceful shutdown.
@@ -48,7 +52,7 @@ package struct Fixer: Service {
             settings.isPass = true
             settings.decidesPuts = true
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers, settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(info, into: delivery) }
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {

@@ -67,6 +67,17 @@ package actor RunReport {
         return (newest, counts)
     }
 
+    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
+    /// can't be read now.
+    package nonisolated func waiting(
+        limit: Int
+    ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
+        guard let ledger = await delivery?.ledger, let timers = try? ledger.waitingTimers(limit: limit),
+            let schedules = try? ledger.schedules()
+        else { return nil }
+        return (timers.first, timers.count, schedules)
+    }
+
     /// The summary of the run so far; it has no `last_seq` if the run follows no feed.
     package func summary(exitCode: Int32, isDryRun: Bool = false) async -> RunSummary {
         RunSummary(

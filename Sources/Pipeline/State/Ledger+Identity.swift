@@ -25,8 +25,8 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions and the
-    /// other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
+    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions, timers,
+    /// schedules and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
     /// and dead letters stay.
     ///
     /// - Parameter identity: The new nonce; nil if it is not known.
@@ -86,7 +86,7 @@ extension Ledger {
     private static func forgetDatabase(
         identity: String?, _ address: StateFacts.Address?, _ database: Database
     ) throws {
-        for table in ["own_write", "caused_revision", "interrupted_decision"] {
+        for table in ["own_write", "caused_revision", "interrupted_decision", "timer", "schedule"] {
             try database.execute(sql: "DELETE FROM \(table)")
         }
         try setDatabase(identity, database)

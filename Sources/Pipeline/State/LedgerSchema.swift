@@ -82,6 +82,9 @@ enum LedgerSchema {
             try database.execute(sql: rulesByName)
         }
         migrator.registerMigration("6", migrate: joinOwnWrites)
+        migrator.registerMigration("7") { database in
+            try database.execute(sql: timersAndSchedules)
+        }
         return migrator
     }
 
@@ -178,6 +181,29 @@ extension LedgerSchema {
     fileprivate static let rulesByName = """
         -- The rules for whose changes documents from before need nothing any more.
         CREATE TABLE rule (name BLOB PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
+        """
+
+    /// Version 7: rules that wait for a time, and rules that run over all documents at certain times.
+    fileprivate static let timersAndSchedules = """
+        -- Times in seconds since 1970. `fired`: the rule has fired for this time of the document.
+        CREATE TABLE timer (
+            id BLOB NOT NULL,
+            rule BLOB NOT NULL,
+            due INTEGER NOT NULL,
+            fired INTEGER NOT NULL,
+            PRIMARY KEY (id, rule)
+        ) WITHOUT ROWID;
+        CREATE INDEX timer_due ON timer (due) WHERE fired = 0;
+
+        -- `rules` is a JSON array of names. `begun` is of the pass under way, `done` of the last one that has ended.
+        CREATE TABLE schedule (
+            line TEXT NOT NULL,
+            zone TEXT NOT NULL,
+            rules BLOB NOT NULL,
+            begun INTEGER,
+            done INTEGER NOT NULL,
+            PRIMARY KEY (line, zone, rules)
+        ) WITHOUT ROWID;
         """
 
     /// Version 6: own revisions and effects in one row, so that a write costs a fraction of the time.

@@ -47,7 +47,7 @@ extension StateFacts {
         }
         checkpoint = try String.fetchOne(
             database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
-        let isEmpty = try ["checkpoint", "own_revision", "own_write", "dead_letter"].allSatisfy { table in
+        let isEmpty = try ["checkpoint", "own_revision", "own_write", "dead_letter", "timer"].allSatisfy { table in
             // Older and newer files have different ones.
             guard try database.tableExists(table) else { return true }
             return try Row.fetchOne(database, sql: "SELECT 1 FROM \(table) LIMIT 1") == nil

@@ -52,7 +52,8 @@ extension BulkWriter {
     ) async throws -> [Planner.Plan] {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
-        let undecidedYet = try await withoutOwnRevisions(candidates)
+        var undecidedYet = try await withoutOwnRevisions(candidates)
+        if let timers = shared.timers, !settings.isPass { undecidedYet = try await timers.withTimes(undecidedYet) }
         let beganAt = ContinuousClock.now
         let decided = await planner.plan(undecidedYet, &settled)
         settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
@@ -86,11 +87,14 @@ extension BulkWriter {
             since: settings.effectLimits.map { now - $0.window } ?? .max)
         guard earlier.contains(where: { !$0.writes.isEmpty }) else { return candidates }
         // A later pass looks again at what an earlier one wrote: time has passed.
-        let times = settings.isPass ? now - Self.passSpan...now : 0...Int.max
+        let passBeganAt = max(settings.passBeganAt ?? 0, now - Self.passSpan)
+        let times = settings.isPass ? min(passBeganAt, now)...now : 0...Int.max
         var settled = Settlement()
         var rest: [Candidate] = []
         for (var candidate, earlierWrites) in zip(candidates, earlier) {
-            if !candidate.isRetried, earlierWrites.include(candidate.revision ?? RevisionID(""), in: times) {
+            if !candidate.isRetried, !candidate.isOfTimer,
+                earlierWrites.include(candidate.revision ?? RevisionID(""), in: times)
+            {
                 settled.passedOver.append(candidate)
             } else {
                 candidate.earlierWrites = earlierWrites
@@ -147,7 +151,10 @@ struct Planner {
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
             throw Undecidable(reason: "the gateway returned a document whose _id is not the id of the change")
         }
-        return DecisionInput(text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json)
+        let fired = (candidate.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
+        return DecisionInput(
+            text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json,
+            firedTimes: Dictionary(fired) { first, _ in first })
     }
 
     private struct Undecidable: Error {
@@ -157,6 +164,7 @@ struct Planner {
     private func plan(_ candidate: Candidate, _ input: DecisionInput, _ decision: Decision) -> Plan {
         var plan = Plan(
             candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
+        if decision.error == nil { plan.candidate.times = decision.times }
         plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
         plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)

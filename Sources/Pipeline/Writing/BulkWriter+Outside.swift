@@ -25,7 +25,8 @@ extension BulkWriter {
     func identity(of effect: OutsideEffect, action: String, in plan: Planner.Plan) -> CloudEvent.Identity {
         let key = EffectKey.text(
             database: shared.database, document: plan.report.document,
-            rule: shared.ruleSet.names[effect.origin.rule], action: action, effect.origin)
+            rule: shared.ruleSet.names[effect.origin.rule], action: action, effect.origin,
+            time: plan.decision.firedTimes[effect.origin.rule])
         return CloudEvent.Identity(id: key, time: Timestamp.secondsNow, keyspace: "\(shared.gateway.url.keyspace)")
     }
 

@@ -84,6 +84,7 @@ extension BulkWriter {
         let filed = try await ledger.keep(deadLetters)
         shared.deadLettered.insert(deadLetters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
+        try await recordTimes(settled)
         try await ledger.recordOwnWrites(settled.ownWrites)
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
@@ -92,6 +93,9 @@ extension BulkWriter {
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
+        let ofTimers = finished.filter(\.isOfTimer)
+        shared.timers?.release(ofTimers)
+        if !ofTimers.isEmpty { settings.observer?.note(.timersFired(ofTimers.count)) }
         CrashPoint.finished.pass()
         if let observer = settings.observer, !finished.isEmpty {
             let now = ContinuousClock.now
@@ -100,6 +104,14 @@ extension BulkWriter {
         await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
         await queue.release(finished)
         try await progress.check(settings.errorLimit)
+    }
+
+    /// A document that became a dead letter does not wait for times that are past: its next decision finds them again.
+    private func recordTimes(_ settled: Settlement) async throws {
+        guard let timers = shared.timers else { return }
+        try await timers.record(settled.decided, isWhole: !settings.isPass && !shared.ruleSet.isPartial)
+        if !settings.isPass { try await timers.drop(settled.deadLettered.map(\.candidate), now: settings.now()) }
+        CrashPoint.timersSaved.pass()
     }
 
     /// The process survived the decision about these documents: forgets its earlier deaths over them.

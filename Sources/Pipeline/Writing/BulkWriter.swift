@@ -31,6 +31,7 @@ package struct BulkWriter: Sendable {
         let busy: BusyDocuments
         let deadLettered: DeadLetteredDocuments
         let deadLetterLog: DeadLetterLog
+        let timers: DocumentTimers?
         let interruptions: InterruptedDecisions
         let settings: Delivery.Settings
         let logger: Logger
@@ -116,7 +117,8 @@ package struct BulkWriter: Sendable {
             candidate.setContent(revision, candidate.document, isDeleted: true)
             open.append(candidate)
         case .deleted, .missing:
-            // The feed brings its tombstone, or has brought it: there is nothing left to write to.
+            // The feed brings its tombstone, or has brought it: there is nothing left to write to, or to wait for.
+            candidate.times = []
             settled.end(candidate, isWrite: false)
         case .refused(let reason):
             settled.deadLetter(candidate, candidate.deadLetter(reason: "can't be read again: \(reason)"))

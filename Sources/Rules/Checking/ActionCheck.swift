@@ -133,13 +133,14 @@ enum ActionCheck {
         )
     }
 
-    private static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {
+    /// All programs below a node of a rule.
+    static func programs(in node: SourceNode) -> [(text: String, position: SourcePosition)] {
         switch node.content {
         case .list(let elements): return elements.flatMap(programs)
         case .object(let members):
             return members.flatMap { member -> [(text: String, position: SourcePosition)] in
                 if case .string(let text) = member.value.content,
-                    ["if", RuleStep.elementsKey].contains(member.name) || member.name == "jq" && node.isComputed
+                    ["if", "at", RuleStep.elementsKey].contains(member.name) || member.name == "jq" && node.isComputed
                 {
                     return [(text, member.value.position)]
                 }

@@ -15,7 +15,7 @@ struct CheckedRule {
     }
 
     /// Whether the selectors alone decide if the rule fires.
-    var dependsOnSelectorsAlone: Bool { rule.condition == nil && !outlook.isGuarded }
+    var dependsOnSelectorsAlone: Bool { rule.condition == nil && rule.time == nil && !outlook.isGuarded }
 
     /// Whether the rule sees the result of its own work, and its selectors alone decide then. Mappings have one pass.
     var mayRepeat: Bool {

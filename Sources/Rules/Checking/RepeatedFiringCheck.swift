@@ -19,6 +19,8 @@ enum RepeatedFiringCheck {
             return [rule.warning(at: position, .neverRests, restlessness(counter))]
         }
         // A value derived from other members must be derived again when they change, and is written only if it differs.
+        // A pass over all documents is not a change of one of them.
+        guard !rule.rule.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
         return [
             rule.warning(

@@ -14,7 +14,7 @@ struct RuleChecker {
         var live: [CheckedRule] = []
         for rule in rules {
             let firing = FiringCheck(rule)
-            found[rule.rule.name] = Self.literals(rule) + firing.warnings
+            found[rule.rule.name] = Self.literals(rule) + firing.warnings + TimeCheck.warnings(rule)
             guard !firing.isDead else { continue }
             live.append(rule)
             found[rule.rule.name, default: []] += RepeatedFiringCheck.warnings(rule)

@@ -126,7 +126,7 @@ struct RuleComparison {
 extension CheckedRule {
     /// Equal for rules that decide and do the same.
     fileprivate var meaning: [String] {
-        let parts = ["if", "then"].map { key in
+        let parts = ["at", "if", "then"].map { key in
             rule.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
         }
         let exception = rule.unless == nil ? ["always"] : unless.map(\.text).sorted()

@@ -35,10 +35,12 @@ extension RuleFileSet {
         return files.flatMap(\.warnings) + slips
     }
 
-    /// Rules that run together: those of all files. Mappings that are checked together are usually alternatives, so
-    /// each file counts by itself.
+    /// Rules that run together: those for changes, and those with the same times. Mappings that are checked together are
+    /// usually alternatives, so each file counts by itself.
     private var neighbours: [[Rule]] {
-        [files.filter { $0.kind == .rules }.flatMap(\.rules)] + files.filter { $0.kind == .mapping }.map(\.rules)
+        let rules = files.filter { $0.kind == .rules }.flatMap(\.rules)
+        let scheduled = scheduled.map { group in rules.filter { group.names.contains($0.name) } }
+        return [rules.filter { !$0.isScheduled }] + scheduled + files.filter { $0.kind == .mapping }.map(\.rules)
     }
 }
 

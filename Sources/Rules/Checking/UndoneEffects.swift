@@ -9,7 +9,9 @@ struct UndoneEffects {
 
     /// At most one for each `put`, at its action.
     var warnings: [RuleWarning] {
-        let others = rules.filter { $0.rule.on.contains(.change) && $0.rule.condition == nil && !$0.outlook.deletes }
+        let others = rules.filter {
+            $0.rule.on.contains(.change) && $0.rule.condition == nil && $0.rule.time == nil && !$0.outlook.deletes
+        }
         return rules.flatMap { rule in
             PlacedPut.all(of: rule.rule).compactMap { put in
                 for other in others {

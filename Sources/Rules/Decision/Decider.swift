@@ -94,6 +94,8 @@ package struct DecisionInput: Sendable {
     package let isDeleted: Bool
     /// Its sequence in the feed, as JSON; nil if it is not from a feed.
     package let sequence: [UInt8]?
+    /// For rules with `at:`, by name, the time for which they have fired already.
+    package let firedTimes: [String: Int]
 
     /// For a document that is related to a changed one.
     struct Source: Sendable {
@@ -106,11 +108,16 @@ package struct DecisionInput: Sendable {
     /// Nil unless the document is decided because another one has changed.
     let source: Source?
 
-    /// - Parameter sequence: As JSON text; nil if the document is not from a feed.
-    package init(_ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil) {
+    /// - Parameters:
+    ///   - sequence: As JSON text; nil if the document is not from a feed.
+    ///   - firedTimes: As ``firedTimes``. Default: none.
+    package init(
+        _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:]
+    ) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
+        self.firedTimes = firedTimes
         source = nil
     }
 
@@ -120,6 +127,7 @@ package struct DecisionInput: Sendable {
         self.source = source
         isDeleted = false
         sequence = nil
+        firedTimes = [:]
     }
 
     /// The values of variables that programs have besides the common ones.
@@ -169,6 +177,8 @@ struct DecisionRun {
     private var attempt: RuleAttempt?
     /// The rules that failed and are not tried again.
     private var skipped: Set<Int> = []
+    /// What the rules with `at:` made of the document in this pass, by rule.
+    private var times: [Int: RuleTime] = [:]
 
     init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int) {
         self.input = input
@@ -211,6 +221,7 @@ struct DecisionRun {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
             case .doesNotFire: break
+            case .rests(let time): times[attempt.index] = time
             }
         } catch {
             try skip([attempt.index], after: error)
@@ -231,6 +242,8 @@ struct DecisionRun {
     private mutating func startAgain() {
         draft = Draft(document: input.document)
         decision.fired = []
+        decision.firedTimes = [:]
+        times = [:]
         attempt = nil
         changing = []
         passes = []
@@ -257,7 +270,7 @@ struct DecisionRun {
                     try skip([index], after: DecisionError(rule: rule.name, reason: error.description))
                     continue
                 }
-                return RuleAttempt(rule, index, draft)
+                return RuleAttempt(rule, index, draft, clock(of: index))
             }
             if changing.isEmpty || ruleSet.hasOnePass { return nil }
             try beginPass()
@@ -268,6 +281,7 @@ struct DecisionRun {
     private mutating func beginPass() throws(DecisionError) {
         passes.append(changing)
         changing = []
+        times = [:]
         next = 0
         findCandidates()
         guard passes.count == Self.passLimit else { return }
@@ -288,6 +302,13 @@ struct DecisionRun {
         ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
     }
 
+    /// A rule with `at:` fires once for one time, in one decision and, as far as it is known, in all.
+    private func clock(of rule: Int) -> RuleAttempt.Clock {
+        guard ruleSet.rules[rule].time != nil else { return RuleAttempt.Clock(now: now, fired: []) }
+        let fired = [decision.firedTimes[rule], input.firedTimes[ruleSet.rules[rule].name]]
+        return RuleAttempt.Clock(now: now, fired: fired.compactMap { $0 })
+    }
+
     private mutating func commit(_ attempt: RuleAttempt) throws(DecisionError) {
         let before = draft.document
         let result = attempt.draft(onto: draft)
@@ -301,6 +322,10 @@ struct DecisionRun {
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
+        if let due = attempt.due {
+            decision.firedTimes[attempt.index] = due
+            times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
+        }
         guard isChanged else { return }
         changing.append(attempt.index)
         findCandidates()
@@ -314,6 +339,8 @@ struct DecisionRun {
         decision.related = draft.related
         decision.outside = draft.outside
         decision.isDeletion = draft.isDeleted
+        // The last pass saw the document as the decision leaves it.
+        decision.times = draft.isDeleted ? [] : times.sorted { $0.key < $1.key }.map(\.value)
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes
         if decision.isMapping {

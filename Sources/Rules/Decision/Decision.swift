@@ -29,6 +29,11 @@ package struct Decision: Sendable {
     package internal(set) var related: [RelatedEffect] = []
     /// What to do outside the database before this one is written, in this order.
     package internal(set) var outside: [OutsideEffect] = []
+    /// The times of rules with `at:`, on the document as the rules leave it, in the order of the rules: those to come, and
+    /// those for which a rule has fired.
+    package internal(set) var times: [RuleTime] = []
+    /// For rules with `at:` that fired, by index, the time for which they did.
+    package internal(set) var firedTimes: [Int: Int] = [:]
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.

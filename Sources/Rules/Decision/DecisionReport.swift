@@ -1,3 +1,4 @@
+internal import Encodings
 package import LosslessJSON
 
 /// A decision for people and scripts: the document before and after it.
@@ -60,8 +61,8 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, removed
-    /// attachment and skipped rule.
+    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, rule that
+    /// waits for its time (`at`), removed attachment and skipped rule.
     /// For a mapping, lists all documents that it gives.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
@@ -81,6 +82,13 @@ package final class DecisionReport: Sendable {
                 writer.object { writer in
                     writer.member("rule", string: names[effect.origin.rule])
                     effect.write(to: &writer)
+                }
+            }
+            for time in decision.times where !time.hasFired {
+                writer.object { writer in
+                    writer.member("rule", string: time.rule)
+                    writer.member("action", string: "timer")
+                    writer.member("at", string: Timestamp.text(time.due))
                 }
             }
             for name in detached {

@@ -1,11 +1,21 @@
 internal import JQ
 internal import LosslessJSON
 
-/// One rule applied to one document: its condition, then its actions one by one. Its work takes effect only when all of
-/// it is done.
+/// One rule applied to one document: its time, its condition, then its actions one by one. Its work takes effect only
+/// when all of it is done.
 struct RuleAttempt {
     enum Outcome {
         case continues, fires, doesNotFire
+        /// It does not fire now: its time is to come, or has been and it has fired for it.
+        case rests(RuleTime)
+    }
+
+    /// What a rule's `at:` is compared with.
+    struct Clock {
+        /// In seconds since 1970.
+        let now: Int
+        /// The times for which the rule has fired.
+        let fired: [Int]
     }
 
     /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
@@ -14,7 +24,11 @@ struct RuleAttempt {
 
     let rule: Rule
     let index: Int
+    /// The time for which it fires, if the rule has an `at:`.
+    private(set) var due: Int?
+    private let clock: Clock
     private var trial: Draft
+    private var isTimely: Bool
     private var isCleared: Bool
     /// How many steps are done.
     private var done = 0
@@ -24,9 +38,11 @@ struct RuleAttempt {
     private var nextElement = 0
 
     /// - Precondition: The rule's selectors hold for the draft.
-    init(_ rule: Rule, _ index: Int, _ draft: Draft) {
+    init(_ rule: Rule, _ index: Int, _ draft: Draft, _ clock: Clock) {
         self.rule = rule
         self.index = index
+        self.clock = clock
+        isTimely = rule.time == nil
         trial = draft
         trial.puts = []
         trial.outside = []
@@ -39,6 +55,7 @@ struct RuleAttempt {
 
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
+        if !isTimely { return rule.time.map { [$0] } ?? [] }
         if !isCleared { return rule.condition.map { [$0] } ?? [] }
         guard done < rule.then.count else { return [] }
         let step = rule.then[done]
@@ -56,6 +73,7 @@ struct RuleAttempt {
     ///
     /// - Parameter outcomes: Those of ``programs``.
     mutating func proceed(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
+        guard isTimely else { return try compareTime(outcomes) }
         guard isCleared else { return try clear(outcomes) }
         guard done < rule.then.count else { return .fires }
         let step = rule.then[done]
@@ -110,6 +128,24 @@ struct RuleAttempt {
             rule: rule.name,
             reason: "\(step.action.name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
                 + "which no gateway takes; write less into it")
+    }
+
+    /// Evaluates the rule's `at:`.
+    private mutating func compareTime(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
+        isTimely = true
+        switch outcomes.first.map(DueTime.init) {
+        case .never?, nil: return .doesNotFire
+        // Even if the clock was set back since.
+        case .at(let due) where clock.fired.contains(due):
+            return .rests(RuleTime(rule: rule.name, due: due, hasFired: true))
+        case .at(let due) where due > clock.now:
+            return .rests(RuleTime(rule: rule.name, due: due, hasFired: false))
+        case .at(let due):
+            self.due = due
+            return .continues
+        case .failed(let reason, let isTemporary):
+            throw DecisionError(rule: rule.name, reason: reason, isTemporary: isTemporary)
+        }
     }
 
     /// Evaluates the rule's `if:`.

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// Why a rule fires or does not fire for a document.
@@ -10,6 +11,20 @@ package struct RuleExplanation: Sendable {
         case fails
         case notAsked
         /// The program gave no answer.
+        case failed(String)
+    }
+
+    /// The result of the rule's `at:`.
+    package enum Time: Hashable, Sendable {
+        /// The rule has none.
+        case none
+        /// It has come.
+        case past
+        /// It is to come, in seconds since 1970.
+        case future(Int)
+        /// The program gives no time.
+        case missing
+        case notAsked
         case failed(String)
     }
 
@@ -36,6 +51,8 @@ package struct RuleExplanation: Sendable {
     package let when: SelectorExplanation
     /// Nil if the rule has none.
     package let unless: SelectorExplanation?
+    /// To be set by a caller that can run jq. At first ``Time/notAsked`` if the rule has an `at:`.
+    package var time: Time
     /// To be set by a caller that can run jq. At first ``Condition/notAsked`` if the rule has an `if:`.
     package var condition: Condition
     /// To be set by a caller that has run the actions.
@@ -58,6 +75,7 @@ package struct RuleExplanation: Sendable {
         } else {
             unless = nil
         }
+        time = rule.time == nil ? .none : .notAsked
         condition = rule.condition == nil ? .none : .notAsked
         isSkippedOnError = rule.onError == .skip
         kind = rule.kind
@@ -88,6 +106,17 @@ package struct RuleExplanation: Sendable {
         }
     }
 
+    /// The outcome if `at:` decides it; else nil.
+    private var untimely: (outcome: Outcome, reason: String)? {
+        switch time {
+        case .none, .past: nil
+        case .future(let due): (.doesNotFire, "does not fire before \(Timestamp.text(due)), its time (`at`)")
+        case .missing: (.doesNotFire, "does not fire: `at` gives no time")
+        case .notAsked: (.undecided, "would fire once its time has come; `at` was not evaluated")
+        case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
+        }
+    }
+
     private var firing: (outcome: Outcome, reason: String) {
         switch consequence {
         case .none: (.fires, "fires")
@@ -101,8 +130,11 @@ package struct RuleExplanation: Sendable {
         }
     }
 
-    /// Whether only the `if:` may still keep the rule from firing.
+    /// Whether only `at:` and `if:` may still keep the rule from firing.
     package var selectorsHold: Bool { earlyOutcome == nil }
+
+    /// Whether only the `if:` may still keep the rule from firing.
+    var isTimely: Bool { earlyOutcome == nil && untimely == nil }
 
     /// From the selectors, ``condition`` and ``consequence``, for the rule alone.
     package var outcome: Outcome { decision.outcome }
@@ -111,7 +143,7 @@ package struct RuleExplanation: Sendable {
     package var reason: String { company.map { "\(decision.reason); \($0)" } ?? decision.reason }
 
     private var decision: (outcome: Outcome, reason: String) {
-        if let earlyOutcome { return earlyOutcome }
+        if let earlyOutcome = earlyOutcome ?? untimely { return earlyOutcome }
         return switch condition {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")

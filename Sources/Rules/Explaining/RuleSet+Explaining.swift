@@ -44,8 +44,12 @@ extension RuleSet {
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
         let related = decision.related.map { ", documents that match \($0.selector.excerpt) are related" }.joined()
+        let waiting = decision.times.filter { !$0.hasFired }
+        let timers = waiting.prefix(3).map { "\(DisplayText.plain($0.rule)) at \(Timestamp.text($0.due))" }
+        let rest = waiting.count > 3 ? " and \(waiting.count - 3) more" : ""
         return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put") + related
             + (effects == 0 ? "" : ", \(effects.counted("effect")) outside the database")
+            + (waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest)
     }
 
     private func company(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {
@@ -73,9 +77,10 @@ extension RuleSet {
     private func explainAlone(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
         var explanations = explain(input.document, isDeleted: input.isDeleted)
         let scratch = MatchScratch()
+        await askTimes(&explanations, input, now: now, scratch)
         var asked: [Int] = []
         var calls: [JQCall] = []
-        for (index, rule) in rules.enumerated() where explanations[index].selectorsHold {
+        for (index, rule) in rules.enumerated() where explanations[index].isTimely {
             guard let condition = rule.condition else { continue }
             asked.append(index)
             calls += self.calls(
@@ -93,6 +98,27 @@ extension RuleSet {
             explanations[index].consequence = await consequence(of: rules[index], input, now: now)
         }
         return explanations
+    }
+
+    private func askTimes(
+        _ explanations: inout [RuleExplanation], _ input: DecisionInput, now: Int, _ scratch: MatchScratch
+    ) async {
+        var asked: [Int] = []
+        var calls: [JQCall] = []
+        for (index, rule) in rules.enumerated() where explanations[index].selectorsHold {
+            guard let time = rule.time else { continue }
+            asked.append(index)
+            calls += self.calls(
+                [time], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
+        }
+        guard !calls.isEmpty else { return }
+        for (index, outcome) in zip(asked, await jq?.run(calls) ?? []) {
+            switch DueTime(outcome) {
+            case .never: explanations[index].time = .missing
+            case .at(let due): explanations[index].time = due > now ? .future(due) : .past
+            case .failed(let reason, _): explanations[index].time = .failed(reason)
+            }
+        }
     }
 
     private func seen(

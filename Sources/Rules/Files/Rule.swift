@@ -24,12 +24,16 @@ final class Rule: Sendable {
     let on: Changes
     let when: Selector
     let unless: Selector?
+    /// The jq program of `at:`, as an index in the ``ProgramList``: the time from which on the rule may fire. Nil: none.
+    let time: Int?
     /// The jq program of `if:`, as an index in the ``ProgramList``; nil: none.
     let condition: Int?
     let then: [RuleStep]
     let onError: ErrorPolicy
     /// Warnings of `rules check` that the author has accepted.
     let allow: [AllowedWarning]
+    /// Whether it runs over all documents at the times of its file's `every`, and not when they change.
+    let isScheduled: Bool
     /// The rule as it is in the file.
     let source: SourceNode
     /// The path of the file as it was given.
@@ -38,18 +42,21 @@ final class Rule: Sendable {
     let canonical: [UInt8]
 
     private init(
-        name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, condition: Int?,
-        then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], source: SourceNode, path: String
+        name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, time: Int?, condition: Int?,
+        then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], isScheduled: Bool,
+        source: SourceNode, path: String
     ) {
         self.name = name
         self.kind = kind
         self.on = on
         self.when = when
         self.unless = unless
+        self.time = time
         self.condition = condition
         self.then = then
         self.onError = onError
         self.allow = allow
+        self.isScheduled = isScheduled
         self.source = source
         self.path = path
         canonical = Self.canonical(source, on, then, onError)
@@ -80,7 +87,7 @@ final class Rule: Sendable {
 // MARK: - Reading
 
 extension Rule {
-    private static let keys = ["name", "when", "unless", "if", "on", "then", "on_error", "allow"]
+    private static let keys = ["name", "when", "unless", "at", "if", "on", "then", "on_error", "allow"]
 
     /// Nil, with errors, if the node is not a rule.
     convenience init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -94,7 +101,10 @@ extension Rule {
             SelectorReader.read($0, errors: errors)
         }
         let unless = object.node("unless").flatMap { SelectorReader.read($0, errors: errors) }
-        let condition = object.node("if").flatMap { Self.condition($0, reading) }
+        let time = Self.time(object, on, reading)
+        let condition = object.node("if").flatMap {
+            Self.program($0, "'if' has no type: everything but false and null is true; remove 'type'", reading)
+        }
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
             Self.steps($0, reading)
         }
@@ -102,8 +112,9 @@ extension Rule {
         let allow = AllowedWarning.read(object)
         guard errors.errors.count == before, let name, let when, let then else { return nil }
         self.init(
-            name: name, kind: reading.kind, on: on, when: when, unless: unless, condition: condition, then: then,
-            onError: onError, allow: allow, source: node, path: errors.path)
+            name: name, kind: reading.kind, on: on, when: when, unless: unless, time: time, condition: condition,
+            then: then, onError: onError, allow: allow, isScheduled: reading.isScheduled, source: node,
+            path: errors.path)
     }
 
     /// What is done to each document that `related` finds: a rule without conditions. Nil, with errors, if `then` is not
@@ -114,8 +125,8 @@ extension Rule {
         let before = reading.errors.errors.count
         guard let steps = Self.steps(then, reading), reading.errors.errors.count == before else { return nil }
         self.init(
-            name: "related", kind: .rules, on: .change, when: .all([]), unless: nil, condition: nil, then: steps,
-            onError: .setAside, allow: [], source: node, path: reading.errors.path)
+            name: "related", kind: .rules, on: .change, when: .all([]), unless: nil, time: nil, condition: nil,
+            then: steps, onError: .setAside, allow: [], isScheduled: false, source: node, path: reading.errors.path)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {
@@ -151,14 +162,30 @@ extension Rule {
     }
 
     /// Reads `if: PROGRAM` or, as for other values, `if: { jq: PROGRAM }`.
-    private static func condition(_ node: SourceNode, _ reading: RuleReading) -> Int? {
+    ///
+    /// - Parameter refusal: The message if it has a `type`.
+    private static func program(_ node: SourceNode, _ refusal: String, _ reading: RuleReading) -> Int? {
         guard let computation = node.computation else { return reading.program(node) }
         if let type = computation.type {
-            reading.errors.report(
-                at: type.position, "'if' has no type: everything but false and null is true; remove 'type'")
+            reading.errors.report(at: type.position, refusal)
             return nil
         }
         return reading.program(computation.program)
+    }
+
+    /// Reads `at`, with the same two spellings.
+    private static func time(_ object: SourceObject, _ on: Changes, _ reading: RuleReading) -> Int? {
+        guard let node = object.node("at") else { return nil }
+        guard reading.kind == .rules else {
+            object.errors.report(
+                at: node.position, "a mapping has no 'at': a document is imported when it is read; remove it")
+            return nil
+        }
+        if on.contains(.delete) {
+            object.errors.report(
+                at: node.position, "'at' waits for a document, and a deleted one is gone; take delete out of 'on'")
+        }
+        return program(node, "'at' has no type: it gives seconds since 1970 or a date; remove 'type'", reading)
     }
 
     private static func steps(_ node: SourceNode, _ reading: RuleReading) -> [RuleStep]? {
@@ -184,7 +211,7 @@ extension Rule {
         writer.object { writer in
             writer.member("on", integer: on.rawValue)
             if onError != .setAside { writer.member("on_error", string: onError.rawValue) }
-            for name in ["name", "when", "unless", "if"] {
+            for name in ["name", "when", "unless", "at", "if"] {
                 if let node = source.member(name) { writer.member(name, raw: node.json) }
             }
             writer.name("then")

@@ -3,7 +3,9 @@ internal import LosslessJSON
 /// The rules and tests of one file, as far as they could be read.
 struct RuleFile {
     /// `$schema` is for editors: JSON has no comments that could name it.
-    private static let keys = ["version", "kind", "slurp", "otherwise", "rules", "tests", "$schema"]
+    private static let keys = [
+        "version", "kind", "slurp", "otherwise", "every", "time_zone", "rules", "tests", "$schema",
+    ]
     private static let version = "1"
     /// The most bytes of a rule file.
     static let lengthLimit = JSONLimits.files.length
@@ -16,6 +18,8 @@ struct RuleFile {
     private(set) var slurps: [SlurpName] = []
     /// What a mapping does with documents on which no rule fires, and the place of that; nil if it does not say.
     private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
+    /// When its rules run over all documents; nil: they are for changes.
+    private(set) var schedule: RuleSchedule?
     private(set) var rules: [Rule] = []
     /// The place of the list of rules.
     private(set) var rulesPosition = SourcePosition.start
@@ -45,6 +49,8 @@ struct RuleFile {
         }
         readKind(object)
         readOtherwise(object)
+        schedule = RuleSchedule(object, kind)
+        reading.isScheduled = schedule != nil
         reading.kind = kind
         reading.variables = slurps.map(\.text)
         if let node = object.required("rules", "add 'rules:' with a list of rules") {

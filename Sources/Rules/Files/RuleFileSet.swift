@@ -51,11 +51,12 @@ package struct RuleFileSet: Sendable {
     ///   - names: Only these rules; nil: all.
     ///   - filter: Only for documents that it matches.
     ///   - slurps: For mappings: a JSON list for each `$NAME`.
+    ///   - isForChanges: Leaves out the rules of files with `every`.
     /// - Throws: ``RuleFilesError`` if a rule of `names` does not exist, a name of `slurps` is missing or unknown, or
     ///   only some of the files are mappings.
     package func ruleSet(
         only names: [String]? = nil, filter: DocumentFilter? = nil, slurps: [String: [UInt8]] = [:],
-        jq settings: JQPool.Settings = JQPool.Settings()
+        isForChanges: Bool = false, jq settings: JQPool.Settings = JQPool.Settings()
     ) throws(RuleFilesError) -> RuleSet {
         let kind = files.first?.kind ?? .rules
         let strange = files.flatMap { $0.errors(unless: kind) }
@@ -67,7 +68,7 @@ package struct RuleFileSet: Sendable {
                 rules, kind: kind, otherwise: otherwise, programs: programs, bindings: bindings, filter: filter,
                 isPartial: names != nil || filter != nil, jq: settings)
         }
-        let rules = files.flatMap(\.rules)
+        let rules = files.filter { !isForChanges || $0.schedule == nil }.flatMap(\.rules)
         guard let names else { return make(rules) }
         try require(names)
         return make(rules.filter { names.contains($0.name) })

@@ -15,6 +15,8 @@ final class RuleReading {
     private let shared: Shared
     /// Set once the file has been asked for it.
     var kind = RuleFileKind.rules
+    /// Whether the file has a valid `every`.
+    var isScheduled = false
     /// The bytes of the file if it is YAML, else empty.
     var yaml: [UInt8] = []
     /// The `$NAME` variables of the file's programs besides the common ones.

@@ -86,6 +86,9 @@ package final class RuleSet: Sendable {
     /// The number of rules.
     package var count: Int { rules.count }
 
+    /// The names of the rules with `at:`.
+    package var timedRules: [String] { rules.filter { $0.time != nil }.map(\.name) }
+
     /// Whether any rule writes documents other than the changed one.
     package var mayPut: Bool {
         rules.contains { rule in

@@ -130,7 +130,7 @@ struct BotGroup: Service {
 
     private func start(_ plan: BotPlan, _ tasks: inout ThrowingTaskGroup<Event, any Error>) -> Running {
         let rules = RuleSource(plan.rules)
-        let service = BotService(job: plan.job, rules: rules, settings: plan.settings, fixState: plan.fixState)
+        let service = BotService(job: plan.job, rules: rules, settings: plan.settings, passes: plan.passes)
         let group = StoppableService.part(service, logger: process.logger)
         tasks.addTask { [name = plan.name] in
             do { try await group.run() } catch { return .ended(name, CommandError(error)) }
@@ -205,7 +205,7 @@ extension BotTable.Action {
 
 extension BotPlan {
     fileprivate var entry: BotTable.Bot {
-        BotTable.Bot(name: name, signature: signature, rulesHash: rules.ruleSet.hash, file: embeddedFile)
+        BotTable.Bot(name: name, signature: signature, rulesHash: rules.fingerprint, file: embeddedFile)
     }
 }
 
@@ -214,12 +214,12 @@ private struct BotService: Service {
     let job: Job
     let rules: RuleSource
     let settings: BotSettings
-    let fixState: StateLocation?
+    let passes: PassPlan?
 
     func run() async throws {
         try await job.run { parts in
             ReloadingBot(
-                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions, fixState: fixState)
+                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions, passes: passes)
         }
     }
 }

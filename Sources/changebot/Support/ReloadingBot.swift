@@ -42,10 +42,12 @@ struct ReloadingBot: Service {
     let settings: BotSettings
     /// The options with which other commands find the bot's state and gateway; nil if the state ends with the run.
     let options: String?
-    /// Nil: changed rules are not applied to documents from before.
-    let fixState: StateLocation?
-    /// Those of changed rules on documents from before.
-    private let deadLettersOfCatchUp = Locked(0)
+    /// Nil: no rules are applied to all documents.
+    let passes: PassPlan?
+    /// Those of passes over all documents.
+    private let deadLettersOfPasses = Locked(0)
+    /// They share a state.
+    private let passLock = TaskLock()
 
     func run() async throws {
         while true {
@@ -63,7 +65,7 @@ struct ReloadingBot: Service {
             }
             // The same rules may have come back meanwhile: the bot has ended all the same.
             guard !Task.isShuttingDownGracefully, rules.current.replacements != replacements else {
-                return try checkCatchUp()
+                return try checkPasses()
             }
             await parts.report.reconnect()
         }
@@ -73,7 +75,20 @@ struct ReloadingBot: Service {
         var settings = settings
         settings.delivery = parts.settings
         settings.fixOptions = options.map { "\($0) \(version.options)" }
-        if let fixState { settings.catchUp = { names in try await apply(names, of: version, fixState) } }
+        if let passes {
+            settings.schedules = version.scheduled
+            settings.pass = { scheduled, began in
+                try await apply(.scheduled(scheduled.names, began: began), of: version, passes.state, nil)
+            }
+            if passes.catchesUp {
+                settings.catchUp = { names, timers in
+                    try await apply(.changed(names), of: version, passes.state, timers)
+                }
+            }
+        } else {
+            // A dry run says when they would run.
+            settings.schedules = version.scheduled
+        }
         return Bot(
             gateway: parts.gateway, ruleSet: version.ruleSet,
             state: parts.state.with(ruleSetHash: version.ruleSet.hash), settings: settings, report: parts.report,
@@ -81,42 +96,57 @@ struct ReloadingBot: Service {
     }
 
     /// The exit code of a one-shot run reports dead letters.
-    private func checkCatchUp() throws(CommandError) {
-        let count = deadLettersOfCatchUp.withLock { $0 }
-        guard settings.isOneShot, count > 0, let fixState else { return }
+    private func checkPasses() throws(CommandError) {
+        let count = deadLettersOfPasses.withLock { $0 }
+        guard settings.isOneShot, count > 0, let passes else { return }
         let deadLetters = count == 1 ? "a dead letter" : "dead letters"
+        let advice =
+            passes.state.isTemporary ? "" : "; see them with: changebot dead-letters list \(passes.state.options)"
         throw CommandError(
             .incomplete,
-            "\(Quantity.count(count, "document")) became \(deadLetters) when new and changed rules were applied to all "
-                + "documents; see them with: changebot dead-letters list \(fixState.options)")
+            "\(Quantity.count(count, "document")) became \(deadLetters) when rules were applied to all documents\(advice)"
+        )
     }
 
     /// Applies some of the rules to all documents.
     ///
+    /// - Parameters:
+    ///   - timers: Receive the times of rules with `at:`. Nil: none are kept.
     /// - Returns: Whether it has come to its end.
     /// - Throws: Why it has not, in a one-shot run. A daemon logs that.
-    private func apply(_ names: [String], of version: RuleVersion, _ location: StateLocation) async throws -> Bool {
+    private func apply(
+        _ pass: Pass, of version: RuleVersion, _ location: StateLocation, _ timers: DocumentTimers?
+    ) async throws -> Bool {
+        try await passLock.withLock { try await applyNow(pass, of: version, location, timers) }
+    }
+
+    private func applyNow(
+        _ pass: Pass, of version: RuleVersion, _ location: StateLocation, _ timers: DocumentTimers?
+    ) async throws -> Bool {
+        guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return false }
         let logger = parts.logger
-        let list: Logger.Metadata = [LogKey.rules: "\(names.joined(separator: ", "))"]
-        logger.notice("applying new and changed rules to all documents", metadata: list)
+        let list: Logger.Metadata = [LogKey.rules: "\(pass.names.joined(separator: ", "))"]
+        logger.notice(pass.beginning, metadata: list)
         do {
-            let ruleSet = try version.source.ruleSet(only: names)
+            let ruleSet = try version.source.ruleSet(only: pass.names)
             var delivery = parts.settings
             delivery.savesCheckpoint = false
             delivery.stateOptions = location.lastingOptions
+            delivery.passBeganAt = pass.began
             // Counted and shown apart from the run.
             delivery.retries.observer = nil
             let report = RunReport()
+            defer { location.discardIfTemporary() }
             let fixer = Fixer(
                 gateway: parts.gateway, ruleSet: ruleSet,
                 state: try location.statePlace(ruleSetHash: ruleSet.hash, for: .run), name: location.catalogue.name,
-                settings: delivery, report: report, logger: logger)
+                settings: delivery, timers: timers, report: report, logger: logger)
             try await fixer.run()
             try Task.checkCancellation()
             let counters = await report.counters()
-            deadLettersOfCatchUp.withLock { $0 = counters.deadLetters }
+            deadLettersOfPasses.withLock { $0 += counters.deadLetters }
             logger.notice(
-                "applied new and changed rules to all documents",
+                pass.end,
                 metadata: list.merging([
                     "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
                     "written": "\(counters.written)", LogKey.deadLetters: "\(counters.deadLetters)",
@@ -125,10 +155,47 @@ struct ReloadingBot: Service {
         } catch {
             guard !Task.isCancelled, !(error is CancellationError) else { return false }
             if settings.isOneShot { throw error }
-            logger.warning(
-                "new and changed rules could not be applied to all documents; the next start tries again",
-                metadata: list.merging([LogKey.reason: "\(CommandError(error))"]) { $1 })
+            logger.warning(pass.failure, metadata: list.merging([LogKey.reason: "\(CommandError(error))"]) { $1 })
             return false
+        }
+    }
+
+    /// Why rules are applied to all documents.
+    fileprivate enum Pass {
+        /// They are new or changed.
+        case changed([String])
+        /// Their time has come; `began` is when the pass began, in seconds since 1970.
+        case scheduled([String], began: Int)
+
+        var names: [String] {
+            switch self {
+            case .changed(let names), .scheduled(let names, _): names
+            }
+        }
+
+        var began: Int? { if case .scheduled(_, let began) = self { began } else { nil } }
+    }
+}
+
+extension ReloadingBot.Pass {
+    fileprivate var beginning: Logger.Message {
+        switch self {
+        case .changed: "applying new and changed rules to all documents"
+        case .scheduled: "applying rules to all documents: their time has come"
+        }
+    }
+
+    fileprivate var end: Logger.Message {
+        switch self {
+        case .changed: "applied new and changed rules to all documents"
+        case .scheduled: "applied rules to all documents at their time"
+        }
+    }
+
+    fileprivate var failure: Logger.Message {
+        switch self {
+        case .changed: "new and changed rules could not be applied to all documents; the next start tries again"
+        case .scheduled: "rules could not be applied to all documents at their time; trying again in a minute"
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import CEmbeddedFiles
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import HTTPServing
 internal import Locking
@@ -110,6 +111,19 @@ struct RunMonitoring: Sendable {
                 shown.newest = open.newest.compactMap(MonitoredBot.DeadLetters.Entry.init)
                 for (rule, count) in open.counts { shown.byRule[rule ?? "", default: 0] += count }
                 return shown
+            },
+            waiting: {
+                guard let known = await report.waiting(limit: Waiting.limit) else { return nil }
+                var waiting = Waiting()
+                waiting.timerCount = known.count
+                waiting.timers = known.timers.map { Waiting.Timer(documentID: $0.id.text, rule: $0.rule, due: $0.due) }
+                let now = Timestamp.secondsNow
+                waiting.passes = known.schedules.map { schedule in
+                    Waiting.Pass(
+                        rules: schedule.rules, line: schedule.line, zone: schedule.zone, next: schedule.next(now: now),
+                        isUnderWay: schedule.begun != nil)
+                }
+                return waiting
             })
     }
 

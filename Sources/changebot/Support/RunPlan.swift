@@ -150,8 +150,8 @@ struct BotPlan: Sendable {
     /// The file of its embedded gateway; nil if it has none.
     let embeddedFile: String?
     let summary: String?
-    /// For passes of changed rules over all documents; nil: there are none.
-    let fixState: StateLocation?
+    /// For passes over all documents; nil in a dry run, which has none.
+    let passes: PassPlan?
 
     /// - Parameters:
     ///   - command: The options of `run`.
@@ -180,7 +180,7 @@ struct BotPlan: Sendable {
             paths, command.common, command.access, choice, state: directory, environment, logger
         ) { paths in try loaded[paths] ?? RuleFileSet.load(paths: paths) }
         loaded[paths] = files
-        rules = RuleVersion(source: files, ruleSet: try files.ruleSet(), paths: paths)
+        rules = try RuleVersion(files, paths: paths)
         let location = StateLocation(choice: choice, directory: directory, name)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
@@ -199,18 +199,47 @@ struct BotPlan: Sendable {
         self.job = job
         self.settings = settings
         let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")
-        fixState =
-            catchesUp && settings.delivery.preview == nil && !location.isTemporary
-            ? StateLocation(choice: choice, directory: directory, "fix-" + name) : nil
+        // The state of a gateway in memory knows no rules from before.
+        passes =
+            settings.delivery.preview == nil
+            ? PassPlan(
+                state: StateLocation(choice: choice, directory: directory, "fix-" + name),
+                catchesUp: catchesUp && !location.isTemporary) : nil
     }
+}
+
+/// How the rules of a bot are applied to all documents while it runs.
+struct PassPlan: Sendable {
+    /// The state of all passes.
+    let state: StateLocation
+    /// Whether changed rules are (`--catch-up-changed-rules`). Scheduled ones always are.
+    let catchesUp: Bool
 }
 
 /// Rules that were read together.
 struct RuleVersion: Sendable {
     let source: RuleFileSet
+    /// The rules for changes.
     let ruleSet: RuleSet
+    /// The rules of files with `every`.
+    let scheduled: [ScheduledRules]
     /// As given.
     let paths: [String]
+    /// Different if anything about the rules is.
+    let fingerprint: String
+
+    /// - Throws: `RuleFilesError`.
+    init(_ source: RuleFileSet, paths: [String]) throws {
+        self.source = source
+        self.paths = paths
+        ruleSet = try source.ruleSet(isForChanges: true)
+        scheduled = source.scheduled
+        var parts = [ruleSet.hash]
+        for scheduled in scheduled {
+            parts += [scheduled.schedule.line, scheduled.schedule.zone, try source.ruleSet(only: scheduled.names).hash]
+        }
+        fingerprint = parts.joined(separator: " ")
+    }
 
     var description: RuleSetDescription {
         RuleSetDescription(hash: ruleSet.hash, names: ruleSet.names, paths: paths)

@@ -103,6 +103,15 @@ struct RunningBot {
         let open = number("dead_letters", "open") ?? 0
         let advice = open == 0 ? "" : status["dead_letters"]?["list"]?.string.map { "; see them with: \($0)" } ?? ""
         lines.append("  dead letters  \(Quantity.count(open))\(advice)")
+        if let waiting = number("timers", "waiting"), waiting > 0 {
+            let next = status["timers"]?["next"]?.elements.first { _ in true }?["at"]?.string
+            lines.append("  timers        \(Quantity.count(waiting))\(next.map { ", the next at \($0)" } ?? "")")
+        }
+        for pass in status["passes"].map({ Array($0.elements) }) ?? [] {
+            let rules = ShortText.list(pass["rules"].map { $0.elements.compactMap(\.string) } ?? [])
+            let time = pass["under_way"]?.bool == true ? "under way" : pass["next"]?.string ?? "never"
+            lines.append("  pass          \(time): \(rules)")
+        }
         lines.append("  process       \(process), status of \(writtenAt)")
         return lines
     }

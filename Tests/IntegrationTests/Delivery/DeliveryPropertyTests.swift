@@ -47,6 +47,7 @@ import Testing
             let rounds = 2 + random.below(3)
             for round in 0..<rounds {
                 try gateway.misbehave(random.pick(Self.troubles))
+                let states = (Self.state(round), Self.state(round + 1))
                 let death = Death(at: random.pick(Self.places), time: 1 + random.below(4))
                 let isOneShot = random.chance(2)
                 let phones = (0..<DeliveryModel.phones).map { _ in SplitMix64(seed: random.next()) }
@@ -61,7 +62,7 @@ import Testing
                     if random.chance(2) {
                         group.addTask { _ = try await bed.fix(rules, state: "fix\(round)") { $0.isPass = true } }
                     }
-                    let run = Task { try await self.run(bed, rules, round, once: isOneShot, until: death) }
+                    let run = Task { try await death.run(bed, rules, states, once: isOneShot) }
                     try await group.waitForAll()
                     // A daemon that did not die is stopped here.
                     if !isOneShot { run.cancel() }
@@ -81,88 +82,4 @@ import Testing
 
     /// The folder of the state that a round begins with: a process that died leaves it to the next.
     private static func state(_ round: Int) -> String { "state\(round)" }
-
-    /// A run that dies at a place, or ends before it comes there. It leaves the next round its state as it was then.
-    private func run(
-        _ bed: BotTestBed, _ rules: RuleSet, _ round: Int, once: Bool, until death: Death
-    ) async throws {
-        let folders = [round, round + 1].map { "\(bed.directory)/\(Self.state($0))" }
-        try FileManager.default.createDirectory(atPath: folders[0], withIntermediateDirectories: true)
-        let (bot, _) = try bed.bot(rules, state: Self.state(round), once: once)
-        let run = Task {
-            try await CrashPoint.$observer.withValue({ death.pass($0, leaving: folders) }) { try await bot.run() }
-        }
-        death.kills { run.cancel() }
-        do {
-            try await withTaskCancellationHandler {
-                try await run.value
-            } onCancel: {
-                run.cancel()
-            }
-        } catch {
-            // What a dead process would have said doesn't matter.
-            guard death.hasCome || error is CancellationError else { throw error }
-        }
-        if !death.hasCome { try FileManager.default.moveItem(atPath: folders[0], toPath: folders[1]) }
-    }
-}
-
-/// The end of a process in the middle of its work, as far as others can tell: its state is left as it is at this place,
-/// and it asks the gateway for nothing more.
-private final class Death: Sendable {
-    private struct State {
-        var passed = 0
-        var hasCome = false
-        var kill: (@Sendable () -> Void)?
-    }
-
-    private let place: CrashPoint
-    private let time: Int
-    private let state = Locked(State())
-
-    /// - Parameter time: The Nth time that the place is passed.
-    init(at place: CrashPoint, time: Int) {
-        self.place = place
-        self.time = time
-    }
-
-    var hasCome: Bool { state.withLock { $0.hasCome } }
-
-    func kills(_ kill: @escaping @Sendable () -> Void) {
-        let hasCome = state.withLock { state in
-            state.kill = kill
-            return state.hasCome
-        }
-        if hasCome { kill() }
-    }
-
-    /// - Parameter folders: Of the state, and where it is left.
-    func pass(_ place: CrashPoint, leaving folders: [String]) {
-        guard place == self.place else { return }
-        let kill: (@Sendable () -> Void)? = state.withLock { state in
-            state.passed += 1
-            guard state.passed == time else { return nil }
-            state.hasCome = true
-            Self.copy(folders)
-            return state.kill ?? {}
-        }
-        kill?()
-    }
-
-    /// What SQLite has committed, as after a kill.
-    private static func copy(_ folders: [String]) {
-        do {
-            try FileManager.default.createDirectory(atPath: folders[1], withIntermediateDirectories: true)
-            for file in try FileManager.default.contentsOfDirectory(atPath: folders[0]) where file.hasSuffix(".sqlite")
-            {
-                let live = try DatabaseQueue(path: "\(folders[0])/\(file)")
-                let left = try DatabaseQueue(path: "\(folders[1])/\(file)")
-                try live.backup(to: left)
-                try left.close()
-                try live.close()
-            }
-        } catch {
-            Issue.record("the state can't be copied: \(error)")
-        }
-    }
 }

@@ -53,18 +53,28 @@ package struct EffectOrigin: Hashable, Sendable {
 package enum EffectKey {
     /// SHA-256, in lowercase hexadecimal, of a JSON list: database, document, revision, rule, action and its place.
     ///
+    /// A rule with `at:` fires once for a time of a document: then that time takes the place of the revision, so that the
+    /// effect is the same after a crash between the write of the document and the record that the rule has fired.
+    ///
     /// - Parameters:
     ///   - database: What tells the database from others.
     ///   - document: As the rules found it, with `_id` and `_rev`.
     ///   - rule: The rule's name.
     ///   - action: The action's name.
+    ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil: it has no `at:`.
     package static func text(
-        database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin
+        database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,
+        time: Int? = nil
     ) -> String {
         var writer = JSONWriter()
         writer.array { writer in
             writer.string(database)
-            for name in ["_id", "_rev"] { writer.raw(document.root[name]?.bytes ?? Array("null".utf8)[...]) }
+            writer.raw(document.root["_id"]?.bytes ?? Array("null".utf8)[...])
+            if let time {
+                writer.object { $0.member("at", integer: time) }
+            } else {
+                writer.raw(document.root["_rev"]?.bytes ?? Array("null".utf8)[...])
+            }
             writer.string(rule)
             writer.string(action)
             writer.integer(origin.step)

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 internal import Pipeline
@@ -10,6 +11,8 @@ struct CheckpointReport {
     private let database: String?
     private let deadLetters: Int
     private let holder: String?
+    private let timers: (first: [WaitingTimer], count: Int)
+    private let schedules: [RecordedSchedule]
     /// Newest first.
     private let history: [CheckpointEntry]
 
@@ -20,8 +23,12 @@ struct CheckpointReport {
         database = try ledger.databaseIdentity()
         deadLetters = try ledger.deadLetterCount()
         holder = ledger.holder
+        timers = try ledger.waitingTimers(limit: Self.shownTimers)
+        schedules = try ledger.schedules().sorted { ($0.line, $0.zone) < ($1.line, $1.zone) }
         history = try ledger.checkpointHistory()
     }
+
+    private static let shownTimers = 10
 
     // MARK: - For people
 
@@ -40,8 +47,33 @@ struct CheckpointReport {
             guard let value = fact.value, !value.isEmpty else { continue }
             lines.append(fact.name.padded(to: width) + "  " + value.visible)
         }
+        lines += waitingLines
         guard history.count > 1 else { return lines }
         return lines + ["", "before that:"] + history.dropFirst().map(Self.line)
+    }
+
+    /// What waits for its time; no lines if nothing does.
+    private var waitingLines: [String] {
+        var lines: [String] = []
+        if timers.count > 0 {
+            lines += ["", "\(Quantity.count(timers.count, "timer")):"]
+            lines += timers.first.map { "  \(Timestamp.text($0.due))  \($0.rule.visible)  \($0.id.text.visible)" }
+            let more = timers.count - timers.first.count
+            if more > 0 { lines.append("  and \(Quantity.count(more)) more") }
+        }
+        guard !schedules.isEmpty else { return lines }
+        lines += ["", "passes over all documents:"]
+        return lines
+            + schedules.map { schedule in
+                let rules = schedule.rules.joined(separator: ", ").visible
+                return
+                    "  \(Self.next(schedule) ?? "never")  \(rules)  (\(schedule.line.visible), \(schedule.zone.visible)"
+                    + (schedule.begun == nil ? ")" : "; under way)")
+            }
+    }
+
+    private static func next(_ schedule: RecordedSchedule) -> String? {
+        schedule.next(now: Timestamp.secondsNow).map { Timestamp.text($0) }
     }
 
     private static func line(_ entry: CheckpointEntry) -> String {
@@ -64,12 +96,40 @@ struct CheckpointReport {
             writer.member("database", optional: database)
             writer.member("dead_letters", integer: deadLetters)
             writer.member("held_by", optional: holder)
+            writer.name("timers")
+            writer.object { writer in
+                writer.member("waiting", integer: timers.count)
+                writer.name("next")
+                writer.array { writer in
+                    for timer in timers.first {
+                        writer.object { writer in
+                            writer.member("id", string: timer.id.text)
+                            writer.member("rule", string: timer.rule)
+                            writer.member("at", string: Timestamp.text(timer.due))
+                        }
+                    }
+                }
+            }
+            writer.name("passes")
+            writer.array { writer in
+                for schedule in schedules { writer.object { Self.write(schedule, to: &$0) } }
+            }
             writer.name("history")
             writer.array { writer in
                 for entry in history { writer.object { Self.write(entry, to: &$0) } }
             }
         }
         return writer.bytes
+    }
+
+    private static func write(_ schedule: RecordedSchedule, to writer: inout JSONWriter) {
+        writer.member("every", string: schedule.line)
+        writer.member("time_zone", string: schedule.zone)
+        writer.name("rules")
+        writer.array { writer in for rule in schedule.rules { writer.string(rule) } }
+        writer.member("under_way", bool: schedule.begun != nil)
+        writer.member("last", string: Timestamp.text(schedule.done))
+        writer.member("next", optional: next(schedule))
     }
 
     private static func write(_ entry: CheckpointEntry?, to writer: inout JSONWriter) {

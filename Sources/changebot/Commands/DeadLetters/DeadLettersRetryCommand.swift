@@ -33,7 +33,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
             throw CommandError(.usage, "use only one of: numbers, or --rule/--reason/--since")
         }
         let plan = try OneShotPlan(try config.environment(), gateway, access, state, job, common, log)
-        let ruleSet = try plan.rules.ruleSet()
+        // The rules that the bot applies to changes; a pass over all documents applies those of files with `every`, too.
+        let ruleSet = try plan.rules.ruleSet(isForChanges: !plan.name.hasPrefix("fix-"))
         try plan.place.catalogue.requireState()
         var job = plan.job(ruleSet)
         job.isBesideRun = true

@@ -1,0 +1,126 @@
+internal import GatewayClient
+internal import Locking
+internal import Rules
+
+/// The timers of a bot: which documents have rules that wait for a time, or have fired for one.
+///
+/// They are in the ledger; this is the run's view of them. One for the run and its passes over all documents.
+package final class DocumentTimers: Sendable {
+    /// The most documents that timers have in the pipeline at a time, so that any number of them leaves the feed its
+    /// share.
+    static let portion = 100
+
+    private struct State {
+        /// Documents with times. Once in, they stay until the end of the run.
+        var documents = DocumentSketch()
+        /// Documents whose timers are due, and that are being decided.
+        var underWay: Set<DocumentID> = []
+        /// When whoever fires timers wakes up; nil: not for a timer.
+        var wakesAt: Int?
+    }
+
+    private let ledger: Ledger
+    /// Whether this is the run to which the ledger belongs, with all its rules.
+    private let isOfRun: Bool
+    private let state = Locked(State())
+    /// Something has changed for whoever fires timers.
+    let changed = Signal()
+
+    /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others. Nil: of a command that
+    ///   may have other rules than the run, and works beside it; it only adds times.
+    /// - Throws: ``StateError``.
+    init(_ ledger: Ledger, rules: [String]?) async throws {
+        self.ledger = ledger
+        isOfRun = rules != nil
+        if let rules { try await ledger.keepTimers(ofRules: rules) }
+        try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
+    }
+
+    /// - Parameter id: Evaluated only if any document has times.
+    func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        guard state.withLock({ !$0.documents.isEmpty }) else { return false }
+        let hash = id().hashValue
+        return state.withLock { $0.documents.mayContain(hash) }
+    }
+
+    /// The same candidates with their times, as the ledger has them.
+    func withTimes(_ candidates: [Candidate]) async throws -> [Candidate] {
+        let places = candidates.indices.filter { mayContain(candidates[$0].id) }
+        guard !places.isEmpty else { return candidates }
+        var candidates = candidates
+        for (place, times) in zip(places, try await ledger.times(of: places.map { candidates[$0].id })) {
+            candidates[place].earlierTimes = times
+        }
+        return candidates
+    }
+
+    /// Records the times to which decisions have led.
+    ///
+    /// - Parameter isWhole: Whether all rules of the run, and the newest revision, were decided; else times are only
+    ///   added.
+    func record(_ decided: [Candidate], isWhole: Bool) async throws {
+        let isWhole = isWhole && isOfRun
+        let documents = decided.compactMap { candidate in
+            candidate.times.flatMap { times in
+                needsRecord(candidate, times, isWhole) ? TimedDocument(id: candidate.id, times: times) : nil
+            }
+        }
+        guard !documents.isEmpty else { return }
+        // Before the ledger has them: a change that arrives meanwhile must find them.
+        state.withLock { state in
+            for document in documents where !document.times.isEmpty { state.documents.insert(document.id.hashValue) }
+        }
+        if isWhole { try await ledger.setTimes(documents) } else { try await ledger.addTimes(documents) }
+        let first = documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
+        guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
+        changed.raise()
+    }
+
+    private func needsRecord(_ candidate: Candidate, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
+        guard isWhole else { return !times.isEmpty }
+        if let earlier = candidate.earlierTimes { return Set(earlier) != Set(times) }
+        return !times.isEmpty || mayContain(candidate.id)
+    }
+
+    /// Drops timers that are due, of documents that became dead letters.
+    func drop(_ deadLettered: [Candidate], now: Int) async throws {
+        let documents = deadLettered.map(\.id).filter { mayContain($0) }
+        try await ledger.dropTimers(of: documents, dueBy: now)
+    }
+
+    // MARK: - Firing
+
+    /// Documents of timers that are due, the earliest first; they are under way from now on. Empty if there is none, or
+    /// no room.
+    func takeDue(by now: Int) throws -> [DocumentID] {
+        let underWay = state.withLock(\.underWay)
+        let room = Self.portion - underWay.count
+        guard room > 0 else { return [] }
+        let due = try ledger.documentsWithTimers(dueBy: now, limit: room, otherThan: underWay)
+        state.withLock { $0.underWay.formUnion(due) }
+        return due
+    }
+
+    /// Whether any document is under way because of a timer.
+    var areUnderWay: Bool { state.withLock { !$0.underWay.isEmpty } }
+
+    /// When the next timer is due.
+    func next(after now: Int) throws -> Int? {
+        // First, so that a timer that is added from here on wakes whoever waits.
+        state.withLock { $0.wakesAt = nil }
+        let next = try ledger.nextTimer(after: now)
+        state.withLock { $0.wakesAt = next }
+        return next
+    }
+
+    /// These candidates are settled.
+    func release(_ candidates: [Candidate]) {
+        let released = state.withLock { state in
+            candidates.reduce(false) { state.underWay.remove($1.id) != nil || $0 }
+        }
+        if released { changed.raise() }
+    }
+
+    /// Another process may have changed the ledger.
+    func lookAgain() { changed.raise() }
+}

@@ -1,0 +1,99 @@
+/// When the rules of a file run over all documents: its `every` and `time_zone`.
+package struct RuleSchedule: Sendable {
+    /// The cron line as it was written.
+    package let line: String
+    private let cron: CronSchedule
+    private let clock: ZoneClock
+    /// The place of `every`.
+    let position: SourcePosition
+
+    /// The zone of the line's times: `Europe/Berlin`.
+    package var zone: String { clock.name }
+
+    /// - Parameters:
+    ///   - line: As a state has recorded it.
+    ///   - zone: The name of its time zone. The result is nil if this program can't read one of the two.
+    package init?(line: String, zone: String) {
+        guard let clock = ZoneClock(zone) else { return nil }
+        do throws(CronError) { cron = try CronSchedule(line) } catch { return nil }
+        self.line = line
+        self.clock = clock
+        position = .start
+    }
+
+    /// Nil if the file has no `every`, or, with errors, if it is not valid.
+    init?(_ object: SourceObject, _ kind: RuleFileKind) {
+        let errors = object.errors
+        let clock = Self.clock(object)
+        guard let node = object.node("every") else {
+            if let zone = object.node("time_zone") {
+                errors.report(
+                    at: zone.position,
+                    "'time_zone' is for 'every', which is missing; write every: \"0 3 * * *\" beside it")
+            }
+            return nil
+        }
+        guard kind == .rules else {
+            errors.report(
+                at: node.position, "a mapping has no 'every': its rules are for documents that are imported; remove it")
+            return nil
+        }
+        guard case .string(let line) = node.content else {
+            errors.reportKind(of: node, "'every' must be a cron line", remedy: "write every: \"0 3 * * *\"")
+            return nil
+        }
+        do throws(CronError) { cron = try CronSchedule(line) } catch {
+            errors.report(at: node.position, "'every': \(DisplayText.plain(error.message, limit: 400))")
+            return nil
+        }
+        guard let clock else { return nil }
+        self.line = line
+        self.clock = clock
+        position = node.position
+    }
+
+    /// UTC if there is no `time_zone`; nil, with an error, if it is unknown.
+    private static func clock(_ object: SourceObject) -> ZoneClock? {
+        guard object.node("time_zone") != nil else { return ZoneClock("UTC") }
+        guard let name = object.optionalText("time_zone"), let node = object.node("time_zone") else { return nil }
+        if let clock = ZoneClock(name) { return clock }
+        let guess = NearestName.of(name, among: ZoneClock.names).map { ": did you mean '\($0)'?" } ?? ";"
+        object.errors.report(
+            at: node.position,
+            "'\(DisplayText.plain(name))' is not the name of a time zone\(guess) write a name such as Europe/Berlin or UTC"
+        )
+        return nil
+    }
+
+    /// The first of its times after another; nil if there is none.
+    ///
+    /// - Parameter seconds: Since 1970.
+    package func next(after seconds: Int) -> Int? { cron.next(after: seconds, on: clock) }
+}
+
+/// Rules that run over all documents at the same times.
+package struct ScheduledRules: Sendable {
+    /// Their times.
+    package let schedule: RuleSchedule
+    /// The rules' names, in their order.
+    package let names: [String]
+}
+
+extension RuleFileSet {
+    /// The rules of files with `every`, those with the same line and zone together.
+    package var scheduled: [ScheduledRules] {
+        var found: [ScheduledRules] = []
+        for file in files where !file.rules.isEmpty {
+            guard let schedule = file.schedule else { continue }
+            let names = file.rules.map(\.name)
+            if let place = found.firstIndex(where: {
+                $0.schedule.line == schedule.line && $0.schedule.zone == schedule.zone
+            }) {
+                found[place] = ScheduledRules(schedule: schedule, names: found[place].names + names)
+            } else {
+                found.append(ScheduledRules(schedule: schedule, names: names))
+            }
+        }
+        return found
+    }
+}

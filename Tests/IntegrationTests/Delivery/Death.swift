@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import Locking
+import Pipeline
+import Rules
+import Testing
+
+/// The end of a process in the middle of its work, as far as others can tell: its state is left as it is at this place,
+/// and it asks the gateway for nothing more.
+final class Death: Sendable {
+    private struct State {
+        var passed = 0
+        var hasCome = false
+        var kill: (@Sendable () -> Void)?
+    }
+
+    private let place: CrashPoint
+    private let time: Int
+    private let state = Locked(State())
+
+    /// - Parameter time: The Nth time that the place is passed.
+    init(at place: CrashPoint, time: Int) {
+        self.place = place
+        self.time = time
+    }
+
+    var hasCome: Bool { state.withLock { $0.hasCome } }
+
+    func kills(_ kill: @escaping @Sendable () -> Void) {
+        let hasCome = state.withLock { state in
+            state.kill = kill
+            return state.hasCome
+        }
+        if hasCome { kill() }
+    }
+
+    /// - Parameter folders: Of the state, and where it is left.
+    func pass(_ place: CrashPoint, leaving folders: [String]) {
+        guard place == self.place else { return }
+        let kill: (@Sendable () -> Void)? = state.withLock { state in
+            state.passed += 1
+            guard state.passed == time else { return nil }
+            state.hasCome = true
+            Self.copy(folders)
+            return state.kill ?? {}
+        }
+        kill?()
+    }
+
+    /// What SQLite has committed, as after a kill.
+    private static func copy(_ folders: [String]) {
+        do {
+            try FileManager.default.createDirectory(atPath: folders[1], withIntermediateDirectories: true)
+            for file in try FileManager.default.contentsOfDirectory(atPath: folders[0]) where file.hasSuffix(".sqlite")
+            {
+                let live = try DatabaseQueue(path: "\(folders[0])/\(file)")
+                let left = try DatabaseQueue(path: "\(folders[1])/\(file)")
+                try live.backup(to: left)
+                try left.close()
+                try live.close()
+            }
+        } catch {
+            Issue.record("the state can't be copied: \(error)")
+        }
+    }
+
+    // MARK: - A run
+
+    /// A run that dies at the place, or ends before it comes there. It leaves the next one its state as it was then.
+    ///
+    /// - Parameter states: The folder of its state, and the one in which it is left.
+    func run(
+        _ bed: BotTestBed, _ rules: RuleSet, _ states: (this: String, next: String), once: Bool,
+        configure: (inout BotSettings) -> Void = { _ in }
+    ) async throws {
+        let folders = [states.this, states.next].map { "\(bed.directory)/\($0)" }
+        try FileManager.default.createDirectory(atPath: folders[0], withIntermediateDirectories: true)
+        let (bot, _) = try bed.bot(rules, state: states.this, once: once, configure: configure)
+        let run = Task {
+            try await CrashPoint.$observer.withValue({ self.pass($0, leaving: folders) }) { try await bot.run() }
+        }
+        kills { run.cancel() }
+        do {
+            try await withTaskCancellationHandler {
+                try await run.value
+            } onCancel: {
+                run.cancel()
+            }
+        } catch {
+            // What a dead process would have said doesn't matter.
+            guard hasCome || error is CancellationError else { throw error }
+        }
+        if !hasCome { try FileManager.default.moveItem(atPath: folders[0], toPath: folders[1]) }
+    }
+}
