@@ -112,8 +112,9 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules", .grdb, .logging,
-                .serviceLifecycle,
+                "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Rules",
+                .grdb,
+                .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(

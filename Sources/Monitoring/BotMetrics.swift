@@ -51,6 +51,14 @@ final class BotMetrics: Sendable {
             { $0.rejected }
         ),
         (MetricFamily("changebot_emitted_lines_total", .counter, "Lines that rules emitted."), { $0.emitted }),
+        (
+            MetricFamily("changebot_webhooks_sent_total", .counter, "Webhooks that their receivers accepted."),
+            { $0.webhooksSent }
+        ),
+        (
+            MetricFamily("changebot_webhooks_refused_total", .counter, "Webhooks that became dead letters."),
+            { $0.webhooksRefused }
+        ),
         (MetricFamily("changebot_feed_bytes_total", .counter, "Bytes of the rows that were read."), { $0.bytesIn }),
         (
             MetricFamily(

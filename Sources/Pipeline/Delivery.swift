@@ -27,6 +27,7 @@ package struct Delivery: Sendable {
     private let deadLetterLog: DeadLetterLog
     private let deadLettered: DeadLetteredDocuments
     private let interruptions: InterruptedDecisions
+    private let webhooks: WebhookSender?
     let queue = CandidateQueue()
     let budget: MemoryBudget
     private let pace = WritePace()
@@ -36,8 +37,8 @@ package struct Delivery: Sendable {
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - timers: Those of the bot that the documents belong to; nil: none.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, `.cannotCreate` if one emits
-    ///   to a file that can't be written; ``StateError``.
+    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a webhook can't be
+    ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
         timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
@@ -51,6 +52,10 @@ package struct Delivery: Sendable {
         siblings = try Self.siblings(of: gateway, ruleSet)
         outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
         database = try ledger.databaseIdentity() ?? "\(gateway.url)"
+        let accesses = ruleSet.webhookAccesses
+        webhooks =
+            accesses.isEmpty || settings.preview != nil
+            ? nil : try WebhookSender(accesses, settings.retries, settings.webhookBackoff, logger)
         progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
@@ -163,7 +168,7 @@ package struct Delivery: Sendable {
             ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
             search: RelatedSearch.Shared(SharedSearch(pass)),
             busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
-            timers: timers, interruptions: interruptions, settings: settings, logger: logger)
+            timers: timers, interruptions: interruptions, webhooks: webhooks, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -255,6 +260,8 @@ extension Delivery {
         package var limits = BulkWriter.Limits()
         /// How failed requests are retried.
         package var retries = RetryPolicy.Settings()
+        /// How long to wait before a receiver of webhooks that failed is tried again.
+        package var webhookBackoff = Backoff(base: .seconds(1))
         /// Stops the run when too many documents fail. Nil: never.
         package var errorLimit: ErrorLimit?
         /// How many documents the run may change. Nil: any number.

@@ -147,6 +147,21 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
+    @Test func relatedDocumentsAreCountedAndTheFirstOnesShown() throws {
+        var diff = try diff(.deadLettered(reason: "x"))
+        let before = try JSONText(#"{"_id":"t\u001b","a":1}"#)
+        diff.related = [
+            .init(
+                selector: #"{"list":"l1"}"#, found: 1200, changed: 3,
+                documents: [("t\u{1B}", before, nil), ("t2", before, try JSONText(#"{"_id":"t\u001b","a":2}"#))])
+        ]
+        #expect(
+            diff.lines(plain).map(\.text).dropFirst(2) == [
+                #"related {"list":"l1"}: 1,200 documents, 3 would change"#, "- t\\u001b (deleted)", "t2", "  {",
+                "    \"_id\": \"t\\u001b\"", "-   \"a\": 1", "+   \"a\": 2", "  }", "… 1 more",
+            ])
+    }
+
     @Test func aDeadLetteredDocumentShowsItsReason() throws {
         #expect(
             try diff(.deadLettered(reason: "jq:\nnull")).lines(plain).map(\.text)

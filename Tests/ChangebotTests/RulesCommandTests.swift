@@ -11,6 +11,7 @@ import Testing
           - name: gone
             when: { done: true }
             if: .at < $now
+            allow: [no-timer]
             then: [delete: {}]
           - name: broken
             when: { broken: true }

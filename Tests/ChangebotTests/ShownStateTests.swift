@@ -35,13 +35,15 @@ import Testing
         try file.writeWithoutTransaction { database in
             try database.execute(
                 sql: """
+                    DROP TABLE timer;
+                    DROP TABLE schedule;
                     DROP TABLE own_write;
                     CREATE TABLE own_revision (
                         id BLOB NOT NULL, revision BLOB NOT NULL, rule_set TEXT NOT NULL, written_at INTEGER NOT NULL,
                         UNIQUE (id, revision)
                     );
                     CREATE TABLE effect (id BLOB NOT NULL, content BLOB NOT NULL, written_at INTEGER NOT NULL);
-                    DELETE FROM grdb_migrations WHERE identifier = '6';
+                    DELETE FROM grdb_migrations WHERE CAST(identifier AS INTEGER) >= 6;
                     PRAGMA user_version = 0;
                     """)
         }

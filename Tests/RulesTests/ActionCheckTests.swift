@@ -25,6 +25,10 @@ import Testing
             "when: {}, then: [related: {selector: {a: 1}, then: [merge: {a: $source.b}]}]",
             "'$source.b' is plain text, not a program"
         ),
+        (
+            "when: {}, on: [delete], then: [{webhook: {url: 'http://h', response: {merge: {id: 1}}}}]",
+            "'response' would write to a deleted document; remove 'response'"
+        ),
         ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is plain text"),
         ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is plain text"),
         ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is plain text, not a program"),

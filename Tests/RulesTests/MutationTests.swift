@@ -32,6 +32,14 @@ import Testing
                   selector: { type: task, list: { $in: [l1, 1.10] }, $or: [{ a: 1 }, { b: { $gt: 2 } }] }
                   limit: 5
                   then: [{ merge: { a: 1 } }, delete: {}]
+              - webhook:
+                  url: https://example.org:8443/a?b=1
+                  path: /c/%20
+                  headers: { X-Shop: berlin, X-Key: { file: key } }
+                  secret_files: [one, two]
+                  event: { type: a.b, source: /c }
+                  timeout: 10s
+                  response: { merge: { n: 1 } }
         """
     private static let json = """
         {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},

@@ -11,6 +11,11 @@ import Testing
         ),
         ("name: a, when: {}, then: [{merge: {state: open, box: {n: 1}}}]", "box.n: { $eq: 1 } }`"),
         (
+            "name: a, when: {type: order}, then: [{webhook: {url: 'http://h', response: {merge: {id: {jq: $response.body.id}}}}}]",
+            "it still matches after the answer is written, so it sends again, until it ends as a dead letter (rule chain); "
+                + "add `id: { $exists: false }` to `when`"
+        ),
+        (
             "name: a, when: {type: task}, then: [{attach: {name: i.png, file: FILE}}]",
             #"add `_attachments.i\.png: { $exists: false }` to `when`"#
         ),

@@ -17,11 +17,11 @@ import Testing
         ("version: 1\nrules: []\ntests: {}", "3:8: 'tests' must be a list of tests, not an object"),
         (
             "[]",
-            "1:1: a rule file must be an object with the keys version, kind, slurp, otherwise, rules, tests, $schema, not a list"
+            "1:1: a rule file must be an object with the keys version, kind, slurp, otherwise, every, time_zone, rules, tests, $schema, not a list"
         ),
         (
             "version: 1\nrules: [x]",
-            "2:9: a rule must be an object with the keys name, when, unless, if, on, then, on_error, allow, not text"
+            "2:9: a rule must be an object with the keys name, when, unless, at, if, on, then, on_error, allow, not text"
         ),
         (rule("when: {}, then: []"), "3:5: 'name' is missing; give each rule a name of its own"),
         (rule("name: '', when: {}, then: []"), "3:12: 'name' is empty; write a text"),
@@ -66,7 +66,7 @@ import Testing
         (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can hold only change and delete"),
         (
             rule("name: a, when: {}, then: [x]"),
-            "3:32: an action must be an object with the keys attach, detach, merge, patch, delete, put, related, emit, for_each, not text"
+            "3:32: an action must be an object with the keys attach, detach, merge, patch, delete, put, related, emit, webhook, for_each, not text"
         ),
         (rule("name: a, when: {}, then: [{}]"), "3:32: one list element is one action, not 0"),
         (

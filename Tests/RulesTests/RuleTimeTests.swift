@@ -137,10 +137,10 @@ import Testing
     @Test(arguments: [
         (
             "version: 1\nrules:\n- {name: a, when: {}, at: {jq: .a, type: number}, then: []}\n",
-            "r.yaml:3:43: 'at' has no type"
+            "r.yaml:3:42: 'at' has no type"
         ),
         ("version: 1\nrules:\n- {name: a, when: {}, at: 5, then: []}\n", "a jq program must be text"),
-        ("version: 1\nrules:\n- {name: a, when: {}, at: '.a |', then: []}\n", "r.yaml:3:27: not a jq program"),
+        ("version: 1\nrules:\n- {name: a, when: {}, at: '.a |', then: []}\n", "r.yaml:3:32: not a jq program"),
         (
             "version: 1\nrules:\n- {name: a, when: {}, on: [delete], at: .a, then: []}\n",
             "r.yaml:3:41: 'at' waits for a document, and a deleted one is gone"

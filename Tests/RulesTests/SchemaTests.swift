@@ -53,6 +53,11 @@ import Testing
         ),
         (["definitions", "event", "properties"], rule("when: {}, then: [{emit: {file: a, event: {more: 1}}}]")),
         (["definitions", "related", "properties"], rule("when: {}, then: [{related: {more: 1}}]")),
+        (["definitions", "webhook", "properties"], rule("when: {}, then: [{webhook: {more: 1}}]")),
+        (
+            ["definitions", "webhook", "properties", "response", "properties"],
+            rule("when: {}, then: [{webhook: {url: 'http://h', response: {more: 1}}}]")
+        ),
         (["definitions", "test", "properties"], test("more: 1")),
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),

@@ -26,6 +26,10 @@ package struct RunCounters: Sendable, Equatable {
     package var retries = 0
     /// Answered requests that write documents: `_bulk_docs`, and `PUT`s of single documents.
     package var writeRequests = 0
+    /// Webhooks that their receivers accepted.
+    package var webhooksSent = 0
+    /// Webhooks that became dead letters.
+    package var webhooksRefused = 0
     /// Bytes of the rows and documents that were read.
     package var bytesIn = 0
     /// Bytes of the documents that the gateway accepted.
@@ -41,6 +45,7 @@ package struct RunCounters: Sendable, Equatable {
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
         ("rejected", { $0.rejected }), ("dead_letters", { $0.deadLetters }), ("emitted", { $0.emitted }),
+        ("webhooks_sent", { $0.webhooksSent }), ("webhooks_refused", { $0.webhooksRefused }),
         ("retries", { $0.retries }),
         ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
@@ -61,6 +66,8 @@ package struct RunCounters: Sendable, Equatable {
         difference.emitted = emitted - earlier.emitted
         difference.retries = retries - earlier.retries
         difference.writeRequests = writeRequests - earlier.writeRequests
+        difference.webhooksSent = webhooksSent - earlier.webhooksSent
+        difference.webhooksRefused = webhooksRefused - earlier.webhooksRefused
         difference.bytesIn = bytesIn - earlier.bytesIn
         difference.bytesOut = bytesOut - earlier.bytesOut
         for (rule, count) in rules where count != earlier.rules[rule] {

@@ -3,15 +3,22 @@
 /// The wait after failure *n* in a row is drawn evenly from 0 to `base` · 2ⁿ⁻¹, at most `cap`. A success starts over.
 package struct Backoff: Sendable {
     /// The longest first wait.
-    package var base: Duration = .milliseconds(250)
+    package var base: Duration
     /// The longest wait, unless the gateway asks for a longer one.
     package var cap: Duration = .seconds(60)
     /// Waits since the last reset.
     package private(set) var failures = 0
     private let random: @Sendable () -> Double
 
-    /// - Parameter random: Returns a number in `0..<1`.
-    package init(random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) { self.random = random }
+    /// - Parameters:
+    ///   - base: The longest first wait.
+    ///   - random: Returns a number in `0..<1`.
+    package init(
+        base: Duration = .milliseconds(250), random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        self.base = base
+        self.random = random
+    }
 
     /// The wait before the next attempt; the one after that may be twice as long.
     ///

@@ -261,6 +261,9 @@ struct Candidate: Sendable {
     var earlierTimes: [RuleTime]?
     /// The same after it; nil if there was none.
     var times: [RuleTime]?
+    /// The rules whose receivers' answers are in its write; nil if there are none. Then its revision is a change that
+    /// rules must see.
+    var cause: RuleChain?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
@@ -353,6 +356,7 @@ struct Candidate: Sendable {
         self.isDeleted = isDeleted
         mustBeRead = false
         chain = nil
+        cause = nil
     }
 
     /// - Returns: The bytes of the memory budget that it no longer holds.

@@ -78,10 +78,13 @@ package struct Bot: Service {
     private func startOver(
         _ reset: DatabaseReset, _ state: StateCatalogue.Opened
     ) async throws -> StateCatalogue.Opened? {
-        guard settings.onReset == .restart else {
+        let policy = settings.onReset ?? (ruleSet.actsOutside ? .stop : .restart)
+        guard policy == .restart else {
+            let consequence = ruleSet.actsOutside ? ", which repeats the webhooks and events of its rules" : ""
             throw RunError(
                 .databaseReset,
-                "\(reset.reason); to handle its documents from the beginning, run with --on-reset restart")
+                "\(reset.reason); to handle its documents from the beginning\(consequence), run with --on-reset restart"
+            )
         }
         logger.warning("starting over from the beginning", metadata: [LogKey.reason: "\(reset.reason)"])
         return try await keeper.renew(reset, state) { identity in

@@ -25,8 +25,9 @@ package struct BotSettings: Sendable {
     package var channels: [String]?
     /// The guard against loops. Nil: none.
     package var effectLimits: EffectLimits? = EffectLimits()
-    /// What to do when the database was reset or restored.
-    package var onReset = ResetPolicy.restart
+    /// What to do when the database was reset or restored. Nil: start again, unless the rules have effects outside the
+    /// database, which would be repeated.
+    package var onReset: ResetPolicy?
     /// The longest time between two checks of the mark in the database. After half of it, the next end of a request for
     /// the feed makes the run check, so that a run that only waits is not woken for that alone.
     package var checkInterval: Duration = DatabaseWatch.longestInterval

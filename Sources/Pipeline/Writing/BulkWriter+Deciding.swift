@@ -33,7 +33,7 @@ extension BulkWriter {
         // If another document can't be written, the change is not written either.
         let others = try await writeOthers(for: plans, &context)
         let all = try await writeRelated(for: plans, after: others, &context)
-        let outside = try await carryOut(plans, after: all, &context)
+        let outside = try await carryOut(&plans, after: all, &context)
         return try await writes(of: plans, after: all, outside)
     }
 
@@ -176,7 +176,7 @@ struct Planner {
     /// A candidate and the decision about it.
     struct Plan {
         var candidate: Candidate
-        let report: DecisionReport
+        var report: DecisionReport
         /// The rules that led to the document; nil if its decision wants no other documents.
         var chain: RuleChain?
         /// Why it must not be carried out.
@@ -304,9 +304,12 @@ extension BulkWriter {
                 } else {
                     decided.again.append(candidate)
                 }
-            } else if let reason = others.failures[index] ?? outside.failures[index] {
+            } else if let reason = others.failures[index] {
                 settled.deadLetter(
                     plan.candidate, plan.candidate.deadLetter(rule: others.failedRules[index], reason: reason))
+            } else if let failure = outside.failures[index] {
+                settled.deadLetter(
+                    plan.candidate, plan.candidate.deadLetter(rule: failure.rule, reason: failure.reason))
             } else if let due = others.postponed[index] ?? outside.postponed[index] {
                 postponed.append((due, plan.candidate))
             } else if plan.decision.isChanged {

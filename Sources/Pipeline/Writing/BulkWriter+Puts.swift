@@ -31,7 +31,7 @@ extension BulkWriter {
         return orders
     }
 
-    /// Plans whose rules would continue too long a chain of `put`s.
+    /// Plans whose rules would continue too long a chain of `put`s, or of answers that are written.
     func longChains(_ plans: [Planner.Plan], _ orders: [PutOrder]) -> [Int: DeadLetter] {
         let names = shared.ruleSet.names
         return orders.reduce(into: [:]) { refusals, order in
@@ -39,6 +39,18 @@ extension BulkWriter {
             let plan = plans[order.plan]
             refusals[order.plan] = plan.candidate.deadLetter(
                 rule: plan.decision.puts.last.map { names[$0.rule] }, reason: order.chain.reason)
+        }.merging(longAnswerChains(plans)) { put, _ in put }
+    }
+
+    /// Plans whose receivers' answers would continue too long a chain.
+    private func longAnswerChains(_ plans: [Planner.Plan]) -> [Int: DeadLetter] {
+        let names = shared.ruleSet.names
+        return plans.enumerated().reduce(into: [:]) { refusals, entry in
+            let (index, plan) = entry
+            guard let rule = plan.decision.outside.first(where: \.changesDocument)?.origin.rule else { return }
+            let chain = (plan.chain ?? RuleChain()).followed(by: names[rule])
+            guard chain.isTooLong else { return }
+            refusals[index] = plan.candidate.deadLetter(rule: names[rule], reason: chain.reason)
         }
     }
 
@@ -96,6 +108,15 @@ extension BulkWriter {
         }
         guard !candidates.isEmpty else { return }
         await shared.budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
+        let freed = await queue.submit(candidates)
+        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+    }
+
+    /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers.
+    func decideAnswered(_ written: [Ledger.CausedRevision]) async {
+        guard settings.decidesPuts, !written.isEmpty else { return }
+        let candidates = written.map { Candidate(id: $0.id, revision: nil, document: []) }
+        await shared.budget.take(bytes: 0, documents: candidates.count)
         let freed = await queue.submit(candidates)
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }

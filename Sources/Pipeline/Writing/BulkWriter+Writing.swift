@@ -30,6 +30,7 @@ extension BulkWriter {
                 noteWritten(written)
                 await shared.busy.noteWrites(settled.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
                 try await finish(settled)
+                await decideAnswered(settled.caused)
             }
         }
         return try await postponingContested(again)
@@ -85,6 +86,7 @@ extension BulkWriter {
         shared.deadLettered.insert(deadLetters, numbers: filed)
         CrashPoint.deadLettersSaved.pass()
         try await recordTimes(settled)
+        try await ledger.recordCausedRevisions(settled.caused)
         try await ledger.recordOwnWrites(settled.ownWrites)
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
@@ -191,6 +193,8 @@ struct Settlement {
     private(set) var writtenDocuments: [DocumentID] = []
     /// What the ledger is to remember of these writes, and of those to other documents.
     private(set) var ownWrites: [OwnWrite] = []
+    /// Revisions with the answers of receivers in them, and the rules that led to them.
+    private(set) var caused: [Ledger.CausedRevision] = []
     /// Matching documents that were already as the rules want them.
     var unchanged = 0
     /// Writes that a dry run has shown, including ``shownDeletions``.
@@ -255,7 +259,12 @@ struct Settlement {
             candidate.revision = revision
             decided.append(candidate)
             writtenDocuments.append(candidate.id)
-            ownWrites.append(OwnWrite(id: candidate.id, revision: revision, content: candidate.content))
+            // With a receiver's answer in it, the revision is decided like any other.
+            let ownRevision = candidate.cause == nil ? revision : nil
+            ownWrites.append(OwnWrite(id: candidate.id, revision: ownRevision, content: candidate.content))
+            if let cause = candidate.cause {
+                caused.append(Ledger.CausedRevision(id: candidate.id, revision: revision, chain: cause))
+            }
             if candidate.isDeletion { deleted += 1 }
         case .failed where candidate.failures < attemptLimit: return .decideAgain(candidate)
         case .failed, .rejected:

@@ -33,6 +33,8 @@ package struct BulkWriter: Sendable {
         let deadLetterLog: DeadLetterLog
         let timers: DocumentTimers?
         let interruptions: InterruptedDecisions
+        /// Nil if no rule sends webhooks, and in a dry run.
+        let webhooks: WebhookSender?
         let settings: Delivery.Settings
         let logger: Logger
     }

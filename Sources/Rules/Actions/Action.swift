@@ -10,9 +10,10 @@ enum Action: Sendable {
     case put(PutAction)
     case emit(EmitAction)
     case related(RelatedAction)
+    case webhook(WebhookAction)
 
     /// The keys that an action may have in a rule file.
-    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "related", "emit"]
+    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "related", "emit", "webhook"]
 
     /// Its key in rule files.
     var name: String {
@@ -25,6 +26,15 @@ enum Action: Sendable {
         case .put: "put"
         case .emit: "emit"
         case .related: "related"
+        case .webhook: "webhook"
+        }
+    }
+
+    /// Whether its effect is outside the database.
+    var isOutside: Bool {
+        switch self {
+        case .emit, .webhook: true
+        case .attach, .detach, .merge, .patch, .delete, .put, .related: false
         }
     }
 
@@ -39,6 +49,7 @@ enum Action: Sendable {
         case .put(let action): action.programs
         case .emit(let action): action.programs
         case .related(let action): action.programs
+        case .webhook(let action): action.programs
         }
     }
 
@@ -54,6 +65,7 @@ enum Action: Sendable {
         case .put(let action): try action.apply(to: &draft, outputs)
         case .emit(let action): try action.apply(to: &draft, outputs)
         case .related(let action): try action.apply(to: &draft, outputs)
+        case .webhook(let action): try action.apply(to: &draft, outputs)
         }
     }
 }
@@ -81,6 +93,7 @@ extension Action {
         case "put": return PutAction(member.value, reading).map { .put($0) }
         case "emit": return EmitAction(member.value, reading).map { .emit($0) }
         case "related": return RelatedAction(member.value, reading).map { .related($0) }
+        case "webhook": return WebhookAction(member.value, reading).map { .webhook($0) }
         default: return nil
         }
     }

@@ -77,13 +77,20 @@ enum ActionCheck {
                 "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
                     + "use put to write another one"
             )
-        case .put, .related, .emit: return nil
+        case .webhook(let webhook) where webhook.response != nil && rule.on == .delete:
+            return (
+                .writesDeleted,
+                "the rule is for deletions only (on: [delete]), and 'response' would write to a deleted document; "
+                    + "remove 'response'"
+            )
+        case .put, .related, .emit, .webhook: return nil
         }
     }
 
     /// The message for a string that looks like a program but is not one; nil for any other.
     private static func uncomputed(_ text: String) -> String? {
-        let isVariable = ["$now", "$change", "$match", "$item", "$index", "$source"].contains { name in
+        let variables = ["$now", "$change", "$match", "$item", "$index", "$source", "$response"]
+        let isVariable = variables.contains { name in
             text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
         }
         let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")

@@ -23,6 +23,13 @@ struct CheckedRule {
             && !outlook.touchesEverything
     }
 
+    /// Whether it writes into the document what a receiver answers.
+    var mergesAnswers: Bool {
+        rule.then.contains { step in
+            if case .webhook(let webhook) = step.action { webhook.response != nil } else { false }
+        }
+    }
+
     /// The position of one of the rule's keys; without such a key, that of the rule.
     func position(of key: String) -> SourcePosition {
         guard case .object(let members) = rule.source.content else { return rule.position }

@@ -22,6 +22,14 @@ enum RepeatedFiringCheck {
         // A pass over all documents is not a change of one of them.
         guard !rule.rule.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
+        if rule.mergesAnswers {
+            return [
+                rule.warning(
+                    at: position, .firesAgain,
+                    "it still matches after the answer is written, so it sends again, until it ends as a dead letter "
+                        + "(rule chain); \(remedy(rule))")
+            ]
+        }
         return [
             rule.warning(
                 at: position, .firesAgain,

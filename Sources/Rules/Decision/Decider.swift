@@ -317,8 +317,7 @@ struct DecisionRun {
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
             throw DecisionError(
                 rule: attempt.rule.name,
-                reason: "two members are named '\(name)'; gateways keep only one of them, so writing the document "
-                    + "could lose the right one")
+                reason: Decision.duplicateReason(name))
         }
         draft = result
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }

@@ -34,6 +34,8 @@ package struct Decision: Sendable {
     package internal(set) var times: [RuleTime] = []
     /// For rules with `at:` that fired, by index, the time for which they did.
     package internal(set) var firedTimes: [Int: Int] = [:]
+    /// The rules, by index, whose receivers' answers changed the document, in order.
+    package internal(set) var answered: [Int] = []
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
@@ -44,6 +46,12 @@ package struct Decision: Sendable {
     package internal(set) var skipped: [Skip] = []
 
     init(_ document: JSONText) { self.document = document }
+
+    /// Why a document with two members of this name is not written.
+    static func duplicateReason(_ name: String) -> String {
+        "two members are named '\(name)'; gateways keep only one of them, so writing the document "
+            + "could lose the right one"
+    }
 }
 
 /// Why there is no decision. The document must be dead-lettered, not written.

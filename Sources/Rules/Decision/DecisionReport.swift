@@ -61,8 +61,8 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, rule that
-    /// waits for its time (`at`), removed attachment and skipped rule.
+    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, effect
+    /// outside, rule that waits for its time (`at`), removed attachment and skipped rule.
     /// For a mapping, lists all documents that it gives.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }

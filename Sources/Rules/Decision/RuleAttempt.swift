@@ -83,6 +83,7 @@ struct RuleAttempt {
         } else {
             let length = trial.document.bytes.count
             trial.origin = EffectOrigin(rule: index, step: done, element: element?.index)
+            trial.element = element
             do throws(ActionError) { try step.action.apply(to: &trial, outputs) } catch {
                 switch error {
                 case .doesNotApply: return .doesNotFire
@@ -124,10 +125,13 @@ struct RuleAttempt {
 
     private func checkLength(after step: RuleStep, was length: Int) throws(DecisionError) {
         guard trial.document.bytes.count > max(Self.lengthLimit, length) else { return }
-        throw DecisionError(
-            rule: rule.name,
-            reason: "\(step.action.name): the document becomes larger than \(Self.lengthLimit >> 20) MiB, "
-                + "which no gateway takes; write less into it")
+        throw DecisionError(rule: rule.name, reason: Self.lengthReason(step.action.name))
+    }
+
+    /// Why a document that becomes larger than ``lengthLimit`` is not written.
+    static func lengthReason(_ action: String) -> String {
+        "\(action): the document becomes larger than \(lengthLimit >> 20) MiB, which no gateway takes; "
+            + "write less into it"
     }
 
     /// Evaluates the rule's `at:`.
@@ -212,6 +216,8 @@ struct Draft {
     var outside: [OutsideEffect] = []
     /// The step that is being carried out: where its effects come from.
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
+    /// The element for which it is carried out; nil if it is not for one.
+    var element: RuleElement?
     /// The document is a tombstone now: no other rule applies.
     private(set) var isDeleted = false
 

@@ -101,6 +101,20 @@ package final class RuleSet: Sendable {
         }
     }
 
+    /// Whether any rule has effects outside the database: they can't be taken back, or told from repeats after a reset.
+    package var actsOutside: Bool {
+        rules.contains { rule in rule.then.contains { $0.action.isOutside } }
+    }
+
+    /// Whom the webhooks of all rules talk to, each once.
+    package var webhookAccesses: [WebhookAccess] {
+        var seen: Set<WebhookAccess> = []
+        return rules.flatMap(\.then).compactMap { step in
+            guard case .webhook(let webhook) = step.action, seen.insert(webhook.access).inserted else { return nil }
+            return webhook.access
+        }
+    }
+
     /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
     package var otherKeyspaces: Set<String> { rules.reduce(into: []) { $0.formUnion($1.otherKeyspaces) } }
 

@@ -44,7 +44,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "What to do when the database was reset or restored: restart (at the beginning of the feed) or stop (with exit code 78). Default: restart."
+            "What to do when the database was reset or restored: restart (at the beginning of the feed) or stop (with exit code 78). Default: restart, but stop if rules have webhook or emit."
     )
     var onReset: ResetPolicy?
 

@@ -68,7 +68,8 @@ struct SettingKey: Sendable {
         SettingKey("since", .bot),
         SettingKey("feed", .bot, fallback: BotSettings().following.rawValue),
         SettingKey("channels", .bot, .list),
-        SettingKey("on_reset", .bot, fallback: BotSettings().onReset.rawValue),
+        // Depends on the rules.
+        SettingKey("on_reset", .bot),
         SettingKey("retry_for", .bot),
         SettingKey("max_errors", .bot),
         SettingKey("catch_up_changed_rules", .bot, .flag, fallback: "false"),

@@ -181,6 +181,8 @@ struct BotPlan: Sendable {
         ) { paths in try loaded[paths] ?? RuleFileSet.load(paths: paths) }
         loaded[paths] = files
         rules = try RuleVersion(files, paths: paths)
+        // A reload that lacks a file leaves the bot as it is.
+        if settings.delivery.preview == nil { try rules.ruleSet.checkWebhookFiles(logger) }
         let location = StateLocation(choice: choice, directory: directory, name)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,

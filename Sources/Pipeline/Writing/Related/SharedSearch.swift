@@ -24,6 +24,9 @@ actor SharedSearch {
 
     init(_ pass: SearchPass) { self.pass = pass }
 
+    /// How many callers wait for the next pass.
+    var waitingCount: Int { waiting.count }
+
     /// The documents that match, for the first of the queries, or for as many as the memory allows.
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.

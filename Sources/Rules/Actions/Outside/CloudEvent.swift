@@ -20,20 +20,20 @@ package struct CloudEvent: Sendable {
         package let id: String
         /// Seconds since 1970.
         package let time: Int
-        /// The name of the followed keyspace: the source of events that have none of their own.
+        /// The name of the followed keyspace, percent-encoded: the source of events that have none of their own.
         package let keyspace: String
 
         /// - Parameters:
         ///   - id: The key of the effect.
         ///   - time: Seconds since 1970.
-        ///   - keyspace: The name of the followed keyspace.
+        ///   - keyspace: The name of the followed keyspace, percent-encoded.
         package init(id: String, time: Int, keyspace: String) {
             self.id = id
             self.time = time
             self.keyspace = keyspace
         }
 
-        fileprivate var source: String { "/" + URIText.encoded(keyspace) }
+        fileprivate var source: String { "/" + keyspace }
     }
 
     /// The media type of ``json(_:)``.

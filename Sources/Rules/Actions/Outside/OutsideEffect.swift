@@ -6,21 +6,39 @@ package struct OutsideEffect: Sendable {
     /// What is done.
     package enum Kind: Sendable {
         case emit(EmitEffect)
+        case webhook(WebhookEffect)
     }
 
     /// The step that wants it.
     package let origin: EffectOrigin
     package let kind: Kind
+
+    /// The name of its action, as in rule files.
+    package var action: String {
+        switch kind {
+        case .emit: "emit"
+        case .webhook: "webhook"
+        }
+    }
+
+    /// Whether its outcome is written into the changed document.
+    package var changesDocument: Bool {
+        switch kind {
+        case .emit: false
+        case .webhook(let effect): effect.response != nil
+        }
+    }
 }
 
 extension OutsideEffect {
-    /// Writes the members that describe it to people and tests, without the rule.
+    /// Writes the members that describe it to people and tests, without the rule and without secrets.
     func write(to writer: inout JSONWriter) {
+        writer.member("action", string: action)
         switch kind {
         case .emit(let emit):
-            writer.member("action", string: "emit")
             writer.member("file", string: emit.file)
             writer.member("line", raw: emit.bytes(nil))
+        case .webhook(let effect): effect.write(to: &writer)
         }
     }
 
@@ -28,6 +46,7 @@ extension OutsideEffect {
     package var title: String {
         switch kind {
         case .emit(let emit): "emit to \(emit.target == .standardOutput ? "stdout" : emit.file)"
+        case .webhook(let effect): "webhook \(effect.method.rawValue) \(effect.url)"
         }
     }
 
@@ -35,6 +54,7 @@ extension OutsideEffect {
     package var content: JSONText? {
         switch kind {
         case .emit(let emit): try? JSONText(emit.bytes(nil))
+        case .webhook(let effect): effect.content
         }
     }
 }

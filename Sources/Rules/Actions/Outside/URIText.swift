@@ -29,22 +29,13 @@ enum URIText {
         return encoded > 0 ? "%" : nil
     }
 
-    /// Percent-encodes all that can't stand in a path as it is. Slashes stay.
-    static func encoded(_ text: String) -> String {
-        encoded(text) { isUnreserved($0) || pathPunctuation.contains($0) && $0 != UInt8(ascii: "?") }
-    }
-
     /// The value of a `ce-` header: printable ASCII without space, `"` and `%`; all else is percent-encoded.
     ///
     /// - Note: Source: CloudEvents 1.0.2, HTTP protocol binding, section 3.1.3.2.
     static func headerValue(_ text: String) -> String {
-        encoded(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "%") }
-    }
-
-    private static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {
-            if isKept(byte) {
+            if (0x21...0x7E).contains(byte), byte != UInt8(ascii: "\""), byte != UInt8(ascii: "%") {
                 result.append(byte)
             } else {
                 result.append(UInt8(ascii: "%"))

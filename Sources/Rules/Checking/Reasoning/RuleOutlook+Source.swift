@@ -22,6 +22,10 @@ extension RuleOutlook {
         case "merge": addMerge(argument, [])
         case "patch": addPatch(argument)
         case "delete": deletes = true
+        case "webhook":
+            writesOther = true
+            guard let merge = argument.member("response")?.member("merge") else { return }
+            if merge.isComputed { touchesEverything = true } else { addMerge(merge, []) }
         default: writesOther = true
         }
     }

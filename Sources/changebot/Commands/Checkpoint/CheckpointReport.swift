@@ -62,7 +62,7 @@ struct CheckpointReport {
             if more > 0 { lines.append("  and \(Quantity.count(more)) more") }
         }
         guard !schedules.isEmpty else { return lines }
-        lines += ["", "passes over all documents:"]
+        lines += ["", "next passes:"]
         return lines
             + schedules.map { schedule in
                 let rules = schedule.rules.joined(separator: ", ").visible

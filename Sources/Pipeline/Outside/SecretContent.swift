@@ -1,0 +1,91 @@
+internal import DocumentFlow
+internal import Glibc
+
+/// A file that a rule names, read when a run starts and again after it has changed. Its content never appears in
+/// messages.
+struct SecretContent: Sendable {
+    /// Shows whether a file may have changed since it was read.
+    struct Version: Equatable, Sendable {
+        let inode: UInt
+        let size: Int
+        let seconds: Int
+        let nanoseconds: Int
+
+        /// Nil if there is no such file, or it is not a regular one.
+        init?(of path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            inode = UInt(status.st_ino)
+            size = Int(status.st_size)
+            seconds = status.st_mtim.tv_sec
+            nanoseconds = status.st_mtim.tv_nsec
+        }
+    }
+
+    /// Why the file can't be used, with its path and the remedy.
+    struct Unusable: Error {
+        let message: String
+    }
+
+    /// The most bytes that a secret may have.
+    private static let lengthLimit = 64 << 10
+
+    /// Without white space at its ends.
+    let text: String
+    let version: Version
+
+    /// - Parameter what: What the file holds, for messages: `token`.
+    /// - Throws: ``Unusable``.
+    init(_ path: String, what: String) throws(Unusable) {
+        guard let version = Version(of: path) else {
+            throw Unusable(
+                message: "can't read the \(what) file \(path) of a webhook: "
+                    + (access(path, F_OK) == 0 ? "it is not a file" : "there is no such file")
+                    + "; create it, or correct the path in the rule file")
+        }
+        guard version.size <= Self.lengthLimit, let bytes = Self.read(path),
+            var text = String(validating: bytes, as: UTF8.self)
+        else {
+            throw Unusable(
+                message:
+                    "can't read the \(what) file \(path) of a webhook; it must be UTF-8 text that this user may read")
+        }
+        while let last = text.unicodeScalars.last, last.properties.isWhitespace { text.unicodeScalars.removeLast() }
+        while let first = text.unicodeScalars.first, first.properties.isWhitespace { text.unicodeScalars.removeFirst() }
+        guard !text.isEmpty else {
+            throw Unusable(message: "the \(what) file \(path) of a webhook is empty; write the \(what) into it")
+        }
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw Unusable(
+                message: "the \(what) file \(path) of a webhook has several lines or control characters; write the "
+                    + "\(what) alone into it")
+        }
+        self.text = text
+        self.version = version
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= lengthLimit {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+        }
+        return nil
+    }
+
+    /// Whether this process may read it, and it is a file.
+    static func isReadable(_ path: String) -> Bool { Version(of: path) != nil && access(path, R_OK) == 0 }
+
+    /// Whether every user of this machine can read it.
+    static func isExposed(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+}

@@ -1,0 +1,238 @@
+internal import DocumentFlow
+internal import Encodings
+internal import HTTPTransport
+internal import Locking
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+/// Sends webhooks, and says what their answers mean. One for all writers of a run.
+///
+/// It remembers which events were accepted, so that a change that is decided again in the same run, because another of
+/// its effects failed, does not send them again. After a restart they are sent again, with the same id.
+final class WebhookSender: Sendable {
+    enum Outcome: Sendable {
+        /// Accepted, now or earlier in this run; the answer, if it is wanted.
+        case accepted(JSONText?, isNew: Bool)
+        /// Refused for good.
+        case refused(reason: String)
+        case postponed(until: ContinuousClock.Instant)
+    }
+
+    private let files: WebhookFiles
+    private let retries: RetryPolicy.Settings
+    private let backoff: Backoff
+    private let logger: Logger
+    private let receivers = Locked<[String: WebhookReceiver]>([:])
+    private let accepted = Locked(AcceptedEvents())
+
+    /// Reads the files of all webhooks.
+    ///
+    /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
+    init(
+        _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff, _ logger: Logger
+    ) throws(RunError) {
+        files = WebhookFiles(logger)
+        self.retries = retries
+        self.backoff = backoff
+        self.logger = logger
+        try files.check(accesses, warns: true)
+    }
+
+    /// - Parameter identity: Its id is that of the event, the same for all attempts.
+    /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
+    func send(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Outcome {
+        if let known = accepted.withLock({ $0[identity.id] }) { return .accepted(known.answer, isNew: false) }
+        let receiver = receiver(effect.access.origin)
+        if let due = try await receiver.enter() { return .postponed(until: due) }
+        let sent = ContinuousClock.now
+        let outcome: Outcome
+        do {
+            switch try await exchange(effect, identity) {
+            case .accepted(let answer):
+                await receiver.succeed(identity.id, sent: sent)
+                accepted.withLock { $0.insert(identity.id, answer) }
+                outcome = .accepted(answer, isNew: true)
+            case .refused(let reason):
+                await receiver.refuse(identity.id, sent: sent)
+                outcome = .refused(reason: reason)
+            }
+            await receiver.leave()
+        } catch let error as WebhookError {
+            do {
+                switch try await receiver.fail(identity.id, error, sent: sent) {
+                case .retry(let due): outcome = .postponed(until: due)
+                case .givesUp(let attempts):
+                    outcome = .refused(
+                        reason: "webhook: failed \(attempts.counted("time")) while the receiver takes others; "
+                            + "the last time: \(error.reason)")
+                }
+                await receiver.leave()
+            } catch {
+                await receiver.leave()
+                throw error
+            }
+        } catch {
+            await receiver.leave()
+            throw error
+        }
+        return outcome
+    }
+
+    private func receiver(_ origin: String) -> WebhookReceiver {
+        receivers.withLock { receivers in
+            if let known = receivers[origin] { return known }
+            let receiver = WebhookReceiver(origin, retries, backoff, logger)
+            receivers[origin] = receiver
+            return receiver
+        }
+    }
+
+    // MARK: - One exchange
+
+    private enum Judgement {
+        case accepted(JSONText?)
+        case refused(String)
+    }
+
+    /// - Throws: ``WebhookError`` if it may be accepted later, `RunError`, `CancellationError`.
+    private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
+        do {
+            let response = try await files.client(for: effect.access).send(request(effect, identity))
+            return try await judge(response, effect)
+        } catch let error as HTTPTransportError {
+            return try judge(error, effect)
+        }
+    }
+
+    private func request(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) -> HTTPRequest {
+        let secrets = files.secrets(of: effect.access)
+        let content = effect.body.content(identity, setsType: effect.setsType)
+        let own = effect.headers + secrets.headers
+        let signature = WebhookSignature.headers(
+            id: identity.id, timestamp: Timestamp.secondsNow, body: content.bytes ?? [], secrets: secrets.signing)
+        var headers = content.headers + own + signature
+        // Services that know neither CloudEvents nor Standard Webhooks recognize repeats by this.
+        if !own.contains(where: { $0.name.lowercased() == "idempotency-key" }) {
+            headers.append(("Idempotency-Key", identity.id))
+        }
+        return HTTPRequest(
+            method: effect.method.rawValue, url: effect.url, headers: headers,
+            body: content.bytes.map { .bytes($0) } ?? .none, credentials: secrets.credentials,
+            deadline: effect.timeout)
+    }
+
+    private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+        let place = Self.place(effect)
+        let status = response.status
+        switch status {
+        case 200..<300: return try await accept(response, effect)
+        case 300..<400:
+            response.body.cancel()
+            return .refused(
+                "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
+                    + "followed: write the new address as 'url'")
+        case 408, 425, 429, 500...:
+            await Self.skip(response.body)
+            let reason = "\(place) answered HTTP \(status)"
+            let isOverload = [408, 425, 429].contains(status)
+            let isOfGateway = [502, 503, 504].contains(status)
+            throw WebhookError(
+                reason: reason, health: isOverload || isOfGateway ? .ofReceiver : .suspect,
+                suspicion: isOverload ? .none : isOfGateway ? .gateway : .event,
+                retryAfter: response.headers.retryAfter())
+        default:
+            let text = WebhookAnswer.excerpt(await Self.beginning(response.body))
+            return .refused(
+                "webhook: \(place) refused it with HTTP \(status)"
+                    + (text.isEmpty ? "" : ": \(text)"))
+        }
+    }
+
+    private func accept(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+        guard effect.response != nil else {
+            await Self.skip(response.body)
+            return .accepted(nil)
+        }
+        let body: [UInt8]
+        do throws(HTTPTransportError) {
+            body = try await response.body.collect(upTo: WebhookAnswer.lengthLimit)
+        } catch {
+            guard error.code == .tooLarge else { throw error }
+            return .refused(
+                "webhook: \(Self.place(effect)) accepted it, but its answer is larger than 1 MiB and is not merged; "
+                    + "let it answer less, or remove 'response'")
+        }
+        guard let answer = WebhookAnswer.json(response, body) else {
+            return .refused("webhook: the answer of \(Self.place(effect)) can't be represented; remove 'response'")
+        }
+        return .accepted(answer)
+    }
+
+    /// Reads a short rest, so that the connection can be used again. Whatever goes wrong does not matter.
+    private static func skip(_ body: HTTPBody) async { _ = await beginning(body, limit: 64 << 10) }
+
+    /// What arrives at once of a body.
+    private static func beginning(_ body: HTTPBody, limit: Int = 4096) async -> [UInt8] {
+        body.extendDeadline(by: .seconds(1))
+        var bytes: [UInt8] = []
+        while bytes.count < limit, let part = try? await body.next() { bytes += part }
+        if bytes.count >= limit { body.cancel() }
+        return bytes
+    }
+
+    private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> Judgement {
+        let place = Self.place(effect)
+        if Task.isCancelled { throw CancellationError() }
+        if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }
+        if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
+            return .refused("webhook: \(place): \(error.message)")
+        }
+        // Without a connection, the event was not looked at.
+        let isUnreached =
+            [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || error.code.tlsProblem != nil
+        let remedy =
+            error.code.tlsProblem == .unknownAuthority
+            ? "; name the authority that signed its certificate as ca_file" : ""
+        throw WebhookError(
+            reason: "\(error)\(remedy)", health: .ofReceiver, suspicion: isUnreached ? .none : .event)
+    }
+
+    /// Without the query, which may hold a secret.
+    private static func place(_ effect: WebhookEffect) -> String {
+        effect.access.origin + effect.path.prefix { $0 != "?" }
+    }
+
+    /// ` to https://other.example`: without the path.
+    private static func target(_ response: HTTPResponse) -> String {
+        guard let location = response.headers["Location"], let scheme = location.firstRange(of: "://") else {
+            return ""
+        }
+        let host = location[scheme.upperBound...].prefix { !"/?#".contains($0) }
+        return " to " + WebhookAnswer.excerpt(Array((location[..<scheme.upperBound] + host).utf8))
+    }
+}
+
+/// The events that receivers have accepted: the newest ones, with the answers that are wanted.
+struct AcceptedEvents: Sendable {
+    struct Event: Sendable {
+        let answer: JSONText?
+    }
+
+    /// Two generations, so that dropping the oldest costs nothing.
+    private static let generationLimit = 2000
+    private static let generationBytes = 2 << 20
+
+    private var newer: [String: Event] = [:]
+    private var older: [String: Event] = [:]
+    private var bytes = 0
+
+    subscript(id: String) -> Event? { newer[id] ?? older[id] }
+
+    mutating func insert(_ id: String, _ answer: JSONText?) {
+        newer[id] = Event(answer: answer)
+        bytes += answer?.bytes.count ?? 0
+        guard newer.count >= Self.generationLimit || bytes >= Self.generationBytes else { return }
+        (older, newer, bytes) = (newer, [:], 0)
+    }
+}

@@ -1,0 +1,105 @@
+/// Whom a webhook talks to, and how it proves who it is. The same for all documents; rules with the same access share
+/// connections and limits.
+package struct WebhookAccess: Sendable, Hashable {
+    /// Scheme, host and port, without a slash at the end: `https://example.org:8443`.
+    package let origin: String
+    /// One or two files with secrets of the Standard Webhooks scheme, the current one first; empty: not signed.
+    package let secretFiles: [String]
+    /// A file with a bearer token.
+    package let tokenFile: String?
+    /// For basic authentication, together with ``passwordFile``.
+    package let user: String?
+    /// A file with the password of ``user``.
+    package let passwordFile: String?
+    /// Headers whose values are in files, such as API keys, in the order of the rule file.
+    package let headerFiles: [HeaderFile]
+    /// A PEM file with the authorities to trust instead of the system's.
+    package let caFile: String?
+    /// A PEM file with the bot's own certificate.
+    package let certificateFile: String?
+    /// The PEM file with its key; nil: it is in the same file.
+    package let keyFile: String?
+
+    /// A header whose value is in a file.
+    package struct HeaderFile: Sendable, Hashable {
+        /// As in the rule file.
+        package let name: String
+        package let path: String
+    }
+
+    /// The files with secrets, with what they hold: `secret`, `token`, `password` or `header`.
+    package var secrets: [(path: String, what: String)] {
+        secretFiles.map { ($0, "secret") } + [tokenFile].compactMap { path in path.map { ($0, "token") } }
+            + [passwordFile].compactMap { path in path.map { ($0, "password") } }
+            + headerFiles.map { ($0.path, "header") }
+    }
+}
+
+extension WebhookAccess {
+    static let keys = [
+        "secret_files", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file",
+    ]
+
+    /// Nil, with errors, if keys contradict each other or a value is wrong. No file is read: the author of a rule need
+    /// not have the secrets.
+    ///
+    /// - Parameters:
+    ///   - headerFiles: With paths as in the rule file.
+    ///   - sendsAuthorization: Whether one of them is `Authorization`.
+    init?(
+        _ object: SourceObject, origin: String, headerFiles: [HeaderFile], sendsAuthorization: Bool,
+        _ reading: RuleReading
+    ) {
+        let errors = reading.errors
+        let before = errors.errors.count
+        let folder = RulePath.folder(of: errors.path)
+        func path(_ name: String) -> String? { object.optionalText(name).map { RulePath.join(folder, $0) } }
+        self.origin = origin
+        secretFiles = Self.secretFiles(object).map { RulePath.join(folder, $0) }
+        tokenFile = path("token_file")
+        user = object.optionalText("user")
+        passwordFile = path("password_file")
+        caFile = path("ca_file")
+        certificateFile = path("certificate_file")
+        keyFile = path("key_file")
+        self.headerFiles = headerFiles.map { HeaderFile(name: $0.name, path: RulePath.join(folder, $0.path)) }
+        func refuse(_ name: String, _ message: String) {
+            if let node = object.node(name) { errors.report(at: node.position, message) }
+        }
+        if object.node("password_file") == nil { refuse("user", "'user' needs a password; add password_file: PATH") }
+        if object.node("user") == nil { refuse("password_file", "'password_file' needs a user; add user: NAME") }
+        if tokenFile != nil { refuse("user", "'user' and 'token_file' are two ways to log in; remove one") }
+        if let user, user.contains(":") { refuse("user", "'user' can't contain ':' (RFC 7617); remove it") }
+        if certificateFile == nil {
+            refuse("key_file", "'key_file' is the key of a certificate; add certificate_file: PATH")
+        }
+        if sendsAuthorization {
+            for name in ["token_file", "user"] {
+                refuse(name, "the header Authorization is given too; remove one of them")
+            }
+        }
+        if origin.hasPrefix("http://") {
+            for name in ["ca_file", "certificate_file"] {
+                refuse(name, "'\(name)' has no meaning with http://; write https://")
+            }
+        }
+        guard errors.errors.count == before else { return nil }
+    }
+
+    private static func secretFiles(_ object: SourceObject) -> [String] {
+        guard let node = object.node("secret_files") else { return [] }
+        if let path = node.text { return [path] }
+        guard case .list(let elements) = node.content, (1...2).contains(elements.count) else {
+            object.errors.report(
+                at: node.position,
+                "'secret_files' must be a list with one path, or two while a secret is replaced; correct it")
+            return []
+        }
+        return elements.compactMap { element in
+            if element.text == nil {
+                object.errors.reportKind(of: element, "a path must be text", remedy: "put it in quotes")
+            }
+            return element.text
+        }
+    }
+}

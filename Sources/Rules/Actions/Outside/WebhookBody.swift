@@ -1,0 +1,110 @@
+package import LosslessJSON
+
+/// What a webhook sends.
+package enum WebhookBody: Sendable {
+    /// What the key `body` may say, apart from a value of its own.
+    enum Kind: String, CaseIterable {
+        case cloudEvent = "cloudevents"
+        case cloudEventHeaders = "cloudevents-binary"
+        case document
+        case none
+        /// A value: an object, or `{ jq: … }`.
+        case value = "{ jq: … }"
+    }
+
+    /// The event as JSON.
+    case cloudEvent(CloudEvent)
+    /// The event's attributes as headers, its data as the body.
+    case cloudEventHeaders(CloudEvent)
+    /// The document, or a JSON value that a program made.
+    case json(JSONText)
+    /// A text as it is, because the rule sets another `Content-Type` than JSON.
+    case text(String)
+    case none
+
+    /// The headers that it needs, and its bytes; nil: the request has no body.
+    ///
+    /// - Parameters:
+    ///   - identity: Nil: for a preview.
+    ///   - setsType: Whether the rule has a `Content-Type` of its own.
+    package func content(
+        _ identity: CloudEvent.Identity?, setsType: Bool
+    ) -> (headers: [(name: String, value: String)], bytes: [UInt8]?) {
+        func type(_ type: String) -> [(name: String, value: String)] { setsType ? [] : [("Content-Type", type)] }
+        switch self {
+        case .cloudEvent(let event): return (type(CloudEvent.mediaType), event.json(identity))
+        case .cloudEventHeaders(let event):
+            return (event.headers(identity) + type(CloudEvent.dataMediaType), Array(event.data.root.bytes))
+        case .json(let json): return (type(CloudEvent.dataMediaType), Array(json.root.bytes))
+        case .text(let text): return (type("text/plain; charset=utf-8"), Array(text.utf8))
+        case .none: return ([], nil)
+        }
+    }
+}
+
+/// What a rule file says about a webhook's body.
+struct WebhookBodyTemplate: Sendable {
+    let kind: WebhookBody.Kind
+    private let value: Template?
+    private let event: CloudEventTemplate
+
+    var programs: [Int] { (value?.programs ?? []) + event.programs }
+
+    /// Nil, with errors, if `body` or `event` is wrong.
+    init?(_ object: SourceObject, _ reading: RuleReading) {
+        guard let kind = Self.kind(object) else { return nil }
+        self.kind = kind
+        value = kind == .value ? object.node("body").flatMap { Template($0, reading) } : nil
+        guard let node = object.node("event") else {
+            event = CloudEventTemplate()
+            return
+        }
+        guard kind == .cloudEvent || kind == .cloudEventHeaders else {
+            reading.errors.report(
+                at: node.position, "'event' is for CloudEvents only; remove it, or write body: cloudevents")
+            return nil
+        }
+        guard let event = CloudEventTemplate(node, reading) else { return nil }
+        self.event = event
+    }
+
+    static func kind(_ object: SourceObject) -> WebhookBody.Kind? {
+        guard let node = object.node("body") else { return .cloudEvent }
+        switch node.content {
+        case .object: return .value
+        case .string(let text):
+            if let kind = WebhookBody.Kind(rawValue: text), kind != .value { return kind }
+            fallthrough
+        default:
+            object.errors.report(
+                at: node.position,
+                "'body' must be cloudevents (the default), cloudevents-binary, document, none, an object or "
+                    + "{ jq: PROGRAM }; write one of them")
+            return nil
+        }
+    }
+
+    /// The body for a document; nil if a program gives nothing: then nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - contentType: The rule's own header, if it has one.
+    ///   - outputs: For each of ``programs`` its outputs.
+    func body(
+        of document: JSONText, contentType: String?, _ outputs: [[JSONText]]
+    ) throws(ActionError) -> WebhookBody? {
+        switch kind {
+        case .cloudEvent: return try event.event(of: document, outputs).map { .cloudEvent($0) }
+        case .cloudEventHeaders: return try event.event(of: document, outputs).map { .cloudEventHeaders($0) }
+        case .document: return .json(document)
+        case .none: return WebhookBody.none
+        case .value:
+            guard let json = try value?.value(outputs, of: "the body") else { return nil }
+            let isText = contentType.map { !$0.lowercased().contains("json") } ?? false
+            guard isText else { return .json(json) }
+            guard let text = json.root.string else {
+                throw .failed("the body must be text, because Content-Type is not JSON; it is \(json.excerpt)")
+            }
+            return .text(text)
+        }
+    }
+}

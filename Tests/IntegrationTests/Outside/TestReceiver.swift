@@ -1,0 +1,85 @@
+import Encodings
+import Foundation
+import Locking
+import LosslessJSON
+import TestKit
+import Testing
+
+/// A receiver of webhooks that does what a test wants, and remembers what it got.
+final class TestReceiver: Sendable {
+    enum Reply: Sendable {
+        case answer(Int, headers: [String] = [], body: String = "")
+        /// The head of a good answer, and then nothing.
+        case hangInBody
+        /// Nothing at all.
+        case hang
+        case close
+        /// A good answer whose body does not end.
+        case endless
+    }
+
+    let server: TestServer
+    private let seen: Monitor<[TestRequest]>
+    private let active = Locked((now: 0, most: 0))
+
+    /// - Parameter reply: Takes the request and how many came before it.
+    init(_ reply: @escaping @Sendable (TestRequest, Int) -> Reply) throws {
+        let seen = Monitor<[TestRequest]>([])
+        self.seen = seen
+        server = try TestServer { [active] connection in
+            try connection.serve { request in
+                let number = seen.with { requests in
+                    defer { requests.append(request) }
+                    return requests.count
+                }
+                active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                defer { active.withLock { $0.now -= 1 } }
+                switch reply(request, number) {
+                case .answer(let status, let headers, let body):
+                    try connection.answer(status, headers: headers, body: body)
+                case .hangInBody:
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":")
+                    connection.waitForClose()
+                case .hang: connection.waitForClose()
+                case .close: throw Hangup()
+                case .endless:
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5368709120\r\n\r\n")
+                    let piece = [UInt8](repeating: 0x20, count: 1 << 20)
+                    for _ in 0..<5120 { try connection.write(piece) }
+                }
+            }
+        }
+    }
+
+    private struct Hangup: Error {}
+
+    /// One that accepts everything.
+    convenience init() throws { try self.init { _, _ in .answer(204) } }
+
+    var url: String { server.url("/hook") }
+    var requests: [TestRequest] { seen.with { $0 } }
+    /// The most requests that were under way together.
+    var mostTogether: Int { active.withLock { $0.most } }
+
+    /// Returns once so many requests have come.
+    func wait(for count: Int) async { await seen.wait { $0.count >= count } }
+}
+
+extension TestRequest {
+    func header(_ name: String) -> String { values(of: name).first ?? "" }
+
+    /// The id of the event: in the header, and in the body of a CloudEvent.
+    var eventID: String { header("webhook-id") }
+
+    /// The document in a CloudEvent.
+    var documentID: String {
+        (try? JSONText(body))?.root["data"]?["_id"]?.string ?? ""
+    }
+
+    /// Whether the signature is that of a secret's bytes, by the Standard Webhooks scheme.
+    func isSigned(with secret: [UInt8]) -> Bool {
+        let message = Array("\(eventID).\(header("webhook-timestamp")).".utf8) + body
+        let signature = "v1," + Base64.text(MessageAuthentication.hmacSHA256(message, key: secret))
+        return header("webhook-signature").split(separator: " ").contains { $0 == signature }
+    }
+}

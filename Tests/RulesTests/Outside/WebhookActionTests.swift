@@ -1,0 +1,288 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct WebhookActionTests {
+    private func rule(_ webhook: String, _ more: String = "when: {}") -> String {
+        "version: 1\nrules:\n- { name: a, \(more), then: [{ webhook: { \(webhook) } }] }\n"
+    }
+
+    private func effects(_ decision: Decision) -> [WebhookEffect] {
+        decision.outside.compactMap { if case .webhook(let webhook) = $0.kind { webhook } else { nil } }
+    }
+
+    private func shown(_ webhook: String, _ document: String) async throws -> String {
+        let set = try ruleSet(rule(webhook))
+        let decision = try await set.decided(document)
+        if let error = decision.error { return error.reason }
+        var writer = JSONWriter()
+        DecisionReport(try JSONText(document), decision, names: set.names).writeEffects(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    // MARK: - Reading
+
+    @Test(arguments: [
+        ("", "'url' is missing; say where to send it: url: https://example.org/hook"),
+        (
+            "url: {jq: .url}",
+            "'url' can't be computed: a document must not choose the receiver; write scheme, host and port"
+        ),
+        ("url: 'ftp://h/'", "'url' must begin with https:// or http://"),
+        ("url: 'https://amy:secret@h/'", "'url' must not hold a user or a password"),
+        ("url: 'https://h/a#b'", "'url' has a fragment, which is never sent"),
+        ("url: 'https://h:0/'", "'url' has no valid host and port ('h:0')"),
+        ("url: 'https:///a'", "'url' has no valid host and port ('')"),
+        ("url: 'https://h h/'", "'url' has no valid host and port ('h h')"),
+        ("url: 'https://h/a b'", "'url' can't hold the character ' '; percent-encode it"),
+        ("url: 'https://h/%4'", "'url' can't hold the character '%'; percent-encode it"),
+        ("url: 'https://h', path: a", "the path must begin with '/'; it is 'a'"),
+        ("url: 'https://h', path: /a/../b", "the path can't have the segments '.' and '..'"),
+        ("url: 'https://h', method: GET", "'method' must be POST (the default), PUT, PATCH or DELETE"),
+        ("url: 'https://h', body: xml", "'body' must be cloudevents (the default), cloudevents-binary, document, none"),
+        ("url: 'https://h', body: document, event: {type: a}", "'event' is for CloudEvents only"),
+        ("url: 'https://h', event: {source: 'a b'}", "the event's source must be a URI reference such as /orders"),
+        ("url: 'https://h', timeout: 10", "'timeout' must be a time of at most 5m"),
+        ("url: 'https://h', timeout: 1h", "'timeout' must be a time of at most 5m"),
+        ("url: 'https://h', timeout: 301s", "'timeout' must be a time of at most 5m"),
+        ("url: 'https://h', retries: 3", "'retries' is not known to this version"),
+        ("url: 'https://h', headers: [a]", "'headers' must be an object"),
+        ("url: 'https://h', headers: {Host: a}", "the header 'Host' is set by the connection; remove it"),
+        ("url: 'https://h', headers: {content-length: '1'}", "the header 'content-length' is set by the connection"),
+        ("url: 'https://h', headers: {Webhook-Id: a}", "the header 'Webhook-Id' belongs to the signature"),
+        ("url: 'https://h', headers: {Content-Type: a/b}", "the header 'Content-Type' is set by 'body: cloudevents'"),
+        ("url: 'https://h', body: cloudevents-binary, headers: {ce-id: a}", "the header 'ce-id' belongs to the event"),
+        ("url: 'https://h', headers: {X: a, x: b}", "the header 'x' is there twice; remove one"),
+        ("url: 'https://h', headers: {'X Y': a}", "'X Y' is not a header name"),
+        ("url: 'https://h', headers: {X: \"a\\nb\"}", "a header can't hold line breaks or control characters"),
+        ("url: 'https://h', headers: {Authorization: Bearer abc}", "a rule file must not hold credentials"),
+        (
+            "url: 'https://h', token_file: t, headers: {authorization: {file: f}}",
+            "the header Authorization is given too; remove one of them"
+        ),
+        ("url: 'https://h', user: amy", "'user' needs a password; add password_file: PATH"),
+        ("url: 'https://h', password_file: p", "'password_file' needs a user; add user: NAME"),
+        ("url: 'https://h', user: 'a:b', password_file: p", "'user' can't contain ':'"),
+        (
+            "url: 'https://h', user: a, password_file: p, token_file: t",
+            "'user' and 'token_file' are two ways to log in"
+        ),
+        ("url: 'https://h', key_file: k", "'key_file' is the key of a certificate; add certificate_file: PATH"),
+        ("url: 'http://h', ca_file: k", "'ca_file' has no meaning with http://; write https://"),
+        ("url: 'https://h', secret_files: []", "'secret_files' must be a list with one path, or two"),
+        ("url: 'https://h', secret_files: [a, b, c]", "'secret_files' must be a list with one path, or two"),
+        ("url: 'https://h', secret_files: [1]", "a path must be text"),
+        ("url: 'https://h', response: {}", "'merge' is missing; say what to write into the document"),
+        ("url: 'https://h', response: {merge: {_rev: a}}", "merge can't touch '_rev'"),
+        ("url: 'https://h', headers: {X: {jq: $response}}", "$response"),
+    ])
+    func whatIsWrongIsSaid(webhook: String, message: String) {
+        let found = errors(rule(webhook))
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(message) == true, "\(found)")
+        #expect(found.first?.hasPrefix("r.yaml:3:") == true)
+        #expect(!found.joined().contains("secret@"))
+    }
+
+    @Test func noFileIsReadWhenTheRulesAre() throws {
+        let set = try ruleSet(
+            rule(
+                "url: 'https://h', secret_files: [no/such, /abs], ca_file: no.pem, certificate_file: c.pem, key_file: k.pem, "
+                    + "user: amy, password_file: pw, headers: {X-Key: {file: key}}"), path: "rules/r.yaml")
+        let access = try #require(set.webhookAccesses.first)
+        #expect(access.secretFiles == ["rules/no/such", "/abs"])
+        #expect(access.caFile == "rules/no.pem")
+        #expect(access.headerFiles.map(\.path) == ["rules/key"])
+        #expect(access.secrets.map(\.what) == ["secret", "secret", "password", "header"])
+        #expect(set.actsOutside)
+    }
+
+    @Test(arguments: [
+        ("https://Example.ORG", "https://example.org", "/"), ("HTTP://h:8080?a=1", "http://h:8080", "/?a=1"),
+        ("https://[2001:db8::1]:8443/a%20b", "https://[2001:db8::1]:8443", "/a%20b"),
+    ])
+    func anAddressHasAnOriginAndAPath(url: String, origin: String, path: String) throws {
+        let address = try WebhookAddress(url)
+        #expect(address.origin == origin)
+        #expect(address.path == path)
+    }
+
+    @Test func aMappingSendsNothing() {
+        let found = errors(
+            "version: 1\nkind: mapping\nrules:\n- {name: a, when: {}, then: [{webhook: {url: 'http://h'}}]}\n")
+        #expect(found.count == 1)
+        #expect(found.first?.contains("a mapping sends no webhooks") == true)
+    }
+
+    // MARK: - What is sent
+
+    @Test func itIsShownWithoutSecrets() async throws {
+        let shown = try await shown(
+            "url: 'https://h/a?b=1', secret_files: [s], token_file: t, headers: {X-Shop: berlin, X-Key: {file: k}}",
+            #"{"_id":"o1","n":1.0}"#)
+        #expect(
+            shown
+                == #"[{"rule":"a","action":"webhook","method":"POST","url":"https://h/a?b=1","headers":{"Content-Type":"application/cloudevents+json","X-Shop":"berlin"},"body":{"specversion":"1.0","type":"changebot.document.changed","subject":"o1","datacontenttype":"application/json","data":{"_id":"o1","n":1.0}}}]"#
+        )
+    }
+
+    @Test(arguments: [
+        ("body: document", #"{"Content-Type":"application/json"},"body":{"_id":"o1","n":1.0}"#),
+        ("body: none, method: DELETE", #"{},"body":null"#),
+        ("body: {text: {jq: .n}, b: [1]}", #"{"Content-Type":"application/json"},"body":{"text":1,"b":[1]}"#),
+        ("body: {jq: '[.n]'}", #"{"Content-Type":"application/json"},"body":[1]"#),
+        (
+            "body: {jq: '\"n=\\(.n)\"'}, headers: {content-type: application/x-www-form-urlencoded}",
+            #"{"content-type":"application/x-www-form-urlencoded"},"body":"n=1""#
+        ),
+        (
+            "body: document, headers: {Content-Type: a/x+json}",
+            #"{"Content-Type":"a/x+json"},"body":{"_id":"o1","n":1.0}"#
+        ),
+        ("body: none, headers: {X: {jq: .none}, Y: {jq: ._id}}", #"{"Y":"o1"},"body":null"#),
+    ])
+    func theBodyMayBeAnything(webhook: String, expected: String) async throws {
+        let shown = try await shown("url: 'http://h', \(webhook)", #"{"_id":"o1","n":1.0}"#)
+        #expect(shown.contains(#""headers":\#(expected)"#), "\(shown)")
+    }
+
+    @Test(arguments: ["body: {jq: empty}", "body: {jq: 'null'}", "path: {jq: empty}", "event: {type: {jq: empty}}"])
+    func aProgramWithoutOutputSendsNothing(webhook: String) async throws {
+        #expect(try await shown("url: 'http://h', \(webhook)", #"{"_id":"o1"}"#) == "[]")
+    }
+
+    @Test(arguments: [
+        (#"/orders/\(._id | @uri)?all"#, #"a/b c"#, "http://h:1/orders/a%2Fb%20c?all"),
+        (
+            #"/orders/\(._id)"#, "a b",
+            "webhook: the path can't hold the character ' '; encode what comes from the document with @uri"
+        ),
+        (#"\(._id)"#, "@evil.example/", "webhook: the path must begin with '/'; it is '@evil.example/'"),
+        (
+            #"/orders/\(._id)"#, "../admin",
+            "webhook: the path can't have the segments '.' and '..', which lead to other paths"
+        ),
+        (
+            #"/orders/\(._id)"#, "%2E%2e",
+            "webhook: the path can't have the segments '.' and '..', which lead to other paths"
+        ),
+        (
+            #"/orders/\(._id)"#, "a#b",
+            "webhook: the path can't hold the character '#'; encode what comes from the document with @uri"
+        ),
+    ])
+    func aDocumentMayChooseThePathButNotTheReceiver(path: String, id: String, expected: String) async throws {
+        let set = try ruleSet(rule(#"url: 'http://H:1/x', path: {jq: '"\#(path)"'}, body: none"#))
+        var writer = JSONWriter()
+        writer.object { $0.member("_id", string: id) }
+        let decision = try await set.decided(String(decoding: writer.bytes, as: UTF8.self))
+        #expect((decision.error?.reason ?? effects(decision).first?.url) == expected)
+    }
+
+    @Test(arguments: [
+        ("headers: {X: {jq: .v}}", "the header 'X' would hold line breaks or control characters"),
+        ("headers: {X: {jq: .n}}", "the header 'X' must be text and not empty; the program gives 1"),
+        ("body: {jq: '1, 2'}", "the body: the program gives 2 values, not one"),
+        (
+            "body: {jq: .n}, headers: {Content-Type: text/plain}",
+            "the body must be text, because Content-Type is not JSON; it is 1"
+        ),
+    ])
+    func whatCannotBeSentIsADeadLetter(webhook: String, reason: String) async throws {
+        let set = try ruleSet(rule("url: 'http://h', \(webhook)"))
+        let decision = try await set.decided(#"{"_id":"o","v":"a\r\nEvil: b","n":1}"#)
+        #expect(decision.error?.reason == reason)
+    }
+
+    @Test func aRuleThatFiresAgainReplacesWhatItWanted() async throws {
+        let set = try ruleSet(
+            lines: "name: a, when: {}, then: [{webhook: {url: 'http://h', body: document}}]",
+            "name: b, when: {n: {$exists: false}}, then: [{merge: {n: 1}}]")
+        let decision = try await set.decided(#"{"_id":"o"}"#)
+        let bodies = effects(decision).map {
+            String(decoding: $0.body.content(nil, setsType: false).bytes ?? [], as: UTF8.self)
+        }
+        #expect(bodies == [#"{"_id":"o","n":1}"#])
+    }
+
+    @Test func eachElementSendsItsOwn() async throws {
+        let set = try ruleSet(
+            lines:
+                "name: a, when: {}, then: [{for_each: '.lines[]', webhook: {url: 'http://h', body: {jq: '[$item, $index]'}}}]"
+        )
+        let decision = try await set.decided(#"{"_id":"o","lines":["x","y"]}"#)
+        #expect(decision.outside.map(\.origin.element) == [0, 1])
+        let bodies = effects(decision).map {
+            String(decoding: $0.body.content(nil, setsType: false).bytes ?? [], as: UTF8.self)
+        }
+        #expect(bodies == [#"["x",0]"#, #"["y",1]"#])
+    }
+
+    // MARK: - The answer
+
+    private func answered(_ response: String, _ document: String, _ answer: String, rule more: String = "when: {}")
+        async throws -> Decision
+    {
+        let set = try ruleSet(rule("url: 'http://h', response: {merge: \(response)}", more))
+        let decision = try await set.decided(document)
+        let outside = try #require(decision.outside.first)
+        let effect = try #require(effects(decision).first)
+        return await set.merge(
+            try JSONText(answer), of: effect, outside.origin, into: decision, of: DecisionInput(try JSONText(document)),
+            now: 7)
+    }
+
+    @Test func theAnswerIsMerged() async throws {
+        let decision = try await answered(
+            "{id: {jq: $response.body.id}, at: {jq: $now}, kept: {jq: .n}, none: {jq: empty}}",
+            #"{"_id":"o","n":1.10}"#,
+            #"{"status":201,"headers":{},"body":{"id":"p1"}}"#)
+        #expect(decision.document.string == #"{"_id":"o","n":1.10,"id":"p1","at":7,"kept":1.1}"#)
+        #expect(decision.isChanged)
+        #expect(decision.answered == [0])
+    }
+
+    @Test func anAnswerThatChangesNothingIsNoWrite() async throws {
+        let decision = try await answered("{id: {jq: $response.body}}", #"{"_id":"o","id":"p1"}"#, #"{"body":"p1"}"#)
+        #expect(!decision.isChanged)
+        #expect(decision.answered.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("{id: {jq: 'error(\"no\")'}}", "webhook: response: the program fails: no"),
+        ("{jq: '{_rev: 1}'}", "webhook: response: merge can't touch '_rev'; remove it from the result with del(._rev)"),
+        ("{jq: '[1]'}", "webhook: response: merge takes an object; the program gives [1]"),
+        ("{id: {jq: $response.body, type: string}}", "webhook: response: 'id' must be text; the program gives 1"),
+    ])
+    func anAnswerThatCannotBeMergedIsADeadLetter(response: String, reason: String) async throws {
+        let decision = try await answered(response, #"{"_id":"o"}"#, #"{"body":1}"#)
+        #expect(decision.error == DecisionError(rule: "a", reason: reason))
+    }
+
+    @Test func theProgramsOfAnAnswerKnowTheElement() async throws {
+        let set = try ruleSet(
+            lines:
+                "name: a, when: {}, then: [{for_each: '.lines[]', webhook: {url: 'http://h', response: {merge: {x: {jq: '[$item, $index, $response.body]'}}}}}]"
+        )
+        let document = #"{"_id":"o","lines":["l"]}"#
+        let decision = try await set.decided(document)
+        let merged = await set.merge(
+            try JSONText(#"{"body":true}"#), of: try #require(effects(decision).first),
+            try #require(decision.outside.first?.origin), into: decision, of: DecisionInput(try JSONText(document)),
+            now: 0)
+        #expect(merged.document.root["x"].map { String(decoding: $0.bytes, as: UTF8.self) } == #"["l",0,true]"#)
+    }
+
+    @Test func aTombstoneGetsNoAnswer() async throws {
+        let set = try ruleSet(
+            rule("url: 'http://h', response: {merge: {id: 1}}", "on: [change, delete], when: {}"))
+        let document = try JSONText(#"{"_id":"o","_rev":"2-a","_deleted":true}"#)
+        let decision = try await set.decided(#"{"_id":"o","_rev":"2-a","_deleted":true}"#, isDeleted: true)
+        let merged = await set.merge(
+            try JSONText("{}"), of: try #require(effects(decision).first),
+            try #require(decision.outside.first?.origin), into: decision,
+            of: DecisionInput(document, isDeleted: true), now: 0)
+        #expect(!merged.isChanged)
+    }
+}
