@@ -32,17 +32,24 @@ package struct Delivery: Sendable {
     let budget: MemoryBudget
     private let pace = WritePace()
     private let saving = TaskLock()
+    private let counts: Counts?
+    private let locks = KeyedLock<DocumentPlace>()
+    private let busy: BusyDocuments
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - timers: Those of the bot that the documents belong to; nil: none.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
+    ///   - counts: Nil: no rule counts, or this run has nothing to do with that.
     /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a webhook can't be
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
-        timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), settings: Settings, logger: Logger
+        timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
+        settings: Settings, logger: Logger
     ) async throws {
+        self.counts = counts
+        busy = BusyDocuments(settings.effectLimits)
         self.gateway = gateway
         self.ruleSet = ruleSet
         self.ledger = ledger
@@ -107,7 +114,7 @@ package struct Delivery: Sendable {
                 }
                 group.addTask {
                     await queue.gather(true)
-                    try await readUntilStopped(read)
+                    try await readAndWriteTotals(read)
                     await queue.finish()
                     return .reading
                 }
@@ -139,6 +146,53 @@ package struct Delivery: Sendable {
         }
     }
 
+    // MARK: - Totals
+
+    /// Writes totals while changes are read, and those that are left at the end.
+    private func readAndWriteTotals(_ read: @escaping @Sendable () async throws -> Void) async throws {
+        guard let counts, counts.role == .keeper else { return try await readUntilStopped(read) }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await readUntilStopped(read)
+                return true
+            }
+            group.addTask {
+                var writer = totalsWriter(counts, busy)
+                try await writer.run(progress)
+                return false
+            }
+            while let hasRead = try await group.next(), !hasRead {}
+            group.cancelAll()
+        }
+        do { try await writeRemainingTotals(counts) } catch is RunIsStopping {}
+    }
+
+    /// Writes all totals once everything that was read is settled; in a run that decides what it writes, until nothing
+    /// changes any more.
+    private func writeRemainingTotals(_ counts: Counts) async throws {
+        let intake = makeIntake()
+        var writer = totalsWriter(counts, BusyDocuments(nil))
+        var isSettled = false
+        while !isSettled {
+            guard await queue.untilIdle() else { return }
+            if settings.decidesPuts, try await intake.takeRecounts() { continue }
+            guard counts.isComplete else { return }
+            isSettled = try await !writer.writeAll().hasQueued
+        }
+    }
+
+    private func totalsWriter(_ counts: Counts, _ busy: BusyDocuments) -> TotalsWriter {
+        let sender = BulkSender(
+            gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses,
+            policy: RetryPolicy.ofKnownGateway(settings.retries), logger: logger)
+        return TotalsWriter(
+            counts: counts, ledger: ledger, queue: queue, home: gateway.url.keyspace, deadLettered: deadLettered,
+            settings: settings, logger: logger, intake: makeIntake(), decider: ruleSet.makeDecider(),
+            others: OtherDocuments(
+                ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender], locks: locks,
+                busy: busy, logger: logger))
+    }
+
     /// To be called when a feed has been read to its end, and when that is no longer certain.
     func noteStanding(isCaughtUp: Bool) async {
         await progress.note(isCaughtUp ? .following : .catchingUp)
@@ -146,16 +200,19 @@ package struct Delivery: Sendable {
     }
 
     /// The input for one task that delivers changes in the order of the feed, or documents.
-    func makeIntake() -> Intake {
+    ///
+    /// - Parameter decider: Of some of the rules; nil: of all.
+    func makeIntake(decider: Decider? = nil) -> Intake {
         let filter = ChangeFilter(
-            decider: ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
+            decider: decider ?? ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered,
             timers: ruleSet.isPartial || settings.isPass ? nil : timers, interruptions: interruptions,
             // The writers have the slots before.
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
             filter: filter, queue: queue, budget: budget, progress: progress, ledger: ledger,
-            deadLettered: deadLettered, deadLetterLog: deadLetterLog, settings: settings)
+            deadLettered: deadLettered, deadLetterLog: deadLetterLog, settings: settings,
+            counts: counts?.role == .keeper ? counts : nil)
     }
 
     /// Writes until the queue is finished and everything taken in is settled.
@@ -165,10 +222,10 @@ package struct Delivery: Sendable {
             noteRetry: { [progress] in await progress.noteRetry() })
         let shared = BulkWriter.Shared(
             gateway: gateway, siblings: siblings, outputs: outputs, database: database, ruleSet: ruleSet, queue: queue,
-            ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: KeyedLock(),
-            search: RelatedSearch.Shared(SharedSearch(pass)),
-            busy: BusyDocuments(settings.effectLimits), deadLettered: deadLettered, deadLetterLog: deadLetterLog,
-            timers: timers, interruptions: interruptions, webhooks: webhooks, settings: settings, logger: logger)
+            ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: locks,
+            search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy, deadLettered: deadLettered,
+            deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions, webhooks: webhooks,
+            counts: counts, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -294,6 +351,11 @@ extension Delivery {
         /// The same while it waits for changes: an idle disk is not woken for each. What the run wrote is known without a
         /// checkpoint, so a crash only reads and decides the changes of these seconds again.
         package var followingInterval: Duration = .seconds(5)
+        /// The shortest time between two writes of totals while the run waits for changes: those that come meanwhile are
+        /// one write.
+        package var totalsInterval: Duration = .milliseconds(200)
+        /// The same while it catches up.
+        package var totalsCatchUpInterval: Duration = .seconds(5)
 
         /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}

@@ -62,6 +62,11 @@ struct Phone {
         }
     }
 
+    /// Writes documents once, whatever becomes of them.
+    func write(_ documents: [BulkDocument]) async throws -> [BulkOutcome] {
+        documents.isEmpty ? [] : try await gateway.bulkDocs(documents)
+    }
+
     /// Changes random documents of its own part, one after the other, until it is stopped.
     mutating func edit(_ population: Population, part: Int, of parts: Int, counting edits: EditCount) async throws {
         let count = max(1, population.documents / parts)

@@ -30,6 +30,12 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "The seed of the random numbers.")
     var seed: UInt64 = 1
 
+    @Flag(help: "Change tasks at random, and check their counts, which the bot keeps as documents.")
+    var counts = false
+
+    @Option(help: "With --counts: how many changes.")
+    var changes = 20_000
+
     @Option(help: "An existing keyspace, instead of an embedded gateway with faults.")
     var gateway: String?
 
@@ -43,13 +49,14 @@ struct Soak: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let workshop = try Workshop(faults: faults)
+        let workshop = try Workshop(faults: faults, rules: counts ? CountsSoak.rules : Population.rules)
         defer { workshop.remove() }
         let server =
             if let gateway { Workshop.Server(url: gateway, process: nil) } else {
                 try await workshop.startGateway(seed: seed)
             }
         let url = try GatewayURL(server.url)
+        if counts { return try await checkCounts(workshop, server, url) }
         let population = Population(documents: documents, broken: broken)
         try await Phone(url, seed: seed).create(population)
         Report.say("\(documents) documents and \(broken) broken ones are at \(server.url)")
@@ -73,6 +80,25 @@ struct Soak: AsyncParsableCommand {
         let check = try await DocumentCheck(url, population, edits: edits, deadLetters: letters)
         Report.say(check.text)
         if !check.hasPassed { throw ExitCode(1) }
+    }
+
+    private func checkCounts(_ workshop: Workshop, _ server: Workshop.Server, _ url: GatewayURL) async throws {
+        let soak = CountsSoak(url: url, tasks: max(1, changes / 10), lists: max(1, changes / 500))
+        let edits = EditCount()
+        try await withThrowingTaskGroup { group in
+            for writer in 0..<writers {
+                group.addTask { try await soak.change(changes, counting: edits, seed: seed &+ UInt64(writer) + 1) }
+            }
+            group.addTask { try await workshop.keepKilling(bot: server.url, times: kills, seed: seed) }
+            try await group.waitForAll()
+        }
+        Report.say("\(edits.total) changes at \(server.url), \(kills) kills; now the rest")
+        let letters = try await workshop.finish(bot: server.url)
+        let wrong = try await soak.check() + letters.map { "\($0): dead letter" }
+        let result = wrong.isEmpty ? "as a full count finds them" : "\(wrong.count) are wrong:"
+        Report.say("counts of \(soak.lists) lists with \(soak.tasks) tasks: \(result)")
+        for line in wrong.prefix(20) { Report.say("  " + line) }
+        if !wrong.isEmpty { throw ExitCode(1) }
     }
 }
 

@@ -14,8 +14,10 @@ struct Workshop: Sendable {
     private let program: String
     private let faults: String?
 
-    /// - Parameter faults: The path of a faults file for the gateway; nil for ``UsualFaults``.
-    init(faults: String?) throws {
+    /// - Parameters:
+    ///   - faults: The path of a faults file for the gateway; nil for ``UsualFaults``.
+    ///   - rules: A rule file.
+    init(faults: String?, rules: String) throws {
         program =
             URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("changebot").path
@@ -25,7 +27,7 @@ struct Workshop: Sendable {
         self.faults = faults
         directory = NSTemporaryDirectory() + "changebot-soak-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        try Data(Population.rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
+        try Data(rules.utf8).write(to: URL(fileURLWithPath: directory + "/rules.yaml"))
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: directory) }

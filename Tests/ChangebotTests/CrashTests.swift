@@ -20,6 +20,10 @@ import Testing
             when: { type: broken }
             then:
               - patch: [{ op: remove, path: /none }]
+          - name: counts
+            when: { type: task }
+            then:
+              - aggregate: { into: counts, document: { type: counts }, count: { all: true, done: { done: true } } }
         """
     private static let count = 40
     /// Those that such a run passes.
@@ -86,6 +90,12 @@ import Testing
             #expect(revision.text.hasPrefix(isLog ? "1-" : "2-"), place)
             let mark = name.hasPrefix("p") ? "seen" : "done"
             #expect(isLog || document.root[mark]?.bool == true, place)
+        }
+        if case .found(_, let counts)? = try await bed.phone.allDocs(keys: ["counts"]).first {
+            #expect(counts.root["all"]?.integer == Self.count, place)
+            #expect(counts.root["done"]?.integer == Self.count, place)
+        } else {
+            Issue.record("\(place): nothing is counted")
         }
         let catalogue = StateCatalogue(directory: bed.directory + "/state", name: "changebot")
         let ledger = try catalogue.openExisting(address: nil, access: .shared)

@@ -37,6 +37,11 @@ import Testing
                 sql: """
                     DROP TABLE timer;
                     DROP TABLE schedule;
+                    DROP TABLE aggregate_rule;
+                    DROP TABLE contribution;
+                    DROP TABLE total;
+                    DROP TABLE total_to_write;
+                    DROP TABLE recount;
                     DROP TABLE own_write;
                     CREATE TABLE own_revision (
                         id BLOB NOT NULL, revision BLOB NOT NULL, rule_set TEXT NOT NULL, written_at INTEGER NOT NULL,

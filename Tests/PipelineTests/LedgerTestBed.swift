@@ -40,6 +40,7 @@ struct LedgerTestBed {
     func files(_ name: String = "bot") -> StateFiles { StateFiles(directory: directory, name: name) }
 
     /// Opens the state, and gives it free when `body` is done: a task that ended a moment ago may still hold the ledger.
+    @discardableResult
     func using<Result>(rules: String = "r1", _ body: (Ledger) async throws -> Result) async throws -> Result {
         let ledger = try open(rules: rules)
         defer { ledger.close() }

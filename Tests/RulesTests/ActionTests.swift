@@ -155,7 +155,7 @@ import Testing
         #expect(written?.string == expected)
         if let written { #expect(try put.write(over: written) == nil) }
         #expect(
-            try put.newDocument.string
+            try put.newDocument?.string
                 == (existing == .merge ? #"{"_id":"d","a":{},"b":2}"# : #"{"_id":"d","a":{"n":null},"b":2}"#))
     }
 

@@ -22,6 +22,7 @@ actor CandidateQueue {
     private var isStopping = false
     private var idleWriters: [CheckedContinuation<Void, Never>] = []
     private var idleTimer: CheckedContinuation<Void, Never>?
+    private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
     private let now: @Sendable () -> Instant
 
@@ -114,6 +115,25 @@ actor CandidateQueue {
     /// These candidates are settled; the next one of each document becomes ready.
     func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
 
+    /// Those of the documents that have candidates which are not settled.
+    func busy(among documents: [DocumentID]) -> Set<DocumentID> {
+        busy.isEmpty ? [] : Set(documents.filter { busy[$0] != nil })
+    }
+
+    /// Returns once everything that was submitted is settled, or the queue is aborted.
+    ///
+    /// - Returns: False if it was aborted.
+    func untilIdle() async -> Bool {
+        while !busy.isEmpty, !isAborted {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { waitingForIdle.append($0) }
+            } onCancel: {
+                Task { await abort() }
+            }
+        }
+        return !isAborted
+    }
+
     /// Keeps candidates of these documents from being taken until they are released. They are being written because of
     /// other documents, and the ledger does not have that on disk yet.
     func hold(_ documents: some Collection<DocumentID>) {
@@ -150,6 +170,11 @@ actor CandidateQueue {
 
     private func wake() {
         if isAborted { wakeTimer() }
+        if isAborted || busy.isEmpty {
+            let woken = waitingForIdle
+            waitingForIdle = []
+            for continuation in woken { continuation.resume() }
+        }
         guard !idleWriters.isEmpty else { return }
         if isAborted || isFinished && busy.isEmpty {
             let woken = idleWriters
@@ -264,6 +289,15 @@ struct Candidate: Sendable {
     /// The rules whose receivers' answers are in its write; nil if there are none. Then its revision is a change that
     /// rules must see.
     var cause: RuleChain?
+    /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
+    /// all rules.
+    var countsOnly = false
+    /// For how many documents of a pass that counts it stands.
+    var passCandidates = 0
+    /// If it must be counted again: the entries of the ledger up to this number are done with it.
+    var recount: Int?
+    /// What its last decision says about counts; nil: nothing.
+    var contributed: Counts.Contributed?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
@@ -340,6 +374,9 @@ struct Candidate: Sendable {
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted
         isOfTimer = isOfTimer || other.isOfTimer
+        countsOnly = countsOnly && other.countsOnly
+        passCandidates += other.passCandidates
+        if let other = other.recount { recount = max(recount ?? other, other) }
         sequence = sequence ?? other.sequence
     }
 

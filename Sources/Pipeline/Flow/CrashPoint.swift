@@ -22,6 +22,10 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case outsideEffectsDone
     /// The gateway has accepted documents; nothing of that is recorded.
     case written
+    /// The gateway has accepted documents with totals; the ledger still has them as to be written.
+    case totalsWritten
+    /// All documents are counted, and the ledger knows it; no total is written yet.
+    case countsCompleted
     case deadLettersSaved
     /// The times of rules with `at:` are recorded.
     case timersSaved

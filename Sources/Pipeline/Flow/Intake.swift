@@ -15,19 +15,24 @@ struct Intake {
     let deadLettered: DeadLetteredDocuments
     let deadLetterLog: DeadLetterLog
     let settings: Delivery.Settings
+    /// Nil: no rule counts, or this run does not keep the counts.
+    var counts: Counts?
 
     /// Takes a batch of the feed and returns once there is room for the next.
     ///
     /// - Throws: ``StateError`` if a dead letter can't be written; `CancellationError` while it waits for room, after
     ///   it has taken the batch; `RunError` if too many documents failed.
     func take(_ rows: ChangesBatch.SubSequence?, reached: SequenceID) async throws {
-        let filtered = rows.map(filter.filter) ?? ChangeFilter.Result()
+        var counted: Set<DocumentID>?
+        if let counts, let rows { counted = try await counts.documentsToDecide(among: rows, queue) }
+        let filtered = rows.map { filter.filter($0, counted: counted) } ?? ChangeFilter.Result()
         let highestDeadLetterNumber = deadLettered.newest
         try await deadLetter(filtered.deadLetters)
         let matches = filtered.matches.compactMap { match in match.sequence.map { (match.preceding, $0) } }
         let tickets = await progress.advance(
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
+        _ = try await takeRecounts()
     }
 
     /// The same for documents that are not from a feed.
@@ -49,7 +54,10 @@ struct Intake {
         try await submit(filtered.candidates, highestDeadLetterNumber)
     }
 
-    private func deadLetter(_ deadLetters: [DeadLetter]) async throws {
+    /// Saves dead letters.
+    ///
+    /// - Throws: `RunError` if too many documents failed.
+    func deadLetter(_ deadLetters: [DeadLetter]) async throws {
         guard !deadLetters.isEmpty else { return }
         let deadLetters = Array(deadLetters.prefix(await progress.admit(deadLetters.count, settings.errorLimit)))
         deadLetterLog.report(deadLetters)
@@ -68,7 +76,7 @@ struct Intake {
     }
 
     /// - Parameter highestDeadLetterNumber: The highest number of a dead letter when the candidates were read.
-    private func submit(_ candidates: [Candidate], _ highestDeadLetterNumber: Int) async throws {
+    func submit(_ candidates: [Candidate], _ highestDeadLetterNumber: Int) async throws {
         guard !candidates.isEmpty else { return }
         let candidates = candidates.map { candidate in
             var candidate = candidate
@@ -135,9 +143,13 @@ struct ChangeFilter {
             || timers?.mayContain(id()) ?? false
     }
 
-    func filter(_ rows: ChangesBatch.SubSequence) -> Result {
+    /// - Parameter counted: Documents that must be decided although no rule may fire on them: they add to totals. Nil:
+    ///   no rule counts.
+    func filter(_ rows: ChangesBatch.SubSequence, counted: Set<DocumentID>? = nil) -> Result {
         var result = Result()
         var preceding: Change?
+        // A document may come twice, and what it adds to totals may be taken back by its second row.
+        var counted = counted
         for change in rows {
             if isToBeRead(change), let sequence = change.sequence {
                 result.matches.append(
@@ -145,6 +157,7 @@ struct ChangeFilter {
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, document: []))
                 preceding = nil
+                counted?.insert(change.id)
                 continue
             }
             if interruptions.isExcluded(change.id, change.revision), change.sequence != nil {
@@ -152,13 +165,14 @@ struct ChangeFilter {
                 preceding = change
                 continue
             }
-            if let document = document(toDecide: change), let sequence = change.sequence {
+            if let document = document(toDecide: change, counted), let sequence = change.sequence {
                 result.matches.append(
                     Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, isDeleted: change.kind == .tombstone,
                         document: Array(document.bytes)))
                 preceding = nil
+                counted?.insert(change.id)
                 continue
             }
             if case .malformed(let error) = change.kind {
@@ -174,10 +188,11 @@ struct ChangeFilter {
     /// second case no other row will bring it.
     private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
 
-    private func document(toDecide change: Change) -> JSONValue? {
+    private func document(toDecide change: Change, _ counted: Set<DocumentID>?) -> JSONValue? {
         let kind = change.kind
         guard kind == .document || kind == .tombstone && decidesTombstones, let document = change.document,
             isWanted(document, change.name, change.id, isDeleted: kind == .tombstone)
+                || counted?.contains(change.id) == true
         else { return nil }
         return document
     }

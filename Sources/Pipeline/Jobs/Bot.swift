@@ -68,6 +68,12 @@ package struct Bot: Service {
     ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
         let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
         try gateway.check(channels: settings.channels)
+        if settings.channels != nil, let rule = ruleSet.aggregates.first {
+            throw RunError(
+                .badConfiguration,
+                "the rule '\(rule.name)' counts the documents of the whole database: leave --channels out, or run it "
+                    + "in a bot of its own")
+        }
         if held == nil, !wasThere { keeper.warnAboutName() }
         return (info, try await keeper.open(held, onReset: startOver))
     }
@@ -109,9 +115,10 @@ package struct Bot: Service {
         delivering.pauses = .endedByGracefulShutdown
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
+        let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
-            counters: await report.deliveredSoFar(), settings: delivering, logger: logger)
+            counters: await report.deliveredSoFar(), counts: counts, settings: delivering, logger: logger)
         await delivery.progress.note(newest: info.newestSequence)
         await report.watch(delivery)
         settings.delivery.observer?.note(.progressed)
@@ -121,7 +128,9 @@ package struct Bot: Service {
                 group.addTask {
                     async let caughtUp: Void = mustCatchUp ? catchUp(changed ?? [], timers, ledger) : ()
                     async let timed: Void = settings.isOneShot ? workOnTime(delivery, ledger) : ()
-                    try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
+                    try await count(counts, info, delivery) {
+                        try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
+                    }
                     // A daemon's feed has no end.
                     try await caughtUp
                     try await timed
@@ -180,13 +189,33 @@ package struct Bot: Service {
         }
     }
 
+    // MARK: - Counts
+
+    /// Counts all documents for rules whose counts are not complete, while the feed is read.
+    private func count(
+        _ counts: Counts?, _ info: DatabaseInfo, _ delivery: Delivery,
+        whileReading read: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard let counts, !counts.isComplete else { return try await read() }
+        let pass = CountsPass(
+            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
+            retries: settings.delivery.retries, logger: logger)
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await read() }
+            group.addTask { try await pass.run(info) }
+            try await group.waitForAll()
+        }
+    }
+
     // MARK: - Changed rules
 
-    /// The rules that are new or other than the state knows them; nil if it knows none.
+    /// The rules that are new or other than the state knows them; nil if it knows none. Without those that count: the run
+    /// itself counts all documents for them.
     private func changedRules(_ ledger: Ledger) throws -> [String]? {
         guard let noted = try ledger.notedRules(), try ledger.checkpoint() != nil else { return nil }
         let fingerprints = ruleSet.fingerprints
-        return ruleSet.names.filter { noted[$0] != fingerprints[$0] }
+        let counting = Set(ruleSet.aggregates.map(\.name))
+        return ruleSet.names.filter { noted[$0] != fingerprints[$0] && !counting.contains($0) }
     }
 
     private func noteRules(_ ledger: Ledger) async throws {

@@ -81,7 +81,8 @@ package struct DeadLetterRetry: Service {
             settings.decidesPuts = true
             let timers = try await DocumentTimers(ledger, rules: nil)
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers, settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers,
+                counts: Counts.helper(of: ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }
         } catch is CancellationError {

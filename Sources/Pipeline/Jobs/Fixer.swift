@@ -19,6 +19,8 @@ package struct Fixer: Service {
     private let report: RunReport
     private let logger: Logger
     private let keeper: StateKeeper
+    /// The rules that this pass can't apply.
+    private let leftOut: [String]
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
@@ -30,7 +32,8 @@ package struct Fixer: Service {
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
         self.gateway = gateway
-        self.ruleSet = ruleSet
+        self.ruleSet = ruleSet.withoutAggregates()
+        leftOut = ruleSet.aggregates.map(\.name)
         self.report = report
         self.logger = logger
         self.settings = settings
@@ -41,6 +44,11 @@ package struct Fixer: Service {
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
+        if !leftOut.isEmpty {
+            logger.notice(
+                "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",
+                metadata: [LogKey.rules: "\(leftOut.joined(separator: ", "))"])
+        }
         do {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
             let watched = try await cancelWhenGracefulShutdown { try await openState() }

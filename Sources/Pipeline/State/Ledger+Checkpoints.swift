@@ -32,13 +32,19 @@ extension Ledger {
     /// - Parameter reason: Why it was set; nil: the run went on.
     package func saveCheckpoint(_ sequence: SequenceID, reason: String? = nil) async throws(StateError) {
         let checkpoint = newCheckpoint(sequence, reason: reason)
-        try await write { try Self.append(checkpoint, $0) }
+        try await write { database in
+            try Self.append(checkpoint, database)
+            if reason != nil { try Self.distrustCounts(database) }
+        }
     }
 
     /// Removes the checkpoint. Its history stays.
     package func resetCheckpoint(reason: String) async throws(StateError) {
         let checkpoint = newCheckpoint(nil, reason: reason)
-        try await write { try Self.append(checkpoint, $0) }
+        try await write { database in
+            try Self.append(checkpoint, database)
+            try Self.distrustCounts(database)
+        }
     }
 
     private func checkpoints(limit: Int?) throws(StateError) -> [CheckpointEntry] {

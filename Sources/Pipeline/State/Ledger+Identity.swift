@@ -25,8 +25,8 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions, timers,
-    /// schedules and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
+    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions, timers, schedules,
+    /// counts and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
     /// and dead letters stay.
     ///
     /// - Parameter identity: The new nonce; nil if it is not known.
@@ -86,7 +86,11 @@ extension Ledger {
     private static func forgetDatabase(
         identity: String?, _ address: StateFacts.Address?, _ database: Database
     ) throws {
-        for table in ["own_write", "caused_revision", "interrupted_decision", "timer", "schedule"] {
+        let tables = [
+            "own_write", "caused_revision", "interrupted_decision", "timer", "schedule", "aggregate_rule",
+            "contribution", "total", "total_to_write", "recount",
+        ]
+        for table in tables {
             try database.execute(sql: "DELETE FROM \(table)")
         }
         try setDatabase(identity, database)

@@ -10,9 +10,13 @@ extension Ledger {
     /// How many of one document are looked at.
     static let lookedAtWrites = 1000
 
-    /// Records that this rule set completed the decisions about these documents, and what it wrote. One transaction.
-    func recordOwnWrites(_ writes: [OwnWrite]) async throws(StateError) {
-        guard !writes.isEmpty else { return }
+    /// Records that this rule set completed the decisions about these documents, what it wrote, and what that changes of
+    /// counts. One transaction.
+    ///
+    /// - Returns: Whether a total has changed.
+    @discardableResult
+    func recordOwnWrites(_ writes: [OwnWrite], counts: CountChanges? = nil) async throws(StateError) -> Bool {
+        guard !writes.isEmpty || counts?.isEmpty == false else { return false }
         var list = JSONWriter(minimumCapacity: writes.count * 96)
         list.array { list in
             for write in writes {
@@ -23,7 +27,9 @@ extension Ledger {
                 }
             }
         }
-        try await write { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
+        return try await write { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
+            let hasChangedTotal = try counts?.record(in: database) ?? false
+            guard !writes.isEmpty else { return hasChangedTotal }
             // One statement for all: for a row, calling SQLite would cost more than what it does.
             try database.cachedStatement(
                 sql: """
@@ -35,7 +41,8 @@ extension Ledger {
             try database.cachedStatement(
                 sql: "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?"
             ).execute(arguments: [Self.ownWriteLimit])
-        }
+            return hasChangedTotal
+        } ?? false
     }
 
     /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and

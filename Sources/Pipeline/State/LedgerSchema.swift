@@ -85,6 +85,9 @@ enum LedgerSchema {
         migrator.registerMigration("7") { database in
             try database.execute(sql: timersAndSchedules)
         }
+        migrator.registerMigration("8") { database in
+            try database.execute(sql: counts)
+        }
         return migrator
     }
 
@@ -204,6 +207,49 @@ extension LedgerSchema {
             done INTEGER NOT NULL,
             PRIMARY KEY (line, zone, rules)
         ) WITHOUT ROWID;
+        """
+
+    /// Version 8: what documents add to the totals of rules with `aggregate`.
+    fileprivate static let counts = """
+        -- `name` is a key as in own_write. Complete: all documents are counted.
+        CREATE TABLE aggregate_rule (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            fingerprint TEXT NOT NULL,
+            is_complete INTEGER NOT NULL
+        );
+
+        -- What a document added last. `id` is a key as in own_write, `rule` a number, `amounts` decimal numbers with
+        -- commas between them.
+        CREATE TABLE contribution (
+            id TEXT NOT NULL,
+            rule INTEGER NOT NULL,
+            target TEXT NOT NULL,
+            amounts TEXT NOT NULL,
+            PRIMARY KEY (id, rule)
+        ) WITHOUT ROWID;
+
+        -- The sums of these, and the members that the target gets besides when it is made.
+        CREATE TABLE total (
+            target TEXT NOT NULL,
+            rule INTEGER NOT NULL,
+            amounts TEXT NOT NULL,
+            contributors INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            PRIMARY KEY (target, rule)
+        ) WITHOUT ROWID;
+
+        -- Targets that do not show their totals yet. `chain` as in caused_revision.
+        CREATE TABLE total_to_write (
+            target TEXT PRIMARY KEY,
+            version INTEGER NOT NULL,
+            chain BLOB NOT NULL,
+            chain_length INTEGER NOT NULL,
+            has_failed INTEGER NOT NULL DEFAULT 0
+        ) WITHOUT ROWID;
+
+        -- Documents that must be counted again, as they are stored.
+        CREATE TABLE recount (number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL);
         """
 
     /// Version 6: own revisions and effects in one row, so that a write costs a fraction of the time.

@@ -55,15 +55,20 @@ extension BulkWriter {
         var undecidedYet = try await withoutOwnRevisions(candidates)
         if let timers = shared.timers, !settings.isPass { undecidedYet = try await timers.withTimes(undecidedYet) }
         let beganAt = ContinuousClock.now
-        let decided = await planner.plan(undecidedYet, &settled)
+        var decided = await planner.plan(undecidedYet, &settled)
         settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
         // A program that the shutdown stopped is not an error of the document.
         try Task.checkCancellation()
+        try await noteContributions(&decided)
         var idle: [Planner.Plan] = []
         for plan in decided {
             if plan.decision.error?.isTemporary == true {
                 undecided.append(plan.candidate)
-            } else if plan.needsAction || settings.changeLimit != nil {
+            } else if plan.candidate.countsOnly {
+                end(countsOnly: plan, &settled)
+            } else if plan.needsAction || settings.changeLimit != nil || plan.refusal != nil
+                || settings.preview != nil && !plan.decision.contributions.isEmpty
+            {
                 plans.append(plan)
             } else {
                 idle.append(plan)
@@ -95,7 +100,12 @@ extension BulkWriter {
             if !candidate.isRetried, !candidate.isOfTimer,
                 earlierWrites.include(candidate.revision ?? RevisionID(""), in: times)
             {
-                settled.passedOver.append(candidate)
+                if candidate.passCandidates > 0 || candidate.recount != nil {
+                    candidate.countsOnly = true
+                    rest.append(candidate)
+                } else {
+                    settled.passedOver.append(candidate)
+                }
             } else {
                 candidate.earlierWrites = earlierWrites
                 rest.append(candidate)
@@ -154,7 +164,7 @@ struct Planner {
         let fired = (candidate.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(
             text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json,
-            firedTimes: Dictionary(fired) { first, _ in first })
+            firedTimes: Dictionary(fired) { first, _ in first }, countsOnly: candidate.countsOnly)
     }
 
     private struct Undecidable: Error {
@@ -163,8 +173,11 @@ struct Planner {
 
     private func plan(_ candidate: Candidate, _ input: DecisionInput, _ decision: Decision) -> Plan {
         var plan = Plan(
-            candidate: candidate, report: DecisionReport(input.document, decision, names: ruleSet.names))
-        if decision.error == nil { plan.candidate.times = decision.times }
+            candidate: candidate,
+            report: DecisionReport(
+                input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
+        // A decision for the counts alone says nothing about times.
+        if decision.error == nil, !candidate.countsOnly { plan.candidate.times = decision.times }
         plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
         plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)

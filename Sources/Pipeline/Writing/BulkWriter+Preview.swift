@@ -26,7 +26,8 @@ extension BulkWriter {
         for (index, plan) in plans.enumerated() {
             let decision = plan.decision
             let changesRelated = !decision.related.isEmpty && changing?.contains(index) ?? true
-            if decision.isChanged || decision.puts.isEmpty && decision.related.isEmpty || !decision.outside.isEmpty
+            let reachesOut = !decision.outside.isEmpty || !decision.contributions.isEmpty
+            if decision.isChanged || decision.puts.isEmpty && decision.related.isEmpty || reachesOut
                 || wanted.contains(index) || changesRelated || decision.error != nil
             {
                 rest.append(plan)
@@ -112,7 +113,8 @@ extension BulkWriter {
         let related = try await previewRelated(plan, &context)
         if let failure = related.failure { return shown.settled.deadLetter(plan.candidate, failure) }
         let changed = related.findings.reduce(0) { $0 + $1.changed }
-        guard plan.decision.isChanged || !puts.isEmpty || changed > 0 || !plan.decision.outside.isEmpty else {
+        let reachesOut = !plan.decision.outside.isEmpty || !plan.decision.contributions.isEmpty
+        guard plan.decision.isChanged || !puts.isEmpty || changed > 0 || reachesOut else {
             return endWithoutWrite(plan, &shown.settled)
         }
         context.previewed.note(puts)

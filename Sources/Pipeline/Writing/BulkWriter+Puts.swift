@@ -95,10 +95,12 @@ extension BulkWriter {
     /// A run that ends does not wait for the feed to bring what was `put`: it decides that itself.
     func decideWritten(_ written: [OtherDocuments.Written], _ planner: Planner) async {
         guard settings.decidesPuts else { return }
+        // A document that no rule is for any more may still add to a total.
+        let countsAll = shared.counts?.role == .keeper
         let candidates = written.filter { other in
             // A pass decides no tombstones.
             !(other.isDeletion && settings.isPass)
-                && planner.decider.mayFire(on: other.document.root, isDeleted: other.isDeletion)
+                && (countsAll || planner.decider.mayFire(on: other.document.root, isDeleted: other.isDeletion))
         }.map { other in
             other.isDeletion
                 ? Candidate(

@@ -87,7 +87,9 @@ extension BulkWriter {
         CrashPoint.deadLettersSaved.pass()
         try await recordTimes(settled)
         try await ledger.recordCausedRevisions(settled.caused)
-        try await ledger.recordOwnWrites(settled.ownWrites)
+        if try await ledger.recordOwnWrites(settled.ownWrites, counts: shared.counts?.changes(of: settled)) {
+            shared.counts?.noteChange()
+        }
         try await forgetInterruptions(settled.decided)
         CrashPoint.ownRevisionsSaved.pass()
         // A rule that fails again keeps its dead letter and the number.
@@ -105,6 +107,7 @@ extension BulkWriter {
         }
         await shared.budget.giveBack(bytes: finished.reduce(0) { $0 + $1.cost }, documents: finished.count)
         await queue.release(finished)
+        shared.counts?.noteSettled(finished)
         try await progress.check(settings.errorLimit)
     }
 

@@ -35,6 +35,8 @@ package struct BulkWriter: Sendable {
         let interruptions: InterruptedDecisions
         /// Nil if no rule sends webhooks, and in a dry run.
         let webhooks: WebhookSender?
+        /// Nil: no rule counts, or this run has nothing to do with counts.
+        let counts: Counts?
         let settings: Delivery.Settings
         let logger: Logger
     }

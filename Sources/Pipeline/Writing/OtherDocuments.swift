@@ -153,7 +153,8 @@ struct OtherDocuments {
     mutating func noteOutdated(
         among plans: Set<Int>, _ triggers: [PutTrigger], _ result: inout Result
     ) async throws {
-        for group in plans.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
+        let checked = plans.filter { !triggers[$0].willBeDecidedAgain }
+        for group in checked.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
             let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
             for (plan, lookup) in zip(group, lookups) where triggers[plan].isOutdated(lookup) {
                 result.outdated.insert(plan)

@@ -11,9 +11,12 @@ enum Action: Sendable {
     case emit(EmitAction)
     case related(RelatedAction)
     case webhook(WebhookAction)
+    case aggregate(AggregateAction)
 
     /// The keys that an action may have in a rule file.
-    static let names = ["attach", "detach", "merge", "patch", "delete", "put", "related", "emit", "webhook"]
+    static let names = [
+        "attach", "detach", "merge", "patch", "delete", "put", "related", "emit", "webhook", "aggregate",
+    ]
 
     /// Its key in rule files.
     var name: String {
@@ -27,6 +30,7 @@ enum Action: Sendable {
         case .emit: "emit"
         case .related: "related"
         case .webhook: "webhook"
+        case .aggregate: "aggregate"
         }
     }
 
@@ -34,7 +38,7 @@ enum Action: Sendable {
     var isOutside: Bool {
         switch self {
         case .emit, .webhook: true
-        case .attach, .detach, .merge, .patch, .delete, .put, .related: false
+        case .attach, .detach, .merge, .patch, .delete, .put, .related, .aggregate: false
         }
     }
 
@@ -50,6 +54,7 @@ enum Action: Sendable {
         case .emit(let action): action.programs
         case .related(let action): action.programs
         case .webhook(let action): action.programs
+        case .aggregate(let action): action.programs
         }
     }
 
@@ -66,6 +71,7 @@ enum Action: Sendable {
         case .emit(let action): try action.apply(to: &draft, outputs)
         case .related(let action): try action.apply(to: &draft, outputs)
         case .webhook(let action): try action.apply(to: &draft, outputs)
+        case .aggregate(let action): try action.apply(to: &draft, outputs)
         }
     }
 }
@@ -94,6 +100,7 @@ extension Action {
         case "emit": return EmitAction(member.value, reading).map { .emit($0) }
         case "related": return RelatedAction(member.value, reading).map { .related($0) }
         case "webhook": return WebhookAction(member.value, reading).map { .webhook($0) }
+        case "aggregate": return AggregateAction(member.value, reading).map { .aggregate($0) }
         default: return nil
         }
     }

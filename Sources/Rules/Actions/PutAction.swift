@@ -134,6 +134,10 @@ package struct PutEffect: Sendable {
     package let ifExists: Existing
     /// The index of the rule that wants it.
     package internal(set) var rule = 0
+    /// What to write instead of ``document`` if there is no such document; nil: ``document``.
+    var creation: JSONText?
+    /// False: a document that does not exist is not made.
+    var createsMissing = true
 
     /// Whether both mean the same document.
     func isOfSameDocument(as other: PutEffect) -> Bool {
@@ -142,14 +146,29 @@ package struct PutEffect: Sendable {
 
     /// What to write if there is no such document: for `merge`, without the members that are null.
     ///
+    /// - Returns: Nil if it is not to be made.
     /// - Throws: `JSONEditError`.
-    package var newDocument: JSONText {
+    package var newDocument: JSONText? {
         get throws(JSONEditError) {
+            guard createsMissing else { return nil }
+            if let creation { return creation }
             guard ifExists == .merge else { return document }
             let empty: JSONText
             do throws(JSONError) { empty = try JSONText("{}") } catch { throw .invalidValue(error) }
             return try empty.merging(document.root)
         }
+    }
+
+    /// Totals to set in a document, whose other members stay as they are.
+    ///
+    /// - Parameters:
+    ///   - totals: The members to set: an object.
+    ///   - creation: The document if there is none, with its `_id`; nil: then none is made.
+    package static func totals(id: String, _ totals: JSONText, creation: JSONText?) -> PutEffect {
+        var effect = PutEffect(id: id, keyspace: nil, document: totals, ifExists: .merge)
+        effect.creation = creation
+        effect.createsMissing = creation != nil
+        return effect
     }
 
     /// What to write over the existing document.

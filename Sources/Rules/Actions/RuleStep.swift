@@ -67,6 +67,12 @@ extension RuleStep {
                 at: elements.position, "'delete' can be done once only; remove 'for_each', or say with 'if' when")
             return nil
         }
+        if case .aggregate = action {
+            reading.errors.report(
+                at: elements.position,
+                "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it")
+            return nil
+        }
         self.init(action: action, elements: program)
     }
 

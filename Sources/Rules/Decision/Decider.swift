@@ -96,6 +96,8 @@ package struct DecisionInput: Sendable {
     package let sequence: [UInt8]?
     /// For rules with `at:`, by name, the time for which they have fired already.
     package let firedTimes: [String: Int]
+    /// Whether only rules with `aggregate` apply: the others decide about changes only.
+    package let countsOnly: Bool
 
     /// For a document that is related to a changed one.
     struct Source: Sendable {
@@ -111,13 +113,16 @@ package struct DecisionInput: Sendable {
     /// - Parameters:
     ///   - sequence: As JSON text; nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
+    ///   - countsOnly: As ``countsOnly``. Default: false.
     package init(
-        _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:]
+        _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
+        countsOnly: Bool = false
     ) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
         self.firedTimes = firedTimes
+        self.countsOnly = countsOnly
         source = nil
     }
 
@@ -128,6 +133,7 @@ package struct DecisionInput: Sendable {
         isDeleted = false
         sequence = nil
         firedTimes = [:]
+        countsOnly = false
     }
 
     /// The values of variables that programs have besides the common ones.
@@ -171,6 +177,8 @@ struct DecisionRun {
     /// The rule to look at next in this pass.
     private var next = 0
     private var hasBegun = false
+    /// Whether the document is as the rules leave it, and those with `aggregate` are next.
+    private var isCounting = false
     /// The rules that changed the document in this pass.
     private var changing: [Int] = []
     private var passes: [[Int]] = []
@@ -248,22 +256,24 @@ struct DecisionRun {
         changing = []
         passes = []
         next = 0
+        isCounting = false
         findCandidates()
     }
 
-    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing. A mapping has
-    /// one pass.
+    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing, and the rules
+    /// with `aggregate` had their turn. A mapping has one pass.
     private mutating func nextAttempt(_ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
         if !hasBegun {
             guard try isWanted(scratch) else { return nil }
             hasBegun = true
             findCandidates()
+            if input.countsOnly { beginCounting() }
         }
         while !draft.isDeleted {
             while let index = candidates.next(from: next) {
                 next = index + 1
-                guard !skipped.contains(index) else { continue }
                 let rule = ruleSet.rules[index]
+                guard !skipped.contains(index), (rule.aggregate != nil) == isCounting else { continue }
                 do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
                 } catch {
@@ -272,10 +282,21 @@ struct DecisionRun {
                 }
                 return RuleAttempt(rule, index, draft, clock(of: index))
             }
-            if changing.isEmpty || ruleSet.hasOnePass { return nil }
-            try beginPass()
+            if isCounting { return nil }
+            if changing.isEmpty || ruleSet.hasOnePass {
+                guard !ruleSet.aggregates.isEmpty else { return nil }
+                beginCounting()
+            } else {
+                try beginPass()
+            }
         }
         return nil
+    }
+
+    private mutating func beginCounting() {
+        isCounting = true
+        next = 0
+        findCandidates()
     }
 
     private mutating func beginPass() throws(DecisionError) {
@@ -337,6 +358,7 @@ struct DecisionRun {
         decision.puts = draft.puts
         decision.related = draft.related
         decision.outside = draft.outside
+        decision.contributions = draft.isDeleted ? [] : draft.contributions
         decision.isDeletion = draft.isDeleted
         // The last pass saw the document as the decision leaves it.
         decision.times = draft.isDeleted ? [] : times.sorted { $0.key < $1.key }.map(\.value)

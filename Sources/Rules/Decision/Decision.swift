@@ -36,6 +36,9 @@ package struct Decision: Sendable {
     package internal(set) var firedTimes: [Int: Int] = [:]
     /// The rules, by index, whose receivers' answers changed the document, in order.
     package internal(set) var answered: [Int] = []
+    /// What the document, as the rules leave it, adds to totals: at most one for each rule with `aggregate`. The rules
+    /// that are not among them take back what it added before.
+    package internal(set) var contributions: [Contribution] = []
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.

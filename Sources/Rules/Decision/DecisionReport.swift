@@ -9,6 +9,7 @@ package final class DecisionReport: Sendable {
     package let document: JSONText
     /// What the rules want to do about it.
     package let decision: Decision
+    private let totals: [Int: [String]]
     /// The names of the rules that fired.
     package var fired: [String] { decision.fired.map { names[$0] } }
     private let names: [String]
@@ -20,20 +21,28 @@ package final class DecisionReport: Sendable {
     /// - Parameters:
     ///   - document: As it arrived.
     ///   - names: ``RuleSet/names``.
-    package convenience init(_ document: JSONText, _ decision: Decision, names: [String]) {
-        self.init(document, decision, names: names, findings: [])
+    ///   - aggregates: ``RuleSet/aggregates``.
+    package convenience init(
+        _ document: JSONText, _ decision: Decision, names: [String], aggregates: [AggregateRule] = []
+    ) {
+        let totals = Dictionary(aggregates.map { ($0.index, $0.members) }) { first, _ in first }
+        self.init(document, decision, names: names, totals: totals, findings: [])
     }
 
-    private init(_ document: JSONText, _ decision: Decision, names: [String], findings: [RelatedFinding]) {
+    private init(
+        _ document: JSONText, _ decision: Decision, names: [String], totals: [Int: [String]],
+        findings: [RelatedFinding]
+    ) {
         self.document = document
         self.decision = decision
         self.names = names
+        self.totals = totals
         self.findings = findings
     }
 
     /// The report with what was found for each of the decision's effects on related documents.
     package func with(_ findings: [RelatedFinding]) -> DecisionReport {
-        DecisionReport(document, decision, names: names, findings: findings)
+        DecisionReport(document, decision, names: names, totals: totals, findings: findings)
     }
 
     /// The decision's effects on related documents, each with what was found for it, as far as that was searched.
@@ -91,6 +100,7 @@ package final class DecisionReport: Sendable {
                     writer.member("at", string: Timestamp.text(time.due))
                 }
             }
+            for contribution in decision.contributions { write(contribution, to: &writer) }
             for name in detached {
                 writer.object { writer in
                     writer.member("action", string: "detach")
@@ -102,6 +112,20 @@ package final class DecisionReport: Sendable {
                     writer.member("rule", string: skip.rule)
                     writer.member("action", string: Self.skip)
                     writer.member("reason", string: skip.reason)
+                }
+            }
+        }
+    }
+
+    private func write(_ contribution: Contribution, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("rule", string: names[contribution.rule])
+            writer.member("action", string: "aggregate")
+            writer.member("into", string: contribution.target)
+            writer.name("values")
+            writer.object { writer in
+                for (name, amount) in zip(totals[contribution.rule] ?? [], contribution.amounts) {
+                    writer.member(name, raw: amount.description.utf8)
                 }
             }
         }

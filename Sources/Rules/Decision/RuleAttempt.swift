@@ -47,6 +47,7 @@ struct RuleAttempt {
         trial.puts = []
         trial.outside = []
         trial.related = []
+        trial.contributions = []
         isCleared = rule.condition == nil
     }
 
@@ -178,6 +179,7 @@ struct RuleAttempt {
         result.puts = replaced + wanted
         result.outside = draft.outside.filter { $0.origin.rule != index } + trial.outside
         result.related = draft.related.filter { $0.origin.rule != index } + trial.related
+        result.contributions = draft.contributions + trial.contributions
         return result
     }
 }
@@ -214,6 +216,8 @@ struct Draft {
     var related: [RelatedEffect] = []
     /// What is to be done outside, in the order of the rules.
     var outside: [OutsideEffect] = []
+    /// What the document adds to totals, at most once for each rule.
+    var contributions: [Contribution] = []
     /// The step that is being carried out: where its effects come from.
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The element for which it is carried out; nil if it is not for one.

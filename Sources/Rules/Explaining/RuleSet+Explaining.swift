@@ -44,11 +44,13 @@ extension RuleSet {
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
         let related = decision.related.map { ", documents that match \($0.selector.excerpt) are related" }.joined()
+        let totals = decision.contributions.count
         let waiting = decision.times.filter { !$0.hasFired }
         let timers = waiting.prefix(3).map { "\(DisplayText.plain($0.rule)) at \(Timestamp.text($0.due))" }
         let rest = waiting.count > 3 ? " and \(waiting.count - 3) more" : ""
         return "the document \(own)" + (puts == 0 ? "" : ", \(puts.counted("other")) put") + related
             + (effects == 0 ? "" : ", \(effects.counted("effect")) outside the database")
+            + (totals == 0 ? "" : ", it adds to \(totals.counted("document")) with totals")
             + (waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest)
     }
 

@@ -62,6 +62,11 @@ final class Rule: Sendable {
         canonical = Self.canonical(source, on, then, onError)
     }
 
+    /// Its only action, if that is `aggregate`.
+    var aggregate: AggregateAction? {
+        if case .aggregate(let action)? = then.first?.action { action } else { nil }
+    }
+
     /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
@@ -108,6 +113,7 @@ extension Rule {
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
             Self.steps($0, reading)
         }
+        Self.checkAggregate(object, on, then ?? [], isScheduled: reading.isScheduled)
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
         guard errors.errors.count == before, let name, let when, let then else { return nil }
@@ -201,6 +207,34 @@ extension Rule {
             }
         }
         return steps.compactMap(\.step)
+    }
+
+    /// A rule with `aggregate` does nothing else: what it counts is the document as the other rules leave it.
+    private static func checkAggregate(
+        _ object: SourceObject, _ on: Changes, _ then: [RuleStep], isScheduled: Bool
+    ) {
+        guard then.contains(where: { if case .aggregate = $0.action { true } else { false } }) else { return }
+        if then.count > 1, let node = object.node("then") {
+            object.errors.report(
+                at: node.position, "a rule with 'aggregate' has no other action; move the others to a rule of their own"
+            )
+        }
+        if isScheduled {
+            object.errors.report(
+                at: object.position,
+                "a rule with 'aggregate' counts changes as they come, not at certain times; move it to a file without "
+                    + "'every'")
+        }
+        if let node = object.node("at") {
+            object.errors.report(
+                at: node.position,
+                "a rule with 'aggregate' counts documents as they are now, not at a time; remove 'at'")
+        }
+        if on.contains(.delete), let node = object.node("on") {
+            object.errors.report(
+                at: node.position,
+                "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
+        }
     }
 
     /// - Precondition: `source` was read into `then` without an error.

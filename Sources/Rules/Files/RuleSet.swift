@@ -20,6 +20,8 @@ package final class RuleSet: Sendable {
     let hasLocals: [Bool]
     /// Whether the rules are tried once, and not until nothing changes any more.
     let hasOnePass: Bool
+    /// The rules with `aggregate`, in order.
+    package let aggregates: [AggregateRule]
 
     /// SHA-256, in lowercase hexadecimal, of all that the rules' decisions depend on, attached files included.
     /// Comments, formatting, key order, file names and paths do not affect it.
@@ -43,6 +45,7 @@ package final class RuleSet: Sendable {
         usesMatch = programs.map { $0.text.contains("$match") }
         hasLocals = programs.map { !$0.locals.isEmpty }
         hasOnePass = kind == .mapping
+        aggregates = Self.aggregates(rules)
         var writer = JSONWriter()
         writer.array { writer in
             for rule in rules { writer.raw(rule.canonical) }
@@ -54,17 +57,21 @@ package final class RuleSet: Sendable {
     }
 
     /// A single rule of another set, with its programs.
-    init(_ rule: Rule, of set: RuleSet) {
-        rules = [rule]
+    convenience init(_ rule: Rule, of set: RuleSet) { self.init([rule], of: set) }
+
+    /// Some rules of another set, with its programs.
+    private init(_ rules: [Rule], of set: RuleSet) {
+        self.rules = rules
         kind = set.kind
         otherwise = .pass
         filter = set.filter
         isPartial = set.isPartial
-        index = RuleIndex([rule])
+        index = RuleIndex(rules)
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
         hasOnePass = set.hasOnePass
+        aggregates = Self.aggregates(rules)
         hash = set.hash
     }
 
@@ -80,7 +87,26 @@ package final class RuleSet: Sendable {
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
         hasOnePass = true
+        aggregates = []
         hash = set.hash
+    }
+
+    private static func aggregates(_ rules: [Rule]) -> [AggregateRule] {
+        rules.enumerated().compactMap { index, rule in
+            rule.aggregate.map { action in
+                AggregateRule(
+                    index: index, name: rule.name, fingerprint: Digest.sha256.hex(rule.canonical),
+                    members: action.members, marks: action.marks)
+            }
+        }
+    }
+
+    /// Only the rules with `aggregate`.
+    package func onlyAggregates() -> RuleSet { RuleSet(rules.filter { $0.aggregate != nil }, of: self) }
+
+    /// Without the rules with `aggregate`: they need every change of a database, in order.
+    package func withoutAggregates() -> RuleSet {
+        aggregates.isEmpty ? self : RuleSet(rules.filter { $0.aggregate == nil }, of: self)
     }
 
     /// The number of rules.

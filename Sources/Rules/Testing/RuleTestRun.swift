@@ -15,7 +15,8 @@ extension RuleFileSet {
                 let input = DecisionInput(test.given, isDeleted: test.given.root["_deleted"]?.bool == true)
                 let decisions = await ruleSet.makeDecider().decide(on: [input], now: test.now ?? now)
                 guard let decision = decisions.first else { continue }
-                let report = DecisionReport(test.given, decision, names: ruleSet.names)
+                let report = DecisionReport(
+                    test.given, decision, names: ruleSet.names, aggregates: ruleSet.aggregates)
                 results.append(
                     RuleTestResult(
                         path: file.path, position: test.position, name: test.name,

@@ -26,6 +26,8 @@ extension RuleOutlook {
             writesOther = true
             guard let merge = argument.member("response")?.member("merge") else { return }
             if merge.isComputed { touchesEverything = true } else { addMerge(merge, []) }
+        // It neither touches the document nor repeats anything.
+        case "aggregate": break
         default: writesOther = true
         }
     }

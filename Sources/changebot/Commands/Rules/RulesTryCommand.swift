@@ -57,6 +57,7 @@ private struct RuleTrial {
     private let names: [String]
     private let decider: Decider
     private let now: Int
+    private let aggregates: [AggregateRule]
     private let input: String
     private var batch: [DecisionInput] = []
     private var bytes = 0
@@ -68,6 +69,7 @@ private struct RuleTrial {
     ///   - input: The path of the documents, for errors.
     init(ruleSet: RuleSet, now: Int, input: String) {
         names = ruleSet.names
+        aggregates = ruleSet.aggregates
         decider = ruleSet.makeDecider()
         self.now = now
         self.input = input
@@ -89,7 +91,8 @@ private struct RuleTrial {
 
     mutating func decide() async throws {
         for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
-            try Console.write(DecisionReport(input.document, decision, names: names).line())
+            let report = DecisionReport(input.document, decision, names: names, aggregates: aggregates)
+            try Console.write(report.line())
         }
         batch = []
         bytes = 0

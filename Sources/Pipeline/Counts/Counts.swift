@@ -1,0 +1,177 @@
+internal import GatewayClient
+internal import Locking
+internal import LosslessJSON
+internal import Rules
+
+/// The counts of a run: what its writers tell the ledger about them, and when the totals may be written.
+///
+/// The ledger remembers what each document added last, and the totals. A change of a document changes both in one
+/// transaction, before its ticket is finished; ``TotalsWriter`` writes the documents with the totals later.
+final class Counts: Sendable {
+    /// What a process does about counts.
+    enum Role: Sendable {
+        /// It follows all changes, and keeps the counts.
+        case keeper
+        /// It decides some documents beside the keeper, which has to count them again.
+        case helper
+    }
+
+    private struct State {
+        /// Whether all documents are counted for all rules.
+        var isComplete: Bool
+        /// Documents of the pass that are not counted yet.
+        var openOfPass = 0
+        /// The entries of the ledger up to this number are in the queue, or were.
+        var queuedRecounts = 0
+    }
+
+    let role: Role
+    private let ledger: Ledger
+    /// By their numbers in the ledger.
+    private let rules: [Int: AggregateRule]
+    /// The numbers of the rules, by their indexes in the rule set.
+    private let numbers: [Int: Int]
+    private let state: Locked<State>
+    /// The numbers of the rules for which not all documents are counted.
+    let incomplete: [Int]
+    /// A total has changed, or may be written from now on.
+    let changed = Signal()
+    private let passed = Signal()
+
+    /// Nil if no rule counts. Forgets what the ledger knows of other rules.
+    static func keeper(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
+        let rules = try await ledger.openCounts(ruleSet.aggregates)
+        return ruleSet.aggregates.isEmpty ? nil : Counts(.keeper, ruleSet.aggregates, rules, ledger)
+    }
+
+    /// Nil if no rule counts.
+    static func helper(of ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
+        ruleSet.aggregates.isEmpty ? nil : Counts(.helper, [], [:], ledger)
+    }
+
+    private init(_ role: Role, _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger) {
+        self.role = role
+        self.ledger = ledger
+        var byNumber: [Int: AggregateRule] = [:]
+        for rule in rules { if let number = known[rule.index]?.number { byNumber[number] = rule } }
+        self.rules = byNumber
+        numbers = known.mapValues(\.number)
+        incomplete = known.values.filter { !$0.isComplete }.map(\.number).sorted()
+        state = Locked(State(isComplete: incomplete.isEmpty))
+    }
+
+    /// The names of the members with the totals of a rule.
+    func members(of number: Int) -> [String] { rules[number]?.members ?? [] }
+
+    func name(of number: Int) -> String? { rules[number]?.name }
+
+    // MARK: - What decisions change
+
+    /// What a decision says about counts.
+    struct Contributed: Sendable {
+        /// By the number of the rule.
+        let contributions: [Int: Contribution]
+        /// The rules that led to the document.
+        var chain = RuleChain()
+    }
+
+    func contributed(_ contributions: [Contribution]) -> Contributed {
+        var byNumber: [Int: Contribution] = [:]
+        for contribution in contributions {
+            if let number = numbers[contribution.rule] { byNumber[number] = contribution }
+        }
+        return Contributed(contributions: byNumber)
+    }
+
+    /// What to save about settled candidates.
+    func changes(of settled: Settlement) -> CountChanges {
+        var changes = CountChanges(rules: rules.mapValues(\.name))
+        if role == .helper {
+            changes.undecided = settled.finished.map(\.id)
+            return changes
+        }
+        for candidate in settled.decided + settled.passedOver {
+            guard let contributed = candidate.contributed else { continue }
+            changes.documents.append(
+                CountChanges.Document(
+                    id: candidate.id, contributions: contributed.contributions, chain: contributed.chain))
+        }
+        changes.recounted = settled.finished.compactMap { candidate in candidate.recount.map { (candidate.id, $0) } }
+        changes.undecided = settled.deadLettered.lazy.map(\.candidate).filter { !$0.countsOnly }.map(\.id)
+        return changes
+    }
+
+    /// A total has changed.
+    func noteChange() { changed.raise() }
+
+    // MARK: - What the feed brings
+
+    /// Of the changes of a batch, the documents that must be decided even if no rule can fire: they add to a total
+    /// already, or may do so soon. Documents with totals that somebody else changed are compared with the totals.
+    func documentsToDecide(
+        among rows: ChangesBatch.SubSequence, _ queue: CandidateQueue
+    ) async throws(StateError) -> Set<DocumentID> {
+        let documents = rows.lazy.filter { [.document, .tombstone].contains($0.kind) }.map { ($0.id, $0.revision) }
+        let listed = Array(documents)
+        // First those in progress: once they are settled, the ledger knows them.
+        let busy = await queue.busy(among: listed.map(\.0))
+        let found = try await ledger.counted(among: listed.map { (id: $0.0, revision: $0.1) })
+        if !found.holders.isEmpty {
+            try await ledger.markTotals(found.holders)
+            changed.raise()
+        }
+        return found.contributors.union(busy)
+    }
+
+    /// The most documents that are counted again at a time.
+    private static let recountLimit = 250
+
+    /// The next documents that must be counted again; none if there are no more.
+    func nextRecounts() async throws(StateError) -> [(number: Int, id: DocumentID)] {
+        let queued = state.withLock(\.queuedRecounts)
+        let next = try await ledger.recounts(after: queued, limit: Self.recountLimit)
+        if let last = next.last { state.withLock { $0.queuedRecounts = max($0.queuedRecounts, last.number) } }
+        return next
+    }
+
+    // MARK: - The pass over all documents
+
+    /// Whether the totals may be written.
+    var isComplete: Bool { state.withLock(\.isComplete) }
+
+    func noteOpenOfPass(_ count: Int) { state.withLock { $0.openOfPass += count } }
+
+    /// These candidates are settled, and their counts are on disk.
+    func noteSettled(_ candidates: [Candidate]) {
+        let count = candidates.reduce(0) { $0 + $1.passCandidates }
+        guard count > 0 else { return }
+        let isPassed = state.withLock { state in
+            state.openOfPass -= count
+            return state.openOfPass == 0
+        }
+        if isPassed { passed.raise() }
+    }
+
+    /// Returns once all documents of the pass are counted.
+    ///
+    /// - Throws: `CancellationError`.
+    func untilPassed() async throws {
+        while state.withLock({ $0.openOfPass > 0 }) { try await passed.wait() }
+    }
+
+    /// For each rule that is not complete, whether a document may hold old totals of it.
+    func leftovers(_ document: JSONValue) -> [(rule: Int, members: Int)] {
+        incomplete.compactMap { number in
+            guard let rule = rules[number], rule.mayHoldTotals(document) else { return nil }
+            return (number, rule.members.count)
+        }
+    }
+
+    /// All documents are counted.
+    func complete() async throws(StateError) {
+        try await ledger.completeCounts(incomplete)
+        CrashPoint.countsCompleted.pass()
+        state.withLock { $0.isComplete = true }
+        changed.raise()
+    }
+}

@@ -1,0 +1,70 @@
+import DocumentFlow
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Pipeline
+import Rules
+import TestKit
+import Testing
+
+/// Random changes, moves and deletions, a gateway that fails at random, a bot that dies at random places: in the end the
+/// totals are those of a full count. `CHANGEBOT_SEEDS=100` tries the first hundred seeds.
+@Suite(.timeLimit(.minutes(10)), .serialized) struct CountsPropertyTests {
+    private static let troubles = [
+        "", "",
+        #"{"latency":["0ms","8ms"],"share":0.5}"#,
+        #"{"on":"_bulk_docs","drop":"after","share":0.2}"#,
+        #"{"refuse_documents":{"share":0.2,"status":[503,409,500]}}"#,
+        #"{"duplicate":0.3},{"reorder":4}"#,
+        #"{"on":"_changes","cut":[0,3000],"share":0.3},{"rewind":8,"share":0.3}"#,
+    ]
+
+    private static let places: [CrashPoint] = [
+        .decided, .written, .deadLettersSaved, .ownRevisionsSaved, .finished, .checkpointSaved, .totalsWritten,
+        .countsCompleted, .othersWritten, .othersRemembered,
+    ]
+
+    private static let seeds =
+        ProcessInfo.processInfo.environment["CHANGEBOT_SEEDS"].flatMap { Int($0) }
+        .map { Array(1...max(1, $0)) } ?? [1, 2, 3, 4]
+
+    @Test(arguments: seeds) func theTotalsAreThoseOfAFullCount(seed: Int) async throws {
+        try await BotTestBed.withTrouble { bed, gateway in
+            var random = SplitMix64(seed: UInt64(seed))
+            let rules = try bed.rules(CountsModel.rules)
+            let model = CountsModel(phone: bed.phone, tasks: 25)
+            for _ in 0..<40 { try await model.edit(&random) }
+            var round = 0
+            for _ in 0..<3 + random.below(3) {
+                try gateway.misbehave(random.pick(Self.troubles))
+                let death = Death(at: random.pick(Self.places), time: 1 + random.below(3))
+                let isOneShot = random.chance(2)
+                let phones = (0..<2).map { _ in SplitMix64(seed: random.next()) }
+                try await withThrowingTaskGroup { group in
+                    for phone in phones {
+                        group.addTask {
+                            var random = phone
+                            for _ in 0..<20 + random.below(20) { try await model.edit(&random) }
+                        }
+                    }
+                    let run = Task { [round] in
+                        try await DyingRun(bed: bed, rules: rules, isOneShot: isOneShot).run(round, until: death)
+                    }
+                    try await group.waitForAll()
+                    // A daemon that did not die is stopped here.
+                    if !isOneShot { run.cancel() }
+                    try await run.value
+                }
+                round += 1
+            }
+            gateway.behave()
+            let state = DyingRun.state(round)
+            try await bed.runOnce(rules, state: state)
+            try await model.check("seed \(seed)")
+            #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")
+            // A state that is lost changes nothing.
+            try await bed.runOnce(rules, state: "lost")
+            try await model.check("seed \(seed), counted anew")
+        }
+    }
+}

@@ -1,0 +1,292 @@
+import DocumentFlow
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+
+/// Counts kept as documents, on any gateway.
+@Suite(.timeLimit(.minutes(5))) struct CountsTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: counts
+            when: { type: task }
+            then:
+              - aggregate:
+                  into: { jq: '"counts:" + .list' }
+                  document: { type: counts, list: { jq: .list } }
+                  count: { open: { $not: { complete: true } }, done: { complete: true } }
+                  sum: { hours: { jq: .hours } }
+        """
+
+    private static func task(
+        _ id: String, _ list: String, done: Bool = false, hours: String = "0.1", _ rest: String = ""
+    ) -> (id: DocumentID, body: String) {
+        (
+            DocumentID(id),
+            #"{"_id":"\#(id)","type":"task","list":"\#(list)","complete":\#(done),"hours":\#(hours)\#(rest)}"#
+        )
+    }
+
+    private func expect(
+        _ bed: BotTestBed, _ list: String, _ totals: String?, _ comment: Comment = "",
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let found = try await bed.stored(DocumentID("counts:" + list)).map { document in
+            ["open", "done", "hours"].map { name in
+                document.root[name].map { String(decoding: $0.bytes, as: UTF8.self) } ?? "-"
+            }.joined(separator: " ")
+        }
+        #expect(found == totals, comment, sourceLocation: location)
+    }
+
+    /// Writes a document over the one that is there.
+    private func change(_ bed: BotTestBed, _ task: (id: DocumentID, body: String)) async throws {
+        let revision = try #require(try await bed.stored(task.id)?.root["_rev"]?.string)
+        try await bed.load([(task.id, task.body.dropLast() + #","_rev":"\#(revision)"}"#)])
+    }
+
+    private func delete(_ bed: BotTestBed, _ id: DocumentID) async throws {
+        let revision = try #require(try await bed.stored(id)?.root["_rev"]?.string)
+        try await bed.load([(id, #"{"_id":"\#(id)","_rev":"\#(revision)","_deleted":true}"#)])
+    }
+
+    @Test func eachRunFollowsWhatHasChanged() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([
+                Self.task("t1", "a"), Self.task("t2", "a", done: true, hours: "0.2"), Self.task("t3", "b", hours: "7"),
+            ])
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 1 0.3")
+            try await expect(bed, "b", "1 0 7")
+            let made = try #require(try await bed.stored("counts:a"))
+            #expect(made.root["type"]?.string == "counts" && made.root["list"]?.string == "a")
+            // Done, moved, deleted, no task any more, new.
+            try await change(bed, Self.task("t1", "a", done: true))
+            try await change(bed, Self.task("t3", "a", hours: "7"))
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 2 7.3")
+            try await expect(bed, "b", "0 0 0")
+            try await delete(bed, "t1")
+            try await change(bed, ("t2", #"{"_id":"t2","type":"note","list":"a"}"#))
+            try await bed.load([Self.task("t4", "b", hours: "1e-1")])
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 0 7")
+            try await expect(bed, "b", "1 0 0.1")
+            #expect(try await bed.runOnce(rules).written == 0)
+        }
+    }
+
+    @Test func otherMembersOfTheDocumentStay() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([
+                ("counts:a", #"{"_id":"counts:a","colour":"red","open":7,"big":12345678901234567890123}"#),
+                Self.task("t1", "a"),
+            ])
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 0 0.1")
+            let document = try #require(try await bed.stored("counts:a"))
+            #expect(document.root["colour"]?.string == "red" && document.root["type"] == nil)
+        }
+    }
+
+    @Test func aDocumentThatSomebodyElseChangesIsPutRight() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "b")])
+            try await bed.runOnce(rules)
+            try await change(bed, ("counts:a", #"{"_id":"counts:a","open":99,"mine":1}"#))
+            try await delete(bed, "counts:b")
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 0 0.1")
+            try await expect(bed, "b", "1 0 0.1")
+            #expect(try await bed.stored("counts:a")?.root["mine"]?.integer == 1)
+            // What nothing adds to may be deleted.
+            try await delete(bed, "t2")
+            try await bed.runOnce(rules)
+            try await expect(bed, "b", "0 0 0")
+            try await delete(bed, "counts:b")
+            try await bed.runOnce(rules)
+            try await expect(bed, "b", nil)
+        }
+    }
+
+    @Test func aLostStateIsCountedAnew() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
+            try await bed.runOnce(rules)
+            // Nobody knows of this one any more: its list is empty when the state is gone.
+            try await delete(bed, "t1")
+            try await bed.runOnce(rules, state: "another")
+            try await expect(bed, "a", "0 0 0")
+            try await expect(bed, "b", "2 0 0.2")
+        }
+    }
+
+    @Test func aChangedRuleCountsAllDocuments() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "b", done: true)])
+            try await bed.runOnce(rules)
+            let changed = try bed.rules(Self.rules.replacing("open: { $not: { complete: true } }", with: "open: true"))
+            try await bed.runOnce(changed)
+            try await expect(bed, "b", "1 1 0.1")
+            // Another rule beside it changes nothing.
+            let more = try bed.rules(
+                Self.rules.replacing("open: { $not: { complete: true } }", with: "open: true")
+                    + "\n  - { name: x, when: { type: x }, then: [] }\n")
+            #expect(try await bed.runOnce(more).written == 0)
+        }
+    }
+
+    @Test func changesThatACheckpointSkipsAreCounted() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            try await bed.runOnce(rules)
+            try await bed.load([Self.task("t2", "a")])
+            let newest = try #require(try await bed.phone.databaseInfo().updateSequence)
+            let ledger = try bed.ledger(rules)
+            try await ledger.saveCheckpoint(newest, reason: "set by hand")
+            ledger.close()
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "2 0 0.2")
+        }
+    }
+
+    @Test func aDeadLetteredDocumentCountsAsItIsStored() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                Self.rules + "\n  - { name: bad, when: { bad: true }, then: [{ merge: { x: { jq: error } } }] }\n")
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "a")])
+            try await bed.runOnce(rules)
+            try await change(bed, Self.task("t1", "b", #","bad":true"#))
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 0 0.1")
+            try await expect(bed, "b", "1 0 0.1")
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.deadLetters().map(\.id) == ["t1"])
+        }
+    }
+
+    @Test func countsOfCountsAreCountedInTheSameRun() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                Self.rules + """
+
+                      - name: all
+                        when: { type: counts }
+                        then:
+                          - aggregate: { into: total, count: { lists: true }, sum: { open: { jq: .open } } }
+                    """)
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
+            try await bed.runOnce(rules)
+            let total = try #require(try await bed.stored("total"))
+            #expect(total.root["lists"]?.integer == 2 && total.root["open"]?.integer == 3)
+        }
+    }
+
+    @Test func rulesThatCountEachOthersDocumentsEnd() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: one
+                    when: { type: { $in: [task, two] } }
+                    then: [{ aggregate: { into: one, document: { type: one }, sum: { n: { jq: .n } } } }]
+                  - name: two
+                    when: { type: one }
+                    then: [{ aggregate: { into: two, document: { type: two }, sum: { n: { jq: .n } } } }]
+                """)
+            try await bed.load([("t", #"{"_id":"t","type":"task","n":1}"#)])
+            try await bed.runOnce(rules)
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.deadLetters().map(\.reason) == ["rule chain: one → two → one"])
+        }
+    }
+
+    @Test func manyChangesOfAListAreFewWrites() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load((0..<600).map { Self.task("t\($0)", "a") })
+            let counters = try await bed.runOnce(rules)
+            #expect(counters.written <= 3, "\(counters.written) writes")
+            try await expect(bed, "a", "600 0 60")
+        }
+    }
+
+    @Test func aDaemonWritesTotalsWhileItFollows() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            try await bed.following(rules) {
+                try await bed.wait(until: "counts:a") { $0["open"]?.integer == 1 }
+                try await bed.load([Self.task("t2", "a")])
+                try await bed.wait(until: "counts:a") { $0["open"]?.integer == 2 }
+            }
+        }
+    }
+
+    @Test func fixLeavesThemToTheRun() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            #expect(try await bed.fix(rules).written == 0)
+            try await expect(bed, "a", nil)
+        }
+    }
+
+    @Test func aDryRunShowsWhatIsAdded() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            let shown = Locked<[String]>([])
+            try await bed.runOnce(rules) { settings in
+                settings.delivery.preview = Preview { report in
+                    shown.withLock { $0.append(String(decoding: report.line(), as: UTF8.self)) }
+                }
+            }
+            #expect(shown.withLock { $0 }.contains { $0.contains(#""action":"aggregate","into":"counts:a""#) })
+            try await expect(bed, "a", nil)
+        }
+    }
+
+    @Test func channelsAreRefused() async throws {
+        try await BotTestBed.withTrouble { bed, _ in
+            let rules = try bed.rules(Self.rules)
+            let error = await #expect(throws: RunError.self) {
+                try await bed.runOnce(rules) { $0.channels = ["x"] }
+            }
+            #expect(error?.code == .badConfiguration)
+        }
+    }
+
+    @Test func aRefusedDocumentWithTotalsIsADeadLetter() async throws {
+        try await BotTestBed.withTrouble { bed, gateway in
+            let rules = try bed.rules(Self.rules)
+            try await bed.load([Self.task("t1", "a")])
+            try gateway.misbehave(#"{"on":"_bulk_docs","refuse_documents":{"share":1,"status":[403]}}"#)
+            try await bed.runOnce(rules)
+            var ledger = try bed.ledger(rules)
+            #expect(try ledger.deadLetters().map(\.id) == ["counts:a"])
+            ledger.close()
+            gateway.behave()
+            try await bed.runOnce(rules)
+            try await expect(bed, "a", "1 0 0.1")
+            ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.deadLetters().isEmpty)
+        }
+    }
+}
