@@ -16,6 +16,8 @@ package struct Delivery: Sendable {
     private let siblings: [String: Gateway]
     /// Nil in a dry run.
     private let outputs: LineOutputs?
+    /// Nil if no rule downloads anything.
+    private let downloads: Downloads?
     /// What tells the database from others.
     private let database: String
     private let ruleSet: RuleSet
@@ -58,6 +60,9 @@ package struct Delivery: Sendable {
         self.logger = logger
         siblings = try Self.siblings(of: gateway, ruleSet)
         outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
+        let sources = ruleSet.downloadSources
+        downloads =
+            sources.isEmpty ? nil : try Downloads(Array(sources), ledger: ledger, settings.retries, logger)
         database = try ledger.databaseIdentity() ?? "\(gateway.url)"
         let accesses = ruleSet.webhookAccesses
         webhooks =
@@ -221,11 +226,11 @@ package struct Delivery: Sendable {
             gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger,
             noteRetry: { [progress] in await progress.noteRetry() })
         let shared = BulkWriter.Shared(
-            gateway: gateway, siblings: siblings, outputs: outputs, database: database, ruleSet: ruleSet, queue: queue,
-            ledger: ledger, progress: progress, budget: budget, allowance: allowance, pace: pace, locks: locks,
-            search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy, deadLettered: deadLettered,
-            deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions, webhooks: webhooks,
-            counts: counts, settings: settings, logger: logger)
+            gateway: gateway, siblings: siblings, outputs: outputs, downloads: downloads, database: database,
+            ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress, budget: budget, allowance: allowance,
+            pace: pace, locks: locks, search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy,
+            deadLettered: deadLettered, deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions,
+            webhooks: webhooks, counts: counts, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -285,6 +290,7 @@ package struct Delivery: Sendable {
     }
 
     private func close() async {
+        await downloads?.close()
         deadLetterLog.finish()
         interruptions.close()
     }

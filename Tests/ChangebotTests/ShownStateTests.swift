@@ -42,6 +42,7 @@ import Testing
                     DROP TABLE total;
                     DROP TABLE total_to_write;
                     DROP TABLE recount;
+                    DROP TABLE download;
                     DROP TABLE own_write;
                     CREATE TABLE own_revision (
                         id BLOB NOT NULL, revision BLOB NOT NULL, rule_set TEXT NOT NULL, written_at INTEGER NOT NULL,

@@ -306,7 +306,10 @@ final class SetClock: Sendable {
         """
     private static let count = 30
     private static let places = CrashPoint.allCases.filter {
-        ![.databaseMarked, .stateForgotten, .outsideEffectsDone, .passBegun, .passDone].contains($0)
+        ![
+            .databaseMarked, .stateForgotten, .outsideEffectsDone, .passBegun, .passDone, .totalsWritten,
+            .countsCompleted,
+        ].contains($0)
     }
 
     private func load(_ bed: BotTestBed, _ clock: SetClock) async throws {

@@ -157,6 +157,22 @@ package struct Bot: Service {
         await copyCheckpoint(watched.watch)
     }
 
+    /// Counts all documents for rules whose counts are not complete, while the feed is read.
+    private func count(
+        _ counts: Counts?, _ info: DatabaseInfo, _ delivery: Delivery,
+        whileReading read: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard let counts, !counts.isComplete else { return try await read() }
+        let pass = CountsPass(
+            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
+            retries: settings.delivery.retries, logger: logger)
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await read() }
+            group.addTask { try await pass.run(info) }
+            try await group.waitForAll()
+        }
+    }
+
     // MARK: - Time
 
     /// The timers of rules with `at:`; nil if there are no such rules.
@@ -185,24 +201,6 @@ package struct Bot: Service {
                 group.addTask { [settings] in try await delivery.fireTimers(isOnce: settings.isOneShot) }
             }
             if !settings.schedules.isEmpty { group.addTask { try await runPasses(ledger) } }
-            try await group.waitForAll()
-        }
-    }
-
-    // MARK: - Counts
-
-    /// Counts all documents for rules whose counts are not complete, while the feed is read.
-    private func count(
-        _ counts: Counts?, _ info: DatabaseInfo, _ delivery: Delivery,
-        whileReading read: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        guard let counts, !counts.isComplete else { return try await read() }
-        let pass = CountsPass(
-            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
-            retries: settings.delivery.retries, logger: logger)
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await read() }
-            group.addTask { try await pass.run(info) }
             try await group.waitForAll()
         }
     }

@@ -87,8 +87,8 @@ extension Ledger {
         identity: String?, _ address: StateFacts.Address?, _ database: Database
     ) throws {
         let tables = [
-            "own_write", "caused_revision", "interrupted_decision", "timer", "schedule", "aggregate_rule",
-            "contribution", "total", "total_to_write", "recount",
+            "own_write", "caused_revision", "interrupted_decision", "aggregate_rule", "contribution", "total",
+            "total_to_write", "recount", "timer", "schedule",
         ]
         for table in tables {
             try database.execute(sql: "DELETE FROM \(table)")

@@ -88,6 +88,9 @@ enum LedgerSchema {
         migrator.registerMigration("8") { database in
             try database.execute(sql: counts)
         }
+        migrator.registerMigration("9") { database in
+            try database.execute(sql: downloads)
+        }
         return migrator
     }
 
@@ -282,6 +285,24 @@ extension LedgerSchema {
         }
         try database.execute(sql: "DROP TABLE own_revision; DROP TABLE effect;")
     }
+}
+
+extension LedgerSchema {
+    /// Version 9: what servers said of downloaded attachments.
+    fileprivate static let downloads = """
+        -- In the order of downloading, by rowid, so that the oldest can be forgotten. `token_file` is empty without one.
+        CREATE TABLE download (
+            url BLOB NOT NULL,
+            token_file BLOB NOT NULL,
+            etag TEXT,
+            last_modified TEXT,
+            sha1 TEXT NOT NULL,
+            md5 TEXT NOT NULL,
+            length INTEGER NOT NULL,
+            content_type TEXT NOT NULL,
+            UNIQUE (url, token_file)
+        );
+        """
 }
 
 /// The file was written by a newer changebot.

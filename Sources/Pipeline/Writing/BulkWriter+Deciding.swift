@@ -61,9 +61,12 @@ extension BulkWriter {
         try Task.checkCancellation()
         try await noteContributions(&decided)
         var idle: [Planner.Plan] = []
+        var waiting: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
         for plan in decided {
             if plan.decision.error?.isTemporary == true {
                 undecided.append(plan.candidate)
+            } else if let wait = plan.decision.error?.wait {
+                waiting.append((.now + wait, plan.candidate))
             } else if plan.candidate.countsOnly {
                 end(countsOnly: plan, &settled)
             } else if plan.needsAction || settings.changeLimit != nil || plan.refusal != nil
@@ -76,6 +79,8 @@ extension BulkWriter {
         }
         await endIdle(idle, &settled)
         try await finish(settled)
+        try await shared.downloads?.check()
+        await postpone(waiting)
         return plans
     }
 
@@ -116,10 +121,11 @@ extension BulkWriter {
     }
 }
 
-/// Applies the rules to candidates. Without I/O, but for what the rules ask of jq.
+/// Applies the rules to candidates. Without I/O, but for what the rules ask of jq and download.
 struct Planner {
     let ruleSet: RuleSet
     let decider: Decider
+    var downloads: Downloads?
     let interruptions: InterruptedDecisions
     /// Records which document is being decided, in case the process dies over it.
     let note: DecisionNote
@@ -141,7 +147,7 @@ struct Planner {
             }
         }
         note.end()
-        let decisions = await decider.decide(on: inputs, now: now()) { index in
+        let decisions = await decider.decide(on: inputs, now: now(), downloader: downloads?.downloader) { index in
             guard let index else { return note.end() }
             note.begin(decidable[index].id, decidable[index].revision)
         }
@@ -176,7 +182,6 @@ struct Planner {
             candidate: candidate,
             report: DecisionReport(
                 input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
-        // A decision for the counts alone says nothing about times.
         if decision.error == nil, !candidate.countsOnly { plan.candidate.times = decision.times }
         plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
         plan.candidate.skippedRules = decision.skipped.map {

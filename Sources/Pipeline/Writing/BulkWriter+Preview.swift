@@ -26,9 +26,9 @@ extension BulkWriter {
         for (index, plan) in plans.enumerated() {
             let decision = plan.decision
             let changesRelated = !decision.related.isEmpty && changing?.contains(index) ?? true
-            let reachesOut = !decision.outside.isEmpty || !decision.contributions.isEmpty
-            if decision.isChanged || decision.puts.isEmpty && decision.related.isEmpty || reachesOut
+            if decision.isChanged || decision.puts.isEmpty && decision.related.isEmpty || !decision.outside.isEmpty
                 || wanted.contains(index) || changesRelated || decision.error != nil
+                || !decision.contributions.isEmpty
             {
                 rest.append(plan)
             } else {
@@ -113,8 +113,10 @@ extension BulkWriter {
         let related = try await previewRelated(plan, &context)
         if let failure = related.failure { return shown.settled.deadLetter(plan.candidate, failure) }
         let changed = related.findings.reduce(0) { $0 + $1.changed }
-        let reachesOut = !plan.decision.outside.isEmpty || !plan.decision.contributions.isEmpty
-        guard plan.decision.isChanged || !puts.isEmpty || changed > 0 || reachesOut else {
+        guard
+            plan.decision.isChanged || !puts.isEmpty || changed > 0 || !plan.decision.outside.isEmpty
+                || !plan.decision.contributions.isEmpty
+        else {
             return endWithoutWrite(plan, &shown.settled)
         }
         context.previewed.note(puts)

@@ -115,7 +115,10 @@ extension BulkWriter {
     private func recordTimes(_ settled: Settlement) async throws {
         guard let timers = shared.timers else { return }
         try await timers.record(settled.decided, isWhole: !settings.isPass && !shared.ruleSet.isPartial)
-        if !settings.isPass { try await timers.drop(settled.deadLettered.map(\.candidate), now: settings.now()) }
+        if !settings.isPass {
+            let dropped = settled.deadLettered.map(\.candidate).filter { !$0.countsOnly }
+            try await timers.drop(dropped, now: settings.now())
+        }
         CrashPoint.timersSaved.pass()
     }
 

@@ -17,6 +17,8 @@ package struct BulkWriter: Sendable {
         let siblings: [String: Gateway]
         /// The files of `emit`; nil in a dry run.
         let outputs: LineOutputs?
+        /// Fetches attachments; nil if no rule downloads any.
+        let downloads: Downloads?
         /// What tells the database from others.
         let database: String
         let ruleSet: RuleSet
@@ -193,7 +195,8 @@ package struct BulkWriter: Sendable {
         return WriterContext(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
-                interruptions: shared.interruptions, note: shared.interruptions.makeNote(number),
+                downloads: shared.downloads, interruptions: shared.interruptions,
+                note: shared.interruptions.makeNote(number),
                 countsEffects: settings.effectLimits != nil, now: settings.now),
             sender: sender(shared.gateway),
             others: OtherDocuments(

@@ -80,6 +80,8 @@ enum Action: Sendable {
 enum ActionError: Error, Equatable {
     /// A `test` of a JSON Patch failed: the rule does not fire.
     case doesNotApply
+    /// The action needs the answer to this, and can then be tried again. It has done nothing.
+    case needs(DownloadRequest)
     case failed(String)
 
     init(_ error: JSONEditError) { self = .failed(error.description) }

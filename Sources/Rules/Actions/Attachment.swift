@@ -24,7 +24,11 @@ package final class AttachmentContent: Sendable {
     /// - Note: Source: `[attachments] compression_level` (CouchDB 3.5, `default.ini`; `couch_stream.erl`).
     private static let compressionLevels: [Int32] = [8, 6, 9]
 
-    init(_ bytes: [UInt8]) {
+    /// Whether this is a media type, optionally with parameters.
+    package static func isType(_ text: String) -> Bool { ContentType.isValid(text) }
+
+    /// Computes digests and base64; keeps only these.
+    package init(_ bytes: [UInt8]) {
         length = bytes.count
         base64 = Base64.encode(bytes)
         sha1 = Digest.sha1.attachmentName(bytes)
@@ -33,7 +37,7 @@ package final class AttachmentContent: Sendable {
     }
 
     /// Whether a gateway's digest and length mean this content.
-    func isNamed(_ digest: String, length: Int?) -> Bool {
+    package func isNamed(_ digest: String, length: Int?) -> Bool {
         if digest == sha1 || digest == md5 { return true }
         guard digest.hasPrefix("md5-"), length == self.length else { return false }
         return Self.compressionLevels.contains { compressedDigest(level: $0) == digest }
@@ -59,13 +63,27 @@ package struct Attachment: Sendable {
     package let content: AttachmentContent
     /// The media type, sent as `content_type`.
     package let contentType: String
+    /// Where it is from; nil: a file.
+    package let url: String?
+    /// False if this is a test or an explanation: then the content is empty.
+    package let isDownloaded: Bool
 
     /// The largest attachment that Sync Gateway accepts: 20 MiB.
     package static let lengthLimit = 20 << 20
 
-    init(_ content: AttachmentContent, contentType: String) {
+    init(_ content: AttachmentContent, contentType: String, url: String? = nil) {
         self.content = content
         self.contentType = contentType
+        self.url = url
+        isDownloaded = true
+    }
+
+    /// For tests and explanations.
+    init(notDownloadedFrom url: String, contentType: String) {
+        content = AttachmentContent([])
+        self.contentType = contentType
+        self.url = url
+        isDownloaded = false
     }
 
     /// The placeholder for the attachment while rules decide, so that later rules see it: a stub like the gateway's.

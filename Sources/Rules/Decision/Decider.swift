@@ -46,39 +46,46 @@ package final class Decider {
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
+    ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
     ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
-    ///     with answers of jq; called with nil while jq is waited for, which runs in a process of its own.
+    ///     with answers; called with nil while jq, which runs in a process of its own, or a download is waited for.
     package func decide(
-        on inputs: [DecisionInput], now: Int, willDecide: (Int?) -> Void = { _ in }
+        on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         jqTime = nil
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
         var decisions = [Decision?](repeating: nil, count: inputs.count)
         var waiting: [(run: Int, calls: [JQCall])] = []
-        func advance(_ index: Int, with outcomes: [JQOutcome]) -> [JQCall] {
+        var downloads = DownloadQueue()
+        func advance(_ index: Int, with outcomes: [JQOutcome]) {
             willDecide(index)
             switch runs[index].advance(with: outcomes, scratch) {
-            case .asks(let calls): return calls
-            case .decided(let decision):
-                decisions[index] = decision
-                return []
+            case .asks(let calls): waiting.append((index, calls))
+            case .needs(let request): downloads.add(request, for: index)
+            case .decided(let decision): decisions[index] = decision
             }
         }
-        for index in runs.indices {
-            let calls = advance(index, with: [])
-            if !calls.isEmpty { waiting.append((index, calls)) }
-        }
-        while !waiting.isEmpty, let jq = ruleSet.jq {
-            willDecide(nil)
-            let askedAt = ContinuousClock.now
-            var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
-            jqTime = (jqTime ?? .zero) + askedAt.duration(to: .now)
-            let answered = waiting
-            waiting = []
-            for (index, calls) in answered {
-                let next = advance(index, with: Array(outcomes.prefix(calls.count)))
-                outcomes = outcomes.dropFirst(calls.count)
-                if !next.isEmpty { waiting.append((index, next)) }
+        for index in runs.indices { advance(index, with: []) }
+        while true {
+            if !waiting.isEmpty, let jq = ruleSet.jq {
+                willDecide(nil)
+                let askedAt = ContinuousClock.now
+                var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
+                jqTime = (jqTime ?? .zero) + askedAt.duration(to: .now)
+                let answered = waiting
+                waiting = []
+                for (index, calls) in answered {
+                    advance(index, with: Array(outcomes.prefix(calls.count)))
+                    outcomes = outcomes.dropFirst(calls.count)
+                }
+            } else if !downloads.isEmpty {
+                willDecide(nil)
+                for (index, request, answer) in await downloads.answers(downloader) {
+                    runs[index].provide(answer, to: request)
+                    advance(index, with: [])
+                }
+            } else {
+                break
             }
         }
         // Without a decision only if its programs were never run: there is no jq.
@@ -113,7 +120,6 @@ package struct DecisionInput: Sendable {
     /// - Parameters:
     ///   - sequence: As JSON text; nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
-    ///   - countsOnly: As ``countsOnly``. Default: false.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
         countsOnly: Bool = false
@@ -162,6 +168,8 @@ struct DecisionRun {
     enum Step {
         /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
         case asks([JQCall])
+        /// The caller must fetch this, then call ``provide(_:to:)`` and ``advance(with:_:)``.
+        case needs(DownloadRequest)
         case decided(Decision)
     }
 
@@ -183,6 +191,10 @@ struct DecisionRun {
     private var changing: [Int] = []
     private var passes: [[Int]] = []
     private var attempt: RuleAttempt?
+    /// The outcomes with which the attempt's step is taken again, once a download is there.
+    private var repeated: [JQOutcome]?
+    /// All answers so far, in case the decision starts again.
+    private var downloads: [DownloadRequest: DownloadAnswer] = [:]
     /// The rules that failed and are not tried again.
     private var skipped: Set<Int> = []
     /// What the rules with `at:` made of the document in this pass, by rule.
@@ -198,9 +210,21 @@ struct DecisionRun {
         candidates = ruleSet.index.makeBits()
     }
 
+    /// Gives the answer to what a step has asked for.
+    mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
+        downloads[request] = answer
+        attempt?.provide(answer, to: request)
+        if case .later(let reason, let wait) = answer {
+            decision.error = DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait)
+        }
+    }
+
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
+        // It must be decided again from its beginning.
+        if decision.error != nil { return .decided(decision) }
         do throws(DecisionError) {
-            var outcomes = outcomes
+            var outcomes = repeated ?? outcomes
+            repeated = nil
             while true {
                 if attempt == nil { attempt = try nextAttempt(scratch) }
                 guard var attempt else { break }
@@ -211,7 +235,10 @@ struct DecisionRun {
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
                             now: now, locals: (attempt.element?.locals ?? []) + input.locals, scratch))
                 }
-                try proceed(&attempt, outcomes)
+                if let request = try proceed(&attempt, outcomes) {
+                    repeated = outcomes
+                    return .needs(request)
+                }
                 outcomes = []
             }
             return .decided(try finished())
@@ -222,7 +249,11 @@ struct DecisionRun {
     }
 
     /// Advances the attempt by one step.
-    private mutating func proceed(_ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]) throws(DecisionError) {
+    ///
+    /// - Returns: What the step needs; nil if it was taken.
+    private mutating func proceed(
+        _ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]
+    ) throws(DecisionError) -> DownloadRequest? {
         self.attempt = nil
         do throws(DecisionError) {
             switch try attempt.proceed(outcomes) {
@@ -230,10 +261,14 @@ struct DecisionRun {
             case .fires: try commit(attempt)
             case .doesNotFire: break
             case .rests(let time): times[attempt.index] = time
+            case .needs(let request):
+                self.attempt = attempt
+                return request
             }
         } catch {
             try skip([attempt.index], after: error)
         }
+        return nil
     }
 
     /// Continues without the rules that failed, if all of them may be skipped.
@@ -249,6 +284,7 @@ struct DecisionRun {
 
     private mutating func startAgain() {
         draft = Draft(document: input.document)
+        draft.downloads = downloads
         decision.fired = []
         decision.firedTimes = [:]
         times = [:]

@@ -65,11 +65,15 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
     package let reason: String
     /// The document and the rule are all right: the machine could not run a program at the moment.
     package let isTemporary: Bool
+    /// The document and the rule are all right, and the document is to be decided again after this time: a download
+    /// failed. Nil: not so.
+    package let wait: Duration?
 
-    init(rule: String?, reason: String, isTemporary: Bool = false) {
+    init(rule: String?, reason: String, isTemporary: Bool = false, wait: Duration? = nil) {
         self.rule = rule
         self.reason = reason
         self.isTemporary = isTemporary
+        self.wait = wait
     }
 
     /// `rule 'NAME': REASON`, or the reason alone.

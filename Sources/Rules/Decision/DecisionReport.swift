@@ -71,7 +71,7 @@ package final class DecisionReport: Sendable {
     }
 
     /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, effect
-    /// outside, rule that waits for its time (`at`), removed attachment and skipped rule.
+    /// outside, rule that waits for its time (`at`), downloaded or removed attachment and skipped rule.
     /// For a mapping, lists all documents that it gives.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
@@ -91,6 +91,14 @@ package final class DecisionReport: Sendable {
                 writer.object { writer in
                     writer.member("rule", string: names[effect.origin.rule])
                     effect.write(to: &writer)
+                }
+            }
+            for name in attached {
+                guard let url = decision.attachments[name]?.url else { continue }
+                writer.object { writer in
+                    writer.member("action", string: "attach")
+                    writer.member("name", string: name.text)
+                    writer.member("url", string: url)
                 }
             }
             for time in decision.times where !time.hasFired {

@@ -6,6 +6,8 @@ internal import LosslessJSON
 struct RuleAttempt {
     enum Outcome {
         case continues, fires, doesNotFire
+        /// The same step must be taken again, with the same outcomes, once the answer to this is there.
+        case needs(DownloadRequest)
         /// It does not fire now: its time is to come, or has been and it has fired for it.
         case rests(RuleTime)
     }
@@ -21,6 +23,8 @@ struct RuleAttempt {
     /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
     /// Gateway).
     static let lengthLimit = 32 << 20
+    /// The most bytes of all attachments of a document that are downloaded.
+    static let downloadLimit = 64 << 20
 
     let rule: Rule
     let index: Int
@@ -49,6 +53,11 @@ struct RuleAttempt {
         trial.related = []
         trial.contributions = []
         isCleared = rule.condition == nil
+    }
+
+    /// Gives the answer to what ``Outcome/needs(_:)`` asked for.
+    mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
+        trial.downloads[request] = answer
     }
 
     /// The document after the actions so far: what programs see.
@@ -88,10 +97,12 @@ struct RuleAttempt {
             do throws(ActionError) { try step.action.apply(to: &trial, outputs) } catch {
                 switch error {
                 case .doesNotApply: return .doesNotFire
+                case .needs(let request): return .needs(request)
                 case .failed(let reason): throw DecisionError(rule: rule.name, reason: reason)
                 }
             }
             try checkLength(after: step, was: length)
+            try checkAttachments(after: step)
             nextElement += 1
         }
         if let elements, nextElement < elements.count { return .continues }
@@ -151,6 +162,15 @@ struct RuleAttempt {
         case .failed(let reason, let isTemporary):
             throw DecisionError(rule: rule.name, reason: reason, isTemporary: isTemporary)
         }
+    }
+
+    private func checkAttachments(after step: RuleStep) throws(DecisionError) {
+        let bytes = trial.attachments.values.reduce(0) { $0 + ($1.url == nil ? 0 : $1.content.length) }
+        guard bytes > Self.downloadLimit else { return }
+        throw DecisionError(
+            rule: rule.name,
+            reason: "\(step.action.name): the downloaded attachments of the document are larger than "
+                + "\(Self.downloadLimit >> 20) MiB together; attach fewer")
     }
 
     /// Evaluates the rule's `if:`.
@@ -218,6 +238,8 @@ struct Draft {
     var outside: [OutsideEffect] = []
     /// What the document adds to totals, at most once for each rule.
     var contributions: [Contribution] = []
+    /// What was downloaded for the document so far.
+    var downloads: [DownloadRequest: DownloadAnswer] = [:]
     /// The step that is being carried out: where its effects come from.
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The element for which it is carried out; nil if it is not for one.

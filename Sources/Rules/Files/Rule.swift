@@ -219,16 +219,9 @@ extension Rule {
                 at: node.position, "a rule with 'aggregate' has no other action; move the others to a rule of their own"
             )
         }
-        if isScheduled {
+        if let position = object.node("at")?.position ?? (isScheduled ? object.position : nil) {
             object.errors.report(
-                at: object.position,
-                "a rule with 'aggregate' counts changes as they come, not at certain times; move it to a file without "
-                    + "'every'")
-        }
-        if let node = object.node("at") {
-            object.errors.report(
-                at: node.position,
-                "a rule with 'aggregate' counts documents as they are now, not at a time; remove 'at'")
+                at: position, "'aggregate' counts documents as they change, at no certain time; remove 'at' or 'every'")
         }
         if on.contains(.delete), let node = object.node("on") {
             object.errors.report(

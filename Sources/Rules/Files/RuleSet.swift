@@ -144,6 +144,14 @@ package final class RuleSet: Sendable {
     /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
     package var otherKeyspaces: Set<String> { rules.reduce(into: []) { $0.formUnion($1.otherKeyspaces) } }
 
+    /// Where rules download attachments from.
+    package var downloadSources: Set<DownloadSource> {
+        Set(
+            rules.flatMap(\.then).compactMap { step in
+                if case .attach(let attach) = step.action { attach.source } else { nil }
+            })
+    }
+
     /// Where rules emit lines to.
     package var emitTargets: Set<EmitTarget> { Self.emitTargets(rules) }
 

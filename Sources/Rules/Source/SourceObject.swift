@@ -51,9 +51,9 @@ struct SourceObject {
         "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
         "set": "merge", "update": "merge", "$set": "merge", "add": "merge", "assign": "merge", "remove": "delete",
         "unset": "merge", "insert": "put", "create": "put", "write": "put", "upsert": "put", "attachment": "attach",
-        "http": "webhook", "post": "webhook", "notify": "webhook", "hook": "webhook", "reduce": "aggregate",
-        "totals": "aggregate", "group": "aggregate", "onError": "on_error", "data": "given", "input": "given",
-        "document": "given", "then": "expect",
+        "reduce": "aggregate", "totals": "aggregate", "group": "aggregate",
+        "http": "webhook", "post": "webhook", "notify": "webhook", "hook": "webhook", "onError": "on_error",
+        "data": "given", "input": "given", "document": "given", "then": "expect",
     ]
 
     /// The message for a name that is not one of `known`.

@@ -81,6 +81,8 @@ struct RuleExpectation: Sendable {
     /// The expectation for an attachment that the rules add.
     struct File: Sendable {
         var sha256: String?
+        /// Where it would be downloaded from.
+        var url: String?
         var contentType: String?
         var length: Int?
     }
@@ -170,11 +172,12 @@ extension RuleExpectation.File {
     init(_ node: SourceNode, _ reading: RuleReading) {
         guard
             let object = SourceObject(
-                node, "an expected attachment", known: ["file", "content_type", "length", "sha256"],
+                node, "an expected attachment", known: ["file", "url", "content_type", "length", "sha256"],
                 errors: reading.errors)
         else { return }
         contentType = object.optionalText("content_type")
         sha256 = object.optionalText("sha256")
+        url = object.optionalText("url")
         if let node = object.node("length") {
             if case .number(let text) = node.content, let value = Int(text) {
                 length = value

@@ -109,7 +109,8 @@ extension RuleExpectation {
         let expected = attachments.sorted { $0.key < $1.key }.map { $1.line(named: $0.text) }
         let actual = report.decision.attachments.sorted { $0.key < $1.key }.map { name, attachment in
             attachments[name].map { $0.line(named: name.text, of: attachment) }
-                ?? "\(name): \(attachment.contentType), \(attachment.content.length.counted("byte"))"
+                ?? "\(name): \(attachment.contentType), "
+                + (attachment.url ?? attachment.content.length.counted("byte"))
         }
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
     }
@@ -142,19 +143,19 @@ extension RuleExpectation {
 extension RuleExpectation.File {
     /// The expectation on one line.
     fileprivate func line(named name: String) -> String {
-        Self.line(name, type: contentType, length: length, sha256: sha256)
+        Self.line(name, type: contentType, url: url, length: length, sha256: sha256)
     }
 
     /// The same for an actual attachment, without what the test does not expect.
     fileprivate func line(named name: String, of attachment: Attachment) -> String {
         Self.line(
             name, type: contentType == nil ? nil : attachment.contentType,
-            length: length == nil ? nil : attachment.content.length,
+            url: url == nil ? nil : attachment.url, length: length == nil ? nil : attachment.content.length,
             sha256: sha256 == nil ? nil : attachment.content.sha256)
     }
 
-    private static func line(_ name: String, type: String?, length: Int?, sha256: String?) -> String {
-        let parts = [type, length.map { $0.counted("byte") }, sha256.map { "sha256 \($0)" }].compactMap { $0 }
+    private static func line(_ name: String, type: String?, url: String?, length: Int?, sha256: String?) -> String {
+        let parts = [type, url, length.map { $0.counted("byte") }, sha256.map { "sha256 \($0)" }].compactMap { $0 }
         return parts.isEmpty ? name : "\(name): \(parts.joined(separator: ", "))"
     }
 }

@@ -17,7 +17,7 @@ extension DocumentDiff {
             decision.attachments[name].map { attachment in
                 NewAttachment(
                     name: name.text, contentType: attachment.contentType, byteCount: attachment.content.length,
-                    sha256: attachment.content.sha256)
+                    sha256: attachment.content.sha256, url: attachment.isDownloaded ? nil : attachment.url)
             }
         }
         detached = report.detached

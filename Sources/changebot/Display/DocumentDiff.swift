@@ -8,6 +8,8 @@ struct DocumentDiff {
         let byteCount: Int
         /// The SHA-256, in hexadecimal digits.
         let sha256: String
+        /// Where its content would come from, if that was not downloaded.
+        var url: String?
     }
 
     /// Another document that a rule would write.
@@ -114,6 +116,7 @@ struct DocumentDiff {
     }
 
     private static func description(of attachment: NewAttachment) -> String {
+        if let url = attachment.url { return "\(attachment.name)  \(attachment.contentType), not downloaded: \(url)" }
         let size = Quantity.count(attachment.byteCount, "byte")
         let digest = attachment.sha256.prefix(12) + (attachment.sha256.count > 12 ? "…" : "")
         return "\(attachment.name)  \(attachment.contentType), \(size), sha256 \(digest)"

@@ -48,7 +48,8 @@ import Testing
                         }
                     }
                     let run = Task { [round] in
-                        try await DyingRun(bed: bed, rules: rules, isOneShot: isOneShot).run(round, until: death)
+                        try await death.run(
+                            bed, rules, (this: "state\(round)", next: "state\(round + 1)"), once: isOneShot)
                     }
                     try await group.waitForAll()
                     // A daemon that did not die is stopped here.
@@ -58,7 +59,7 @@ import Testing
                 round += 1
             }
             gateway.behave()
-            let state = DyingRun.state(round)
+            let state = "state\(round)"
             try await bed.runOnce(rules, state: state)
             try await model.check("seed \(seed)")
             #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")

@@ -5,21 +5,6 @@ import Pipeline
 import Rules
 import Testing
 
-/// Runs of a bot that may die, each with the state that the one before left.
-struct DyingRun: Sendable {
-    let bed: BotTestBed
-    let rules: RuleSet
-    let isOneShot: Bool
-
-    /// The folder of the state that a round begins with: a process that died leaves it to the next.
-    static func state(_ round: Int) -> String { "state\(round)" }
-
-    /// A run that dies at a place, or ends before it comes there. It leaves the next round its state as it was then.
-    func run(_ round: Int, until death: Death) async throws {
-        try await death.run(bed, rules, (this: Self.state(round), next: Self.state(round + 1)), once: isOneShot)
-    }
-}
-
 /// The end of a process in the middle of its work, as far as others can tell: its state is left as it is at this place,
 /// and it asks the gateway for nothing more.
 final class Death: Sendable {

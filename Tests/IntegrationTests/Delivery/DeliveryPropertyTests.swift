@@ -45,6 +45,7 @@ import Testing
             let rounds = 2 + random.below(3)
             for round in 0..<rounds {
                 try gateway.misbehave(random.pick(Self.troubles))
+                let states = (Self.state(round), Self.state(round + 1))
                 let death = Death(at: random.pick(Self.places), time: 1 + random.below(4))
                 let isOneShot = random.chance(2)
                 let phones = (0..<DeliveryModel.phones).map { _ in SplitMix64(seed: random.next()) }
@@ -59,9 +60,7 @@ import Testing
                     if random.chance(2) {
                         group.addTask { _ = try await bed.fix(rules, state: "fix\(round)") { $0.isPass = true } }
                     }
-                    let run = Task {
-                        try await DyingRun(bed: bed, rules: rules, isOneShot: isOneShot).run(round, until: death)
-                    }
+                    let run = Task { try await death.run(bed, rules, states, once: isOneShot) }
                     try await group.waitForAll()
                     // A daemon that did not die is stopped here.
                     if !isOneShot { run.cancel() }
@@ -69,7 +68,7 @@ import Testing
                 }
             }
             gateway.behave()
-            let state = DyingRun.state(rounds)
+            let state = Self.state(rounds)
             try await bed.runOnce(rules, state: state)
             try await model.check("seed \(seed)")
             #expect(try await bed.runOnce(rules, state: state).written == 0, "seed \(seed)")
@@ -78,4 +77,7 @@ import Testing
             #expect(Set(try ledger.deadLetters().map(\.id)) == DeliveryModel.deadLettered, "seed \(seed)")
         }
     }
+
+    /// The folder of the state that a round begins with: a process that died leaves it to the next.
+    private static func state(_ round: Int) -> String { "state\(round)" }
 }

@@ -329,7 +329,7 @@ import Testing
                 letter.reason.hasPrefix("webhook: failed 8 times while the receiver takes others; the last time:"),
                 "\(letter.reason)")
             // libcurl sends a request again by itself if a connection that was used before ends without an answer.
-            #expect((8...16).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
+            #expect((8...24).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
         }
     }
 

@@ -35,7 +35,10 @@ extension RuleOutlook {
     /// A program may give nothing to attach, so a computed attachment is unknown.
     private mutating func addAttachment(_ argument: SourceNode) {
         guard let name = argument.member("name")?.text else { return touched.append((["_attachments"], .unknown)) }
-        let isCertain = argument.member("file")?.text != nil && argument.member("content_type")?.isComputed != true
+        let isNamed = (argument.member("file") ?? argument.member("url"))?.text != nil
+        let isCertain =
+            isNamed && argument.member("path")?.isComputed != true
+            && argument.member("content_type")?.isComputed != true
         touched.append((["_attachments", name], isCertain ? .attached : .unknown))
     }
 

@@ -1,0 +1,143 @@
+internal import Encodings
+internal import HTTPTransport
+internal import Rules
+
+/// One request for a content, and what its answer means.
+struct DownloadExchange: Sendable {
+    /// What came of it.
+    enum Outcome: Sendable {
+        /// - Parameter span: How long it may be used without asking again; nil: it must not be kept.
+        case content(AttachmentContent, DownloadRecord, span: Duration?)
+        /// It is the content of the record that was sent along.
+        case same(span: Duration?)
+        /// For good: the document becomes a dead letter.
+        case refused(reason: String)
+        case failed(Failure)
+    }
+
+    /// Why a content can't be had now, but may be later.
+    struct Failure: Sendable {
+        let reason: String
+        let health: ReceiverHealth.Failure
+        /// Whether this content may be the cause.
+        var isSuspect = false
+        /// Whether the answer is probably that of a proxy.
+        var isOfGateway = false
+        var retryAfter: Duration?
+    }
+
+    /// How long a content is used without asking again, unless its server says it.
+    static let usualSpan: Duration = .seconds(300)
+    private static let longestSpan = 86_400
+
+    let request: DownloadRequest
+    /// What is known of the content; nil: it is wanted in any case.
+    let known: DownloadRecord?
+    let token: String?
+
+    /// Follows no redirect, and reads no more than permitted.
+    func run(_ client: HTTPClient) async -> Outcome {
+        do throws(HTTPTransportError) { return try await judge(try await client.send(httpRequest)) } catch {
+            return judge(error)
+        }
+    }
+
+    private var httpRequest: HTTPRequest {
+        var headers = [(name: "Accept", value: request.types.joined(separator: ", "))]
+        if let etag = known?.etag { headers.append(("If-None-Match", etag)) }
+        if let date = known?.lastModified { headers.append(("If-Modified-Since", date)) }
+        return HTTPRequest(
+            url: request.url, headers: headers, credentials: token.map { .bearer(token: $0) },
+            deadline: request.timeout)
+    }
+
+    // MARK: - Answers
+
+    private func judge(_ response: HTTPResponse) async throws(HTTPTransportError) -> Outcome {
+        let status = response.status
+        switch status {
+        case 200: return try await content(response)
+        case 304 where known != nil: return .same(span: Self.span(response.headers))
+        case 300..<400:
+            return refused(
+                "answered HTTP \(status), a redirect; redirects are not followed: write the new address as 'url'")
+        case 401, 403: return refused("answered HTTP \(status): check 'token_file', and what it permits there")
+        case 404, 410: return refused("answered HTTP \(status): there is no such content")
+        case 408, 425, 429, 500...:
+            let isOverload = [408, 425, 429].contains(status)
+            let isOfGateway = [502, 503, 504].contains(status)
+            return .failed(
+                Failure(
+                    reason: "\(request.place) answered HTTP \(status)",
+                    health: isOverload || isOfGateway ? .ofReceiver : .suspect, isSuspect: !isOverload,
+                    isOfGateway: isOfGateway, retryAfter: response.headers.retryAfter()))
+        default: return refused("answered HTTP \(status) instead of a content")
+        }
+    }
+
+    private func content(_ response: HTTPResponse) async throws(HTTPTransportError) -> Outcome {
+        let headers = response.headers
+        if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" {
+            return refused("answered a compressed content, which was not asked for")
+        }
+        let type = headers["Content-Type"].flatMap { AttachmentContent.isType($0) ? $0 : nil }
+        guard let type, request.permits(type) else {
+            return refused(
+                "gives \(type ?? "a content without a type"), not \(request.types.joined(separator: ", ")); "
+                    + "correct the URL, or add the type to 'types'")
+        }
+        if let length = headers["Content-Length"].flatMap(Int.init), length > request.lengthLimit { return tooLarge }
+        let bytes: [UInt8]
+        do throws(HTTPTransportError) { bytes = try await response.body.collect(upTo: request.lengthLimit) } catch {
+            if error.code == .tooLarge { return tooLarge }
+            throw error
+        }
+        guard !bytes.isEmpty else { return refused("gives an empty content") }
+        let content = AttachmentContent(bytes)
+        let record = DownloadRecord(
+            etag: headers["ETag"], lastModified: headers["Last-Modified"], sha1: content.sha1, md5: content.md5,
+            length: content.length, contentType: type)
+        return .content(content, record, span: Self.span(headers))
+    }
+
+    private var tooLarge: Outcome {
+        refused(
+            "gives more than \(request.lengthLimit.counted("byte")); raise 'max_size' (up to 20MB), or let it be smaller"
+        )
+    }
+
+    private func refused(_ what: String) -> Outcome { .refused(reason: "\(request.place) \(what)") }
+
+    /// How long an answer may be used without asking again, at most a day; nil if it must not be kept.
+    ///
+    /// - Note: Source: RFC 9111, section 5.2.2.
+    static func span(_ headers: HTTPHeaders) -> Duration? {
+        let fields = headers.values(of: "Cache-Control").joined(separator: ",").lowercased().filter { $0 != " " }
+        let directives = fields.split(separator: ",").map(String.init)
+        if directives.contains("no-store") { return nil }
+        if directives.contains("no-cache") { return .zero }
+        guard let age = directives.first(where: { $0.hasPrefix("max-age=") }) else { return usualSpan }
+        let digits = age.dropFirst("max-age=".count)
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return usualSpan }
+        return .seconds(min(Int(digits) ?? .max, longestSpan))
+    }
+
+    // MARK: - Failures
+
+    private func judge(_ error: HTTPTransportError) -> Outcome {
+        switch error.code {
+        case .addressRefused:
+            return refused(
+                "has a link-local address: clouds give away a machine's credentials there; correct the host in 'url'")
+        case .badURL, .invalidRequest, .tooLarge, .malformedAnswer: return refused("can't be used: \(error.message)")
+        default: break
+        }
+        // Without a connection, the content was not looked at.
+        let isUnreached =
+            [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || error.code.tlsProblem != nil
+        let remedy =
+            error.code.tlsProblem == .unknownAuthority
+            ? "; name the authority that signed its certificate as ca_file" : ""
+        return .failed(Failure(reason: "\(error)\(remedy)", health: .ofReceiver, isSuspect: !isUnreached))
+    }
+}

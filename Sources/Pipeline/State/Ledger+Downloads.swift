@@ -1,0 +1,63 @@
+internal import GRDB
+
+/// What a server said of a content when it was downloaded last, so that it need not be downloaded again.
+struct DownloadRecord: Sendable, Equatable {
+    /// Of the header `ETag`.
+    var etag: String?
+    /// Of the header `Last-Modified`.
+    var lastModified: String?
+    /// `sha1-` and base64.
+    let sha1: String
+    /// `md5-` and base64.
+    let md5: String
+    let length: Int
+    let contentType: String
+
+    /// Whether the server can say that the content is the same as before.
+    var canBeValidated: Bool { etag != nil || lastModified != nil }
+}
+
+// The downloads of earlier runs. Losing them is harmless: the contents are downloaded again.
+extension Ledger {
+    /// The most downloads that are remembered.
+    private static let downloadLimit = 100_000
+
+    /// - Parameter tokenFile: Empty without one: with a token the server may give another content.
+    func download(of url: String, tokenFile: String) async throws(StateError) -> DownloadRecord? {
+        try await read { database in
+            let select = try database.cachedStatement(
+                sql: """
+                    SELECT etag, last_modified, sha1, md5, length, content_type FROM download
+                    WHERE url = ? AND token_file = ?
+                    """)
+            return try Row.fetchOne(select, arguments: [WholeText(url), WholeText(tokenFile)]).map { row in
+                DownloadRecord(
+                    etag: row["etag"], lastModified: row["last_modified"], sha1: row["sha1"], md5: row["md5"],
+                    length: row["length"], contentType: row["content_type"])
+            }
+        }
+    }
+
+    /// Remembers a download, or forgets it. The oldest beyond 100,000 are forgotten.
+    ///
+    /// - Parameter record: Nil: the server does not give one that can be validated.
+    func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
+        try await write { database in
+            let key: StatementArguments = [WholeText(url), WholeText(tokenFile)]
+            try database.execute(sql: "DELETE FROM download WHERE url = ? AND token_file = ?", arguments: key)
+            guard let record else { return }
+            try database.execute(
+                sql: """
+                    INSERT INTO download (url, token_file, etag, last_modified, sha1, md5, length, content_type)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: key
+                    + [
+                        record.etag, record.lastModified, record.sha1, record.md5, record.length, record.contentType,
+                    ])
+            try database.execute(
+                sql: "DELETE FROM download WHERE rowid <= (SELECT MAX(rowid) FROM download) - ?",
+                arguments: [Self.downloadLimit])
+        }
+    }
+}

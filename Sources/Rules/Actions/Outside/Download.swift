@@ -1,0 +1,177 @@
+internal import LosslessJSON
+
+/// Where rules download from.
+package struct DownloadSource: Sendable, Hashable {
+    /// Scheme, host and port, without a slash at the end.
+    package let origin: String
+    /// A file with a bearer token; nil: none is sent.
+    package let tokenFile: String?
+    /// A PEM file with the authorities to trust instead of the system's.
+    package let caFile: String?
+}
+
+/// Content that a rule takes from a URL.
+package struct DownloadRequest: Sendable, Hashable {
+    /// Scheme, host and port, without a slash at the end.
+    package var origin: String { source.origin }
+    /// As in ``DownloadSource``.
+    package var tokenFile: String? { source.tokenFile }
+    /// As in ``DownloadSource``.
+    package var caFile: String? { source.caFile }
+    let source: DownloadSource
+    /// Path and query; begins with `/`.
+    package let path: String
+    /// The most bytes.
+    package let lengthLimit: Int
+    /// The media types that are permitted, such as `image/png` or `image/*`.
+    package let types: [String]
+    /// For the whole exchange.
+    package let timeout: Duration
+    /// What the attachment's type must be; nil: what the server says.
+    package var contentType: String?
+    /// What the document has under the attachment's name; nil: nothing.
+    package var existing: Existing?
+
+    /// An attachment of a document, as its stub describes it.
+    package struct Existing: Sendable, Hashable {
+        /// `sha1-` or `md5-` and base64.
+        package let digest: String
+        package let length: Int?
+        package let contentType: String
+    }
+
+    /// With its query, which may hold a secret.
+    package var url: String { origin + path }
+    /// For messages: without the query.
+    package var place: String { origin + path.prefix { $0 != "?" } }
+
+    /// Whether content of this media type is permitted; parameters do not matter.
+    package func permits(_ contentType: String) -> Bool {
+        let type = contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        return types.contains { permitted in
+            permitted == "*/*" || permitted == type
+                || permitted.hasSuffix("/*") && type.hasPrefix(permitted.dropLast())
+        }
+    }
+}
+
+/// What a download gave.
+package enum DownloadAnswer: Sendable {
+    /// - Parameter contentType: As the server says.
+    case content(AttachmentContent, contentType: String)
+    /// The content is that of ``DownloadRequest/existing``, with the type that it must have.
+    case unchanged
+    /// The document becomes a dead letter.
+    case failed(reason: String)
+    /// The server may give it later.
+    case later(reason: String, wait: Duration)
+    /// Nothing is downloaded here: a test or an explanation.
+    case notAsked
+}
+
+/// Fetches contents for decisions. Does not throw: what goes wrong is an answer.
+package typealias Downloader = @Sendable (DownloadRequest) async -> DownloadAnswer
+
+/// What a rule file says about content that is downloaded.
+struct DownloadTemplate: Sendable {
+    static let keys = ["url", "path", "max_size", "types", "token_file", "ca_file", "timeout"]
+    private static let defaultLengthLimit = 5 << 20
+    private static let longestTimeout: Duration = .seconds(300)
+
+    private let address: WebhookAddress
+    /// Replaces the address's path and query.
+    private let path: TextTemplate?
+    let source: DownloadSource
+    private let lengthLimit: Int
+    private let types: [String]
+    private let timeout: Duration
+
+    var programs: [Int] { path?.programs ?? [] }
+
+    /// Nil, with errors, if a value is wrong. Nothing is sent and no file is read.
+    init?(_ object: SourceObject, _ reading: RuleReading) {
+        let errors = reading.errors
+        let before = errors.errors.count
+        let address = Self.address(object)
+        path = reading.text(object, "path")
+        if let path = path?.literal, let node = object.node("path"), let error = WebhookAddress.error(inPath: path) {
+            errors.report(at: node.position, error)
+        }
+        let folder = RulePath.folder(of: errors.path)
+        let tokenFile = object.optionalText("token_file").map { RulePath.join(folder, $0) }
+        let caFile = object.optionalText("ca_file").map { RulePath.join(folder, $0) }
+        lengthLimit = object.byteCount("max_size") ?? Self.defaultLengthLimit
+        if lengthLimit > Attachment.lengthLimit, let node = object.node("max_size") {
+            errors.report(
+                at: node.position, "'max_size' is at most 20MB: Sync Gateway takes no larger attachments; lower it")
+        }
+        types = Self.types(object)
+        timeout = object.duration("timeout") ?? .seconds(30)
+        if timeout > Self.longestTimeout, let node = object.node("timeout") {
+            errors.report(at: node.position, "'timeout' is at most 5m; lower it")
+        }
+        if reading.kind == .mapping, let node = object.node("url") {
+            errors.report(
+                at: node.position, "a mapping can't download: write 'file', or attach it with a rule after the import")
+        }
+        // Related documents are decided without a downloader: their attachments would be empty.
+        if reading.locals.contains(RelatedEffect.sourceName), let node = object.node("url") {
+            errors.report(
+                at: node.position, "'related' can't download: write 'file', or a rule of their own for these documents")
+        }
+        if let node = object.node("folder") {
+            errors.report(at: node.position, "'folder' is for 'file'; remove it, or write file: PATH for 'url'")
+        }
+        if caFile != nil, address?.origin.hasPrefix("http://") == true, let node = object.node("ca_file") {
+            errors.report(at: node.position, "'ca_file' has no meaning with http://; write https://")
+        }
+        guard errors.errors.count == before, let address else { return nil }
+        self.address = address
+        source = DownloadSource(origin: address.origin, tokenFile: tokenFile, caFile: caFile)
+    }
+
+    private static func address(_ object: SourceObject) -> WebhookAddress? {
+        guard let node = object.node("url") else { return nil }
+        if node.isComputed {
+            object.errors.report(
+                at: node.position,
+                "'url' can't be computed: a document must not choose the server; write scheme, host and port, and "
+                    + "compute what follows with path: { jq: … }")
+            return nil
+        }
+        guard let text = object.optionalText("url") else { return nil }
+        do throws(WebhookAddress.Invalid) { return try WebhookAddress(text) } catch {
+            object.errors.report(at: node.position, error.message)
+            return nil
+        }
+    }
+
+    /// Default: all images.
+    private static func types(_ object: SourceObject) -> [String] {
+        guard let node = object.node("types") else { return ["image/*"] }
+        let elements: [SourceNode]
+        if case .list(let list) = node.content { elements = list } else { elements = [node] }
+        let types = elements.compactMap { $0.text?.lowercased() }.filter(isPattern)
+        if types.isEmpty || types.count != elements.count {
+            object.errors.report(
+                at: node.position, "'types' must be a list of media types: types: [image/png, image/*]; correct it")
+        }
+        return types
+    }
+
+    private static func isPattern(_ text: String) -> Bool { ContentType.isValid(text) && !text.contains(";") }
+
+    /// Nil if the program of the path gives nothing.
+    ///
+    /// - Parameter outputs: For each of ``programs`` its outputs.
+    func request(_ outputs: [[JSONText]]) throws(ActionError) -> DownloadRequest? {
+        var target = address.path
+        if let path {
+            guard let computed = try path.text(outputs, of: "the path") else { return nil }
+            if let error = WebhookAddress.error(inPath: computed) { throw .failed("attach: \(error)") }
+            target = computed
+        }
+        return DownloadRequest(
+            source: source, path: target, lengthLimit: lengthLimit, types: types, timeout: timeout)
+    }
+}

@@ -1,0 +1,267 @@
+import DocumentFlow
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+
+/// Bots whose rules attach what a server gives.
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+    /// A server of pictures; remembers what it was asked.
+    private final class Pictures: Sendable {
+        private let seen: Locked<[TestRequest]>
+        let server: TestServer
+
+        /// - Parameter script: Takes the request, and how many of this path came before it.
+        init(_ script: @escaping @Sendable (TestConnection, TestRequest, Int) throws -> Void) throws {
+            let seen = Locked<[TestRequest]>([])
+            self.seen = seen
+            server = try TestServer { connection in
+                try connection.serve { request in
+                    let number = seen.withLock { requests in
+                        defer { requests.append(request) }
+                        return requests.count { $0.target == request.target }
+                    }
+                    try script(connection, request, number)
+                }
+            }
+        }
+
+        func requests(_ path: String) -> [TestRequest] { seen.withLock { $0.filter { $0.target == path } } }
+
+        func rules(_ bed: BotTestBed, _ keys: String = "", when: String = "type: task") throws -> String {
+            """
+            version: 1
+            rules:
+              - name: picture
+                when: { \(when) }
+                then:
+                  - attach: { name: image, url: "\(server.url(""))", path: { jq: .path }, \(keys) }
+            """
+        }
+    }
+
+    private static let png = ["Content-Type: image/png"]
+
+    private static func document(_ id: String, _ path: String) -> (DocumentID, String) {
+        (DocumentID(id), #"{"_id":"\#(id)","type":"task","path":"\#(path)"}"#)
+    }
+
+    private func attachment(_ bed: BotTestBed, _ id: DocumentID) async throws -> JSONValue? {
+        guard case .found(_, let document)? = try await bed.phone.allDocs(keys: [id]).first else { return nil }
+        return document.root["_attachments"]?["image"]
+    }
+
+    private func deadLetters(_ bed: BotTestBed, _ rules: String) throws -> [DeadLetter] {
+        let ledger = try bed.ledger(try bed.rules(rules))
+        defer { ledger.close() }
+        return try ledger.deadLetters()
+    }
+
+    @Test func aPictureIsAttachedAndConfirmedAfterARestart() async throws {
+        try await BotTestBed.with(countsRevisions: true) { bed in
+            let pictures = try Pictures { connection, request, _ in
+                if request.values(of: "If-None-Match") == ["\"v1\""] { return try connection.answer(304) }
+                try connection.answer(headers: Self.png + ["ETag: \"v1\""], body: "picture")
+            }
+            let rules = try bed.rules(try pictures.rules(bed))
+            try await bed.load([Self.document("a", "/a.png"), Self.document("b", "/a.png")])
+            let first = try await bed.runOnce(rules)
+            #expect(first.written == 2)
+            #expect(pictures.requests("/a.png").count == 1)
+            #expect(pictures.requests("/a.png").first?.values(of: "Accept") == ["image/*"])
+            let stub = try #require(try await attachment(bed, "a"))
+            #expect(stub["length"]?.integer == 7)
+            #expect(stub["content_type"]?.string == "image/png")
+            // Another process, and the document has changed.
+            guard case .found(let revision, let document)? = try await bed.phone.allDocs(keys: ["a"]).first else {
+                Issue.record("not there")
+                return
+            }
+            let edited = try document.setting(JSONPointer("/note"), to: Array("1".utf8))
+            let outcomes = try await bed.phone.bulkDocs([BulkDocument(id: "a", segments: [edited.bytes])])
+            #expect(outcomes.count == 1 && revision.text.hasPrefix("2-"))
+            let second = try await bed.runOnce(rules)
+            #expect(second.written == 0)
+            #expect(second.unchanged == 1)
+            #expect(pictures.requests("/a.png").count == 2)
+            #expect(pictures.requests("/a.png").last?.values(of: "If-None-Match") == ["\"v1\""])
+        }
+    }
+
+    @Test func aServerThatIsBusyIsAskedAgainAndOthersGoOn() async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, request, number in
+                if request.target == "/late", number < 2 {
+                    return try connection.answer(503, headers: ["Retry-After: 1"])
+                }
+                try connection.answer(headers: Self.png, body: "picture")
+            }
+            let rules = try bed.rules(try pictures.rules(bed))
+            try await bed.load([Self.document("late", "/late"), Self.document("other", "/other")])
+            let counters = try await bed.runOnce(rules)
+            #expect(counters.written == 2)
+            #expect(counters.deadLetters == 0)
+            #expect(pictures.requests("/late").count == 3)
+        }
+    }
+
+    @Test(arguments: [
+        ("/gone", "answered HTTP 404: there is no such content"),
+        ("/moved", "answered HTTP 302, a redirect; redirects are not followed: write the new address as 'url'"),
+        ("/secret", "answered HTTP 403: check 'token_file', and what it permits there"),
+        ("/html", "gives text/html, not image/*; correct the URL, or add the type to 'types'"),
+        ("/untyped", "gives a content without a type, not image/*"),
+        ("/huge", "gives more than 1024 bytes; raise 'max_size' (up to 20MB), or let it be smaller"),
+        ("/endless", "gives more than 1024 bytes; raise 'max_size'"),
+        ("/empty", "gives an empty content"), ("/packed", "answered a compressed content, which was not asked for"),
+        ("/teapot", "answered HTTP 204 instead of a content"), ("/garbage", "can't be used: "),
+    ])
+    func whatCanNotBeAttachedIsADeadLetter(path: String, reason: String) async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, request, _ in
+                switch request.target {
+                case "/gone": try connection.answer(404)
+                case "/moved":
+                    try connection.answer(302, headers: ["Location: http://169.254.169.254/latest/meta-data/"])
+                case "/secret": try connection.answer(403)
+                case "/html": try connection.answer(headers: ["Content-Type: text/html"], body: "<p>")
+                case "/untyped": try connection.answer(body: "picture")
+                case "/huge":
+                    try connection.write(
+                        "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 5368709120\r\n\r\n")
+                    connection.waitForClose()
+                case "/endless":
+                    try connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
+                    while true { try connection.write([UInt8](repeating: 0, count: 64 << 10)) }
+                case "/empty": try connection.answer(headers: Self.png)
+                case "/packed": try connection.answer(headers: Self.png + ["Content-Encoding: gzip"], body: "x")
+                case "/teapot": try connection.answer(204)
+                case "/garbage": try connection.write("no HTTP\r\n\r\n")
+                default: try connection.answer(headers: Self.png, body: "picture")
+                }
+            }
+            let rules = try pictures.rules(bed, "max_size: 1KB")
+            try await bed.load([Self.document("bad", path), Self.document("good", "/good")])
+            let counters = try await bed.runOnce(try bed.rules(rules))
+            #expect(counters.written == 1)
+            let letters = try deadLetters(bed, rules)
+            #expect(letters.map(\.id) == ["bad"])
+            #expect(letters.first?.rule == "picture")
+            #expect(letters.first?.reason.contains(reason) == true, "\(letters.first?.reason ?? "")")
+            #expect(try await attachment(bed, "good") != nil)
+        }
+    }
+
+    @Test func aLinkLocalAddressIsNeverAsked() async throws {
+        try await BotTestBed.with { bed in
+            let rules = """
+                version: 1
+                rules:
+                  - name: picture
+                    when: { type: task }
+                    then: [{ attach: { name: image, url: "http://169.254.169.254/latest/meta-data/", types: ["*/*"] } }]
+                """
+            try await bed.load([Self.document("a", "/")])
+            try await bed.runOnce(try bed.rules(rules))
+            let letters = try deadLetters(bed, rules)
+            #expect(letters.count == 1)
+            #expect(letters.first?.reason.contains("has a link-local address: clouds give away") == true)
+        }
+    }
+
+    @Test func anAnswerThatHangsIsTriedAgain() async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, request, number in
+                if number > 0 { return try connection.answer(headers: Self.png, body: "picture") }
+                try connection.write("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 7\r\n\r\npic")
+                connection.waitForClose()
+            }
+            try await bed.load([Self.document("a", "/a")])
+            let counters = try await bed.runOnce(try bed.rules(try pictures.rules(bed, "timeout: 200ms")))
+            #expect(counters.written == 1)
+            #expect(pictures.requests("/a").count == 2)
+        }
+    }
+
+    @Test func aContentThatFailsWhileOthersAreGivenIsADeadLetter() async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, request, _ in
+                if request.target == "/bad" { return try connection.answer(500) }
+                try connection.answer(headers: Self.png + ["Cache-Control: no-store"], body: "picture")
+            }
+            let rules = try pictures.rules(bed)
+            try await bed.load([Self.document("bad", "/bad")] + (0..<5).map { Self.document("g\($0)", "/g\($0)") })
+            let ruleSet = try bed.rules(rules)
+            try await bed.following(ruleSet) {
+                // Others are given meanwhile.
+                var number = 0
+                while (try? await bed.deadLetterCount(ruleSet)) ?? 0 == 0 {
+                    number += 1
+                    try await bed.load([Self.document("n\(number)", "/n\(number)")])
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            let letters = try deadLetters(bed, rules)
+            #expect(letters.map(\.id) == ["bad"])
+            #expect(letters.first?.reason.contains("times while the server gives others; the last time:") == true)
+        }
+    }
+
+    @Test func aOneShotRunGivesUpOnAServerThatIsDown() async throws {
+        try await BotTestBed.with { bed in
+            let port = try TestServer { _ in }.port
+            let rules = """
+                version: 1
+                rules: [{ name: p, when: { type: task }, then: [{ attach: { name: image, url: "http://127.0.0.1:\(port)/a" } }] }]
+                """
+            try await bed.load([Self.document("a", "/a")])
+            let error = await #expect(throws: RunError.self) {
+                try await bed.runOnce(try bed.rules(rules)) { $0.delivery.retries.retryFor = .seconds(1) }
+            }
+            #expect(error?.code == .gaveUp)
+            #expect(try deadLetters(bed, rules).isEmpty)
+        }
+    }
+
+    @Test func aDryRunDownloadsAndWritesNothing() async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, _, _ in
+                try connection.answer(headers: Self.png, body: "picture")
+            }
+            try await bed.load([Self.document("a", "/a")])
+            let lines = try await bed.preview(try bed.rules(try pictures.rules(bed)))
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains(#""attachments":["image"]"#) == true)
+            #expect(pictures.requests("/a").count == 1)
+            #expect(try await attachment(bed, "a") == nil)
+        }
+    }
+
+    @Test func aTokenIsSentAndItsFileMustBeThere() async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, request, _ in
+                let isKnown = request.values(of: "Authorization") == ["Bearer s3cret"]
+                try connection.answer(isKnown ? 200 : 401, headers: Self.png, body: "picture")
+            }
+            try await bed.load([Self.document("a", "/a")])
+            let rules = try bed.rules(try pictures.rules(bed, "token_file: token"))
+            let error = await #expect(throws: RunError.self) { try await bed.runOnce(rules) }
+            #expect(error?.code == .badConfiguration)
+            try Data("s3cret\n".utf8).write(to: URL(filePath: bed.directory + "/token"))
+            #expect(try await bed.runOnce(rules).written == 1)
+        }
+    }
+}
+
+extension BotTestBed {
+    fileprivate func deadLetterCount(_ ruleSet: RuleSet) async throws -> Int {
+        let catalogue = StateCatalogue(directory: directory + "/state", name: "bot")
+        let ledger = try catalogue.openExisting(address: nil, access: .shared)
+        defer { ledger.close() }
+        return try ledger.deadLetters().count
+    }
+}
