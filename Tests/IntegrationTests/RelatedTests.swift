@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func aNameIsCopiedOnceAndOnlyWhereItDiffers() async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try rules(bed, Self.copyName)
             try await bed.load([list("l1"), list("l2", #""name":"B""#)])
             try await bed.load([
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func theChangedDocumentIsWrittenAfterwards() async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try rules(
                 bed,
                 """

@@ -9,18 +9,10 @@ actor WebhookReceiver {
     /// Requests at a time. One, while it is not known whether the receiver is up again.
     private static let concurrency = 8
 
-    /// What becomes of an event after a failed attempt.
-    enum Verdict: Sendable {
-        case retry(at: Instant)
-        /// The receiver takes others, but not this one.
-        case givesUp(attempts: Int)
-    }
-
     /// Scheme, host and port.
     private let origin: String
     private let logger: Logger
     private var health: ReceiverHealth
-    private var attempts: EventAttempts
     private var active = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -28,17 +20,17 @@ actor WebhookReceiver {
         self.origin = origin
         self.logger = logger
         health = ReceiverHealth(retries, backoff)
-        attempts = EventAttempts(backoff)
     }
 
     /// Waits until a request may be sent; call ``leave()`` after it.
     ///
+    /// - Parameter key: Of the event.
     /// - Returns: Nil; or, without a request, when to try again because the receiver is down.
     /// - Throws: `CancellationError`.
-    func enter() async throws -> Instant? {
+    func enter(_ key: String) async throws -> Instant? {
         while true {
             try Task.checkCancellation()
-            if let due = health.due(now: .now) { return due }
+            if let due = health.due(key, now: .now) { return due }
             if active < limit {
                 active += 1
                 return nil
@@ -54,65 +46,29 @@ actor WebhookReceiver {
 
     func leave() {
         active -= 1
-        let count = health.due(now: .now) == nil ? min(max(0, limit - active), waiting.count) : waiting.count
+        // Those that must wait for another attempt find that out.
+        let count = health.outage == nil ? min(max(0, limit - active), waiting.count) : waiting.count
         let woken = waiting[..<count]
         waiting.removeFirst(count)
         for continuation in woken { continuation.resume() }
     }
 
+    /// The event was accepted, or refused for good: either way the receiver is there.
+    ///
     /// - Parameter sent: When the request was sent.
-    func succeed(_ key: String, sent: Instant) {
-        attempts.end(key)
-        guard let span = health.succeed(sent: sent, now: .now) else { return }
+    func answered(_ key: String, sent: Instant) {
+        guard let span = health.succeed(key, sent: sent, now: .now) else { return }
         logger.notice(
             "a receiver of webhooks answers again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
     }
 
-    /// The event is a dead letter.
-    func refuse(_ key: String, sent: Instant) {
-        // It answered: it is there.
-        succeed(key, sent: sent)
-    }
-
-    /// - Throws: `RunError` if a one-shot job has waited long enough.
-    func fail(_ key: String, _ error: WebhookError, sent: Instant) throws(RunError) -> Verdict {
-        let (isNews, step) = health.fail(
-            error.health, reason: error.reason, retryAfter: error.retryAfter, sent: sent, now: .now)
-        var verdict: (givesUp: Bool, wait: Duration) = (false, .zero)
-        let count = attempts.count(key) + 1
-        switch error.suspicion {
-        case .none: break
-        case .gateway: verdict = attempts.fail(key, isOfGateway: true, successes: health.successes)
-        case .event: verdict = attempts.fail(key, isOfGateway: false, successes: health.successes)
+    func failed(_ key: String, _ failure: ReceiverFailure, sent: Instant) -> ReceiverHealth.Verdict {
+        let (isNews, verdict) = health.fail(key, failure, sent: sent, now: .now)
+        if isNews {
+            logger.warning(
+                "a receiver of webhooks can't be reached, or serves nobody; what is for it waits",
+                metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.reason)"])
         }
-        if verdict.givesUp { return .givesUp(attempts: count) }
-        switch step {
-        case .giveUp(let reason): throw RunError(.gaveUp, reason)
-        case .retry(let due):
-            if isNews {
-                logger.warning(
-                    "a receiver of webhooks can't be reached, or serves nobody; what is for it waits",
-                    metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(error.reason)"])
-            }
-            return .retry(at: max(due, .now) + verdict.wait)
-        }
+        return verdict
     }
-}
-
-/// Why a webhook was not accepted, but may be later.
-struct WebhookError: Error {
-    /// What else may be wrong than the receiver.
-    enum Suspicion {
-        /// Nothing: the event was not looked at.
-        case none
-        /// What stands in for the receiver gave the answer, so probably nothing.
-        case gateway
-        /// The event.
-        case event
-    }
-
-    let reason: String
-    let health: ReceiverHealth.Failure
-    let suspicion: Suspicion
-    var retryAfter: Duration?
 }

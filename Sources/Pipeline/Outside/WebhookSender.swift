@@ -44,39 +44,40 @@ final class WebhookSender: Sendable {
     func send(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Outcome {
         if let known = accepted.withLock({ $0[identity.id] }) { return .accepted(known.answer, isNew: false) }
         let receiver = receiver(effect.access.origin)
-        if let due = try await receiver.enter() { return .postponed(until: due) }
-        let sent = ContinuousClock.now
-        let outcome: Outcome
+        if let due = try await receiver.enter(identity.id) { return .postponed(until: due) }
         do {
-            switch try await exchange(effect, identity) {
-            case .accepted(let answer):
-                await receiver.succeed(identity.id, sent: sent)
-                accepted.withLock { $0.insert(identity.id, answer) }
-                outcome = .accepted(answer, isNew: true)
-            case .refused(let reason):
-                await receiver.refuse(identity.id, sent: sent)
-                outcome = .refused(reason: reason)
-            }
+            let outcome = try await attempt(effect, identity, receiver)
             await receiver.leave()
-        } catch let error as WebhookError {
-            do {
-                switch try await receiver.fail(identity.id, error, sent: sent) {
-                case .retry(let due): outcome = .postponed(until: due)
-                case .givesUp(let attempts):
-                    outcome = .refused(
-                        reason: "webhook: failed \(attempts.counted("time")) while the receiver takes others; "
-                            + "the last time: \(error.reason)")
-                }
-                await receiver.leave()
-            } catch {
-                await receiver.leave()
-                throw error
-            }
+            return outcome
         } catch {
             await receiver.leave()
             throw error
         }
-        return outcome
+    }
+
+    private func attempt(
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ receiver: WebhookReceiver
+    ) async throws -> Outcome {
+        let sent = ContinuousClock.now
+        do {
+            let judgement = try await exchange(effect, identity)
+            await receiver.answered(identity.id, sent: sent)
+            switch judgement {
+            case .refused(let reason): return .refused(reason: reason)
+            case .accepted(let answer):
+                accepted.withLock { $0.insert(identity.id, answer) }
+                return .accepted(answer, isNew: true)
+            }
+        } catch let failure as ReceiverFailure {
+            switch await receiver.failed(identity.id, failure, sent: sent) {
+            case .retry(let due): return .postponed(until: due)
+            case .giveUp(let reason): throw RunError(.gaveUp, reason)
+            case .refuse(let attempts):
+                return .refused(
+                    reason: "webhook: failed \(attempts.counted("time")) while the receiver takes others; "
+                        + "the last time: \(failure.reason)")
+            }
+        }
     }
 
     private func receiver(_ origin: String) -> WebhookReceiver {
@@ -95,7 +96,7 @@ final class WebhookSender: Sendable {
         case refused(String)
     }
 
-    /// - Throws: ``WebhookError`` if it may be accepted later, `RunError`, `CancellationError`.
+    /// - Throws: ``ReceiverFailure`` if it may be accepted later, `RunError`, `CancellationError`.
     private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
         do {
             let response = try await files.client(for: effect.access).send(request(effect, identity))
@@ -125,6 +126,10 @@ final class WebhookSender: Sendable {
     private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
         let place = Self.place(effect)
         let status = response.status
+        if let failure = ReceiverFailure(response, of: place) {
+            await Self.skip(response.body)
+            throw failure
+        }
         switch status {
         case 200..<300: return try await accept(response, effect)
         case 300..<400:
@@ -132,15 +137,6 @@ final class WebhookSender: Sendable {
             return .refused(
                 "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
                     + "followed: write the new address as 'url'")
-        case 408, 425, 429, 500...:
-            await Self.skip(response.body)
-            let reason = "\(place) answered HTTP \(status)"
-            let isOverload = [408, 425, 429].contains(status)
-            let isOfGateway = [502, 503, 504].contains(status)
-            throw WebhookError(
-                reason: reason, health: isOverload || isOfGateway ? .ofReceiver : .suspect,
-                suspicion: isOverload ? .none : isOfGateway ? .gateway : .event,
-                retryAfter: response.headers.retryAfter())
         default:
             let text = WebhookAnswer.excerpt(await Self.beginning(response.body))
             return .refused(
@@ -188,14 +184,7 @@ final class WebhookSender: Sendable {
         if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
             return .refused("webhook: \(place): \(error.message)")
         }
-        // Without a connection, the event was not looked at.
-        let isUnreached =
-            [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || error.code.tlsProblem != nil
-        let remedy =
-            error.code.tlsProblem == .unknownAuthority
-            ? "; name the authority that signed its certificate as ca_file" : ""
-        throw WebhookError(
-            reason: "\(error)\(remedy)", health: .ofReceiver, suspicion: isUnreached ? .none : .event)
+        throw ReceiverFailure(error)
     }
 
     /// Without the query, which may hold a secret.

@@ -77,7 +77,7 @@ import Testing
 
     @Test func tombstonesAreTold() async throws {
         let receiver = try TestReceiver()
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(
                 """
                 version: 1
@@ -431,7 +431,7 @@ import Testing
             if number == 0 { change.withLock { $0 }?() }
             return .answer(200, body: #"{"id":"p\#(number)"}"#)
         }
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(
                 rules(receiver.url, merging, when: "{ type: order, payment: { $exists: false } }"))
             try await bed.load(orders(1))

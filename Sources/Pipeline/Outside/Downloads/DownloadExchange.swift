@@ -12,18 +12,7 @@ struct DownloadExchange: Sendable {
         case same(span: Duration?)
         /// For good: the document becomes a dead letter.
         case refused(reason: String)
-        case failed(Failure)
-    }
-
-    /// Why a content can't be had now, but may be later.
-    struct Failure: Sendable {
-        let reason: String
-        let health: ReceiverHealth.Failure
-        /// Whether this content may be the cause.
-        var isSuspect = false
-        /// Whether the answer is probably that of a proxy.
-        var isOfGateway = false
-        var retryAfter: Duration?
+        case failed(ReceiverFailure)
     }
 
     /// How long a content is used without asking again, unless its server says it.
@@ -55,6 +44,7 @@ struct DownloadExchange: Sendable {
 
     private func judge(_ response: HTTPResponse) async throws(HTTPTransportError) -> Outcome {
         let status = response.status
+        if let failure = ReceiverFailure(response, of: request.place) { return .failed(failure) }
         switch status {
         case 200: return try await content(response)
         case 304 where known != nil: return .same(span: Self.span(response.headers))
@@ -63,14 +53,6 @@ struct DownloadExchange: Sendable {
                 "answered HTTP \(status), a redirect; redirects are not followed: write the new address as 'url'")
         case 401, 403: return refused("answered HTTP \(status): check 'token_file', and what it permits there")
         case 404, 410: return refused("answered HTTP \(status): there is no such content")
-        case 408, 425, 429, 500...:
-            let isOverload = [408, 425, 429].contains(status)
-            let isOfGateway = [502, 503, 504].contains(status)
-            return .failed(
-                Failure(
-                    reason: "\(request.place) answered HTTP \(status)",
-                    health: isOverload || isOfGateway ? .ofReceiver : .suspect, isSuspect: !isOverload,
-                    isOfGateway: isOfGateway, retryAfter: response.headers.retryAfter()))
         default: return refused("answered HTTP \(status) instead of a content")
         }
     }
@@ -132,12 +114,6 @@ struct DownloadExchange: Sendable {
         case .badURL, .invalidRequest, .tooLarge, .malformedAnswer: return refused("can't be used: \(error.message)")
         default: break
         }
-        // Without a connection, the content was not looked at.
-        let isUnreached =
-            [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || error.code.tlsProblem != nil
-        let remedy =
-            error.code.tlsProblem == .unknownAuthority
-            ? "; name the authority that signed its certificate as ca_file" : ""
-        return .failed(Failure(reason: "\(error)\(remedy)", health: .ofReceiver, isSuspect: !isUnreached))
+        return .failed(ReceiverFailure(error))
     }
 }

@@ -13,7 +13,6 @@ actor Downloads {
 
     private struct Server {
         var health: ReceiverHealth
-        var attempts: EventAttempts
         /// Whether a request is under way to a server that is down.
         var isTried = false
     }
@@ -76,7 +75,7 @@ actor Downloads {
         if let cached, cached.freshUntil > now(), let answer = answer(request, cached.record, cached.content) {
             return answer
         }
-        if let wait = wait(for: request.origin) { return wait }
+        if let wait = wait(for: request) { return wait }
         let known = await validated(request, key, cached)
         let token: String?
         do throws(SecretContent.Unusable) {
@@ -182,58 +181,47 @@ actor Downloads {
     // MARK: - Servers
 
     private var newServer: Server {
-        let backoff = Backoff(base: .seconds(1))
-        return Server(health: ReceiverHealth(retries, backoff), attempts: EventAttempts(backoff))
+        Server(health: ReceiverHealth(retries, Backoff(base: .seconds(1))))
     }
 
     /// An answer without a request, if the server is down.
-    private func wait(for origin: String) -> DownloadAnswer? {
-        let server = servers[origin] ?? newServer
-        servers[origin] = server
+    private func wait(for request: DownloadRequest) -> DownloadAnswer? {
+        let server = servers[request.origin] ?? newServer
+        servers[request.origin] = server
         guard let outage = server.health.outage else { return nil }
-        if let due = server.health.due(now: now()) {
+        if let due = server.health.due(request.url, now: now()) {
             return .later(reason: outage.reason, wait: now().duration(to: due))
         }
         return server.isTried ? .later(reason: outage.reason, wait: Self.waitForTrial) : nil
     }
 
     private func succeed(_ request: DownloadRequest, _ sent: Instant) {
-        servers[request.origin]?.attempts.end(request.url)
-        guard let span = servers[request.origin]?.health.succeed(sent: sent, now: now()) else { return }
+        guard let span = servers[request.origin]?.health.succeed(request.url, sent: sent, now: now()) else { return }
         logger.notice(
             "a server of attachments answers again",
             metadata: [LogKey.url: "\(request.origin)", LogKey.wait: "\(span.text)"])
     }
 
     private func fail(
-        _ request: DownloadRequest, _ failure: DownloadExchange.Failure, _ sent: Instant
+        _ request: DownloadRequest, _ failure: ReceiverFailure, _ sent: Instant
     ) -> DownloadAnswer {
         var server = servers[request.origin] ?? newServer
         defer { servers[request.origin] = server }
-        let (isNews, step) = server.health.fail(
-            failure.health, reason: failure.reason, retryAfter: failure.retryAfter, sent: sent, now: now())
-        var verdict: (givesUp: Bool, wait: Duration) = (false, .zero)
-        let count = server.attempts.count(request.url) + 1
-        if failure.isSuspect {
-            verdict = server.attempts.fail(
-                request.url, isOfGateway: failure.isOfGateway, successes: server.health.successes)
-        }
-        if verdict.givesUp {
-            return .failed(
-                reason: "failed \(count) times while the server gives others; the last time: \(failure.reason)")
-        }
+        let (isNews, verdict) = server.health.fail(request.url, failure, sent: sent, now: now())
         if isNews {
             logger.warning(
                 "a server of attachments can't be reached, or serves nobody; documents that need it wait",
                 metadata: [LogKey.url: "\(request.origin)", LogKey.reason: "\(failure.reason)"])
         }
-        switch step {
+        switch verdict {
+        case .refuse(let attempts):
+            return .failed(
+                reason: "failed \(attempts) times while the server gives others; the last time: \(failure.reason)")
         case .giveUp(let reason):
             end = end ?? RunError(.gaveUp, reason)
             return .later(reason: reason, wait: .zero)
         case .retry(let due):
-            let wait = max(now().duration(to: due), .zero) + verdict.wait
-            return .later(reason: failure.reason, wait: wait)
+            return .later(reason: failure.reason, wait: max(now().duration(to: due), .zero))
         }
     }
 }
