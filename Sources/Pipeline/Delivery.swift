@@ -43,7 +43,7 @@ package struct Delivery: Sendable {
     ///   - timers: Those of the bot that the documents belong to; nil: none.
     ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
     ///   - counts: Nil: no rule counts, or this run has nothing to do with that.
-    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a webhook can't be
+    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
@@ -62,12 +62,13 @@ package struct Delivery: Sendable {
         outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
         let sources = ruleSet.downloadSources
         downloads =
-            sources.isEmpty ? nil : try Downloads(Array(sources), ledger: ledger, settings.retries, logger)
+            sources.isEmpty
+            ? nil : try Downloads(sources, ledger: ledger, settings.retries, settings.outsideBackoff, logger)
         database = try ledger.databaseIdentity() ?? "\(gateway.url)"
         let accesses = ruleSet.webhookAccesses
         webhooks =
             accesses.isEmpty || settings.preview != nil
-            ? nil : try WebhookSender(accesses, settings.retries, settings.webhookBackoff, logger)
+            ? nil : try WebhookSender(accesses, settings.retries, settings.outsideBackoff, logger)
         progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
@@ -323,8 +324,8 @@ extension Delivery {
         package var limits = BulkWriter.Limits()
         /// How failed requests are retried.
         package var retries = RetryPolicy.Settings()
-        /// How long to wait before a receiver of webhooks that failed is tried again.
-        package var webhookBackoff = Backoff(base: .seconds(1))
+        /// How long to wait before a receiver of webhooks, or a server of attachments, that failed is tried again.
+        package var outsideBackoff = Backoff(base: .seconds(1))
         /// Stops the run when too many documents fail. Nil: never.
         package var errorLimit: ErrorLimit?
         /// How many documents the run may change. Nil: any number.

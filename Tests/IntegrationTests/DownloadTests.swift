@@ -46,6 +46,12 @@ import Testing
 
     private static let png = ["Content-Type: image/png"]
 
+    /// Retries that come soon.
+    private static func hasty(_ settings: inout BotSettings) {
+        settings.delivery.outsideBackoff.base = .milliseconds(5)
+        settings.delivery.outsideBackoff.cap = .milliseconds(50)
+    }
+
     private static func document(_ id: String, _ path: String) -> (DocumentID, String) {
         (DocumentID(id), #"{"_id":"\#(id)","type":"task","path":"\#(path)"}"#)
     }
@@ -181,7 +187,8 @@ import Testing
                 connection.waitForClose()
             }
             try await bed.load([Self.document("a", "/a")])
-            let counters = try await bed.runOnce(try bed.rules(try pictures.rules(bed, "timeout: 200ms")))
+            let rules = try bed.rules(try pictures.rules(bed, "timeout: 200ms"))
+            let counters = try await bed.runOnce(rules, configure: Self.hasty)
             #expect(counters.written == 1)
             #expect(pictures.requests("/a").count == 2)
         }
@@ -189,22 +196,21 @@ import Testing
 
     @Test func aContentThatFailsWhileOthersAreGivenIsADeadLetter() async throws {
         try await BotTestBed.with { bed in
+            // Others are given once it has failed.
+            let bad = EventCounter()
             let pictures = try Pictures { connection, request, _ in
-                if request.target == "/bad" { return try connection.answer(500) }
-                try connection.answer(headers: Self.png + ["Cache-Control: no-store"], body: "picture")
+                guard request.target == "/bad" else {
+                    bad.block(until: 1)
+                    return try connection.answer(headers: Self.png + ["Cache-Control: no-store"], body: "picture")
+                }
+                try connection.answer(500)
+                bad.increment()
             }
             let rules = try pictures.rules(bed)
             try await bed.load([Self.document("bad", "/bad")] + (0..<5).map { Self.document("g\($0)", "/g\($0)") })
-            let ruleSet = try bed.rules(rules)
-            try await bed.following(ruleSet) {
-                // Others are given meanwhile.
-                var number = 0
-                while (try? await bed.deadLetterCount(ruleSet)) ?? 0 == 0 {
-                    number += 1
-                    try await bed.load([Self.document("n\(number)", "/n\(number)")])
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-            }
+            let counters = try await bed.runOnce(try bed.rules(rules), configure: Self.hasty)
+            #expect(counters.written == 5)
+            #expect(bad.count == 8)
             let letters = try deadLetters(bed, rules)
             #expect(letters.map(\.id) == ["bad"])
             #expect(letters.first?.reason.contains("times while the server gives others; the last time:") == true)
@@ -220,7 +226,10 @@ import Testing
                 """
             try await bed.load([Self.document("a", "/a")])
             let error = await #expect(throws: RunError.self) {
-                try await bed.runOnce(try bed.rules(rules)) { $0.delivery.retries.retryFor = .seconds(1) }
+                try await bed.runOnce(try bed.rules(rules)) { settings in
+                    Self.hasty(&settings)
+                    settings.delivery.retries.retryFor = .milliseconds(100)
+                }
             }
             #expect(error?.code == .gaveUp)
             #expect(try deadLetters(bed, rules).isEmpty)
@@ -255,13 +264,20 @@ import Testing
             #expect(try await bed.runOnce(rules).written == 1)
         }
     }
-}
 
-extension BotTestBed {
-    fileprivate func deadLetterCount(_ ruleSet: RuleSet) async throws -> Int {
-        let catalogue = StateCatalogue(directory: directory + "/state", name: "bot")
-        let ledger = try catalogue.openExisting(address: nil, access: .shared)
-        defer { ledger.close() }
-        return try ledger.deadLetters().count
+    /// It was asked for without end.
+    @Test func aTokenFileThatVanishesDoesNotHoldTheRunUp() async throws {
+        try await BotTestBed.with { bed in
+            let file = bed.directory + "/token"
+            let pictures = try Pictures { connection, request, _ in
+                try? FileManager.default.removeItem(atPath: file)
+                let isKnown = request.values(of: "Authorization") == ["Bearer s3cret"]
+                try connection.answer(isKnown ? 200 : 401, headers: Self.png, body: "picture")
+            }
+            try Data("s3cret".utf8).write(to: URL(filePath: file))
+            try await bed.load((0..<5).map { Self.document("d\($0)", "/\($0)") })
+            let rules = try bed.rules(try pictures.rules(bed, "token_file: token"))
+            #expect(try await bed.runOnce(rules).written == 5)
+        }
     }
 }

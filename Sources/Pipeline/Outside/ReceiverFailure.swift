@@ -40,8 +40,16 @@ extension ReceiverFailure {
         let tlsProblem = error.code.tlsProblem
         let isUnreached =
             [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || tlsProblem != nil
-        let remedy =
-            tlsProblem == .unknownAuthority ? "; name the authority that signed its certificate as ca_file" : ""
+        let remedy = tlsProblem.flatMap(Self.remedy).map { "; \($0)" } ?? ""
         self.init(reason: "\(error)\(remedy)", cause: isUnreached ? .receiver : .brokenOff)
+    }
+
+    private static func remedy(for problem: HTTPTransportError.TLSProblem) -> String? {
+        switch problem {
+        case .unknownAuthority: "name the authority that signed its certificate as ca_file"
+        case .authorityFile: "check the file that ca_file names"
+        case .clientCertificate: "check the files that certificate_file and key_file name"
+        default: nil
+        }
     }
 }

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Glibc
+internal import Rules
 
 /// A file that a rule names, read when a run starts and again after it has changed. Its content never appears in
 /// messages.
@@ -34,12 +35,12 @@ struct SecretContent: Sendable {
     let text: String
     let version: Version
 
-    /// - Parameter what: What the file holds, for messages: `token`.
     /// - Throws: ``Unusable``.
-    init(_ path: String, what: String) throws(Unusable) {
+    init(_ file: SecretFile) throws(Unusable) {
+        let (path, what) = (file.path, file.kind.rawValue)
         guard let version = Version(of: path) else {
             throw Unusable(
-                message: "can't read the \(what) file \(path) of a webhook: "
+                message: "can't read the \(what) file \(path) of a rule: "
                     + (access(path, F_OK) == 0 ? "it is not a file" : "there is no such file")
                     + "; create it, or correct the path in the rule file")
         }
@@ -48,17 +49,22 @@ struct SecretContent: Sendable {
         else {
             throw Unusable(
                 message:
-                    "can't read the \(what) file \(path) of a webhook; it must be UTF-8 text that this user may read")
+                    "can't read the \(what) file \(path) of a rule; it must be UTF-8 text that this user may read")
         }
         while let last = text.unicodeScalars.last, last.properties.isWhitespace { text.unicodeScalars.removeLast() }
         while let first = text.unicodeScalars.first, first.properties.isWhitespace { text.unicodeScalars.removeFirst() }
         guard !text.isEmpty else {
-            throw Unusable(message: "the \(what) file \(path) of a webhook is empty; write the \(what) into it")
+            throw Unusable(message: "the \(what) file \(path) of a rule is empty; write the \(what) into it")
         }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw Unusable(
-                message: "the \(what) file \(path) of a webhook has several lines or control characters; write the "
+                message: "the \(what) file \(path) of a rule has several lines or control characters; write the "
                     + "\(what) alone into it")
+        }
+        guard file.kind != .secret || WebhookSignature.Secret(text) != nil else {
+            throw Unusable(
+                message: "the secret file \(path) of a rule must hold whsec_ and base64; make a secret with: "
+                    + "(printf whsec_; openssl rand -base64 32) > FILE")
         }
         self.text = text
         self.version = version
@@ -80,8 +86,15 @@ struct SecretContent: Sendable {
         return nil
     }
 
-    /// Whether this process may read it, and it is a file.
-    static func isReadable(_ path: String) -> Bool { Version(of: path) != nil && access(path, R_OK) == 0 }
+    /// - Throws: ``Unusable`` if this process may not read the file, or it is none.
+    static func requireCertificate(_ path: String) throws(Unusable) {
+        guard Version(of: path) != nil, access(path, R_OK) == 0 else {
+            throw Unusable(
+                message:
+                    "can't read \(path), a certificate or key file of a rule; correct the path in the rule file, or "
+                    + "the permissions")
+        }
+    }
 
     /// Whether every user of this machine can read it.
     static func isExposed(_ path: String) -> Bool {

@@ -19,7 +19,8 @@ final class WebhookSender: Sendable {
         case postponed(until: ContinuousClock.Instant)
     }
 
-    private let files: WebhookFiles
+    private let contents: SecretContents
+    private let clients = OutsideClients(highWaterMark: 64 << 10)
     private let retries: RetryPolicy.Settings
     private let backoff: Backoff
     private let logger: Logger
@@ -32,11 +33,11 @@ final class WebhookSender: Sendable {
     init(
         _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff, _ logger: Logger
     ) throws(RunError) {
-        files = WebhookFiles(logger)
+        contents = SecretContents(logger)
         self.retries = retries
         self.backoff = backoff
         self.logger = logger
-        try files.check(accesses, warns: true)
+        for access in accesses { try contents.check(access.files, warns: true) }
     }
 
     /// - Parameter identity: Its id is that of the event, the same for all attempts.
@@ -99,7 +100,7 @@ final class WebhookSender: Sendable {
     /// - Throws: ``ReceiverFailure`` if it may be accepted later, `RunError`, `CancellationError`.
     private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
         do {
-            let response = try await files.client(for: effect.access).send(request(effect, identity))
+            let response = try await clients.client(for: effect.access.files).send(request(effect, identity))
             return try await judge(response, effect)
         } catch let error as HTTPTransportError {
             return try judge(error, effect)
@@ -107,7 +108,7 @@ final class WebhookSender: Sendable {
     }
 
     private func request(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) -> HTTPRequest {
-        let secrets = files.secrets(of: effect.access)
+        let secrets = WebhookSecrets(of: effect.access, contents)
         let content = effect.body.content(identity, setsType: effect.setsType)
         let own = effect.headers + secrets.headers
         let signature = WebhookSignature.headers(
@@ -181,6 +182,11 @@ final class WebhookSender: Sendable {
         let place = Self.place(effect)
         if Task.isCancelled { throw CancellationError() }
         if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }
+        if error.code == .addressRefused {
+            return .refused(
+                "webhook: \(place) has a link-local address: clouds give away a machine's credentials there; correct "
+                    + "the host in 'url'")
+        }
         if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
             return .refused("webhook: \(place): \(error.message)")
         }

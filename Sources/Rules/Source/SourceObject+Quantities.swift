@@ -42,4 +42,13 @@ extension SourceObject {
         errors.report(at: node.position, "'\(name)' must be a time with its unit, such as 30s or 5m; correct it")
         return nil
     }
+
+    /// The optional `timeout` of an exchange with a server, at most 5 minutes.
+    ///
+    /// - Parameter usually: Without it.
+    func exchangeTimeout(usually: Duration) -> Duration {
+        guard let node = node("timeout"), let span = duration("timeout") else { return usually }
+        if span > .seconds(300) { errors.report(at: node.position, "'timeout' is at most 5m; lower it") }
+        return span
+    }
 }

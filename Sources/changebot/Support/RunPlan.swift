@@ -182,7 +182,7 @@ struct BotPlan: Sendable {
         loaded[paths] = files
         rules = try RuleVersion(files, paths: paths)
         // A reload that lacks a file leaves the bot as it is.
-        if settings.delivery.preview == nil { try rules.ruleSet.checkWebhookFiles(logger) }
+        if settings.delivery.preview == nil { try files.checkOutsideFiles(logger) }
         let location = StateLocation(choice: choice, directory: directory, name)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,

@@ -35,8 +35,8 @@ import Testing
 
     /// Retries that come soon.
     private func hasty(_ settings: inout BotSettings) {
-        settings.delivery.webhookBackoff.base = .milliseconds(20)
-        settings.delivery.webhookBackoff.cap = .milliseconds(200)
+        settings.delivery.outsideBackoff.base = .milliseconds(20)
+        settings.delivery.outsideBackoff.cap = .milliseconds(200)
     }
 
     private func deadLetters(_ bed: BotTestBed, _ rules: RuleSet) throws -> [DeadLetter] {
@@ -487,7 +487,59 @@ import Testing
         }
     }
 
+    /// Numbers in other forms are addresses, too, and so are names that lead there.
+    @Test(arguments: ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]"])
+    func aLinkLocalAddressIsNeverTold(host: String) async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(rules("http://\(host)/latest/meta-data/"))
+            try await bed.load(orders(1))
+            #expect(try await bed.runOnce(rules).deadLetters == 1)
+            let reason = try #require(try deadLetters(bed, rules).first?.reason)
+            #expect(reason.contains("has a link-local address: clouds give away a machine's credentials"), "\(reason)")
+            #expect(reason.contains("correct the host in 'url'"))
+        }
+    }
+
     // MARK: - TLS
+
+    @Test func filesThatVanishDuringAOneShotRunEndIt() async throws {
+        guard TestCertificate.openSSL != nil else { return }
+        let certificate = try TestCertificate(for: "IP:127.0.0.1")
+        let server = try SecureTestServer(certificate, answers: false)
+        try await BotTestBed.with { bed in
+            let (token, authorities) = (bed.directory + "/token", bed.directory + "/ca.pem")
+            let receiver = try TestReceiver { _, _ in
+                for path in [token, authorities] { try? FileManager.default.removeItem(atPath: path) }
+                return .answer(200)
+            }
+            try "t0ken".write(toFile: token, atomically: true, encoding: .utf8)
+            try FileManager.default.copyItem(atPath: certificate.file, toPath: authorities)
+            let secure = "https://127.0.0.1:\(server.port)/hook"
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: order }
+                    then:
+                      - webhook: { url: "\(receiver.url)", token_file: token }
+                      - webhook: { url: "\(receiver.url)/2", token_file: token }
+                      - webhook: { url: "\(secure)", ca_file: ca.pem, timeout: 1s }
+                """)
+            try await bed.load(orders(1))
+            let error = await #expect(throws: RunError.self) {
+                try await bed.runOnce(rules) { settings in
+                    hasty(&settings)
+                    settings.delivery.retries.retryFor = .milliseconds(100)
+                }
+            }
+            #expect(error?.code == .gaveUp)
+            #expect(
+                error?.description.contains("check the file that ca_file names") == true, "\(error?.description ?? "")")
+            // The earlier content of a secret counts.
+            #expect(receiver.requests.map { $0.header("authorization") } == ["Bearer t0ken", "Bearer t0ken"])
+        }
+    }
 
     @Test func aPrivateAuthorityMustBeNamed() async throws {
         guard TestCertificate.openSSL != nil else { return }

@@ -43,9 +43,9 @@ import Testing
         ("url: 'https://h', body: xml", "'body' must be cloudevents (the default), cloudevents-binary, document, none"),
         ("url: 'https://h', body: document, event: {type: a}", "'event' is for CloudEvents only"),
         ("url: 'https://h', event: {source: 'a b'}", "the event's source must be a URI reference such as /orders"),
-        ("url: 'https://h', timeout: 10", "'timeout' must be a time of at most 5m"),
-        ("url: 'https://h', timeout: 1h", "'timeout' must be a time of at most 5m"),
-        ("url: 'https://h', timeout: 301s", "'timeout' must be a time of at most 5m"),
+        ("url: 'https://h', timeout: 10", "'timeout' must be a time with its unit"),
+        ("url: 'https://h', timeout: 1h", "'timeout' is at most 5m; lower it"),
+        ("url: 'https://h', timeout: 301s", "'timeout' is at most 5m; lower it"),
         ("url: 'https://h', retries: 3", "'retries' is not known to this version"),
         ("url: 'https://h', headers: [a]", "'headers' must be an object"),
         ("url: 'https://h', headers: {Host: a}", "the header 'Host' is set by the connection; remove it"),
@@ -94,7 +94,7 @@ import Testing
         #expect(access.secretFiles == ["rules/no/such", "/abs"])
         #expect(access.caFile == "rules/no.pem")
         #expect(access.headerFiles.map(\.path) == ["rules/key"])
-        #expect(access.secrets.map(\.what) == ["secret", "secret", "password", "header"])
+        #expect(access.files.secrets.map(\.kind) == [.secret, .secret, .password, .header])
         #expect(set.actsOutside)
     }
 
@@ -103,7 +103,7 @@ import Testing
         ("https://[2001:db8::1]:8443/a%20b", "https://[2001:db8::1]:8443", "/a%20b"),
     ])
     func anAddressHasAnOriginAndAPath(url: String, origin: String, path: String) throws {
-        let address = try WebhookAddress(url)
+        let address = try OutsideAddress(url)
         #expect(address.origin == origin)
         #expect(address.path == path)
     }

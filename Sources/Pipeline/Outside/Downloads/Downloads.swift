@@ -1,5 +1,4 @@
 internal import DocumentFlow
-internal import HTTPTransport
 internal import Logging
 internal import Rules
 
@@ -22,35 +21,33 @@ actor Downloads {
 
     private let ledger: Ledger
     private let retries: RetryPolicy.Settings
+    private let backoff: Backoff
+    private let secrets: SecretContents
     private let logger: Logger
     private let now: @Sendable () -> Instant
     private var cache = DownloadCache()
     private var servers: [String: Server] = [:]
-    /// By the file of authorities to trust.
-    private var clients: [String?: HTTPClient] = [:]
+    private let clients = OutsideClients(highWaterMark: 256 << 10)
     /// Why the run must end; nil if it need not.
     private var end: RunError?
 
-    /// - Parameter requests: Of all rules: their files are checked.
+    /// Reads the files of all rules.
+    ///
+    /// - Parameters:
+    ///   - sources: Of all rules.
+    ///   - backoff: How long to wait before a server that failed is tried again.
     /// - Throws: `RunError` with `.badConfiguration` if a file can't be used.
     init(
-        _ sources: [DownloadSource], ledger: Ledger, _ retries: RetryPolicy.Settings, _ logger: Logger,
-        now: @escaping @Sendable () -> Instant = { .now }
+        _ sources: Set<DownloadSource>, ledger: Ledger, _ retries: RetryPolicy.Settings, _ backoff: Backoff,
+        _ logger: Logger, now: @escaping @Sendable () -> Instant = { .now }
     ) throws(RunError) {
         self.ledger = ledger
         self.retries = retries
+        self.backoff = backoff
         self.logger = logger
         self.now = now
-        do throws(SecretContent.Unusable) {
-            for path in Set(sources.compactMap(\.tokenFile)).sorted() { _ = try SecretContent(path, what: "token") }
-        } catch {
-            throw RunError(.badConfiguration, error.message)
-        }
-        for path in Set(sources.compactMap(\.caFile)).sorted() where !SecretContent.isReadable(path) {
-            throw RunError(
-                .badConfiguration,
-                "can't read \(path), the 'ca_file' of a rule's attach; correct the path, or its permissions")
-        }
+        secrets = SecretContents(logger)
+        for source in sources { try secrets.check(source.files, warns: true) }
     }
 
     /// - Throws: `RunError` if a server was down for longer than a one-shot job retries.
@@ -59,11 +56,7 @@ actor Downloads {
     }
 
     /// Closes all connections.
-    func close() async {
-        let clients = self.clients.values
-        self.clients = [:]
-        for client in clients { await client.shutdown() }
-    }
+    nonisolated func close() async { await clients.close() }
 
     /// Asks this object.
     nonisolated var downloader: Downloader { { await self.answer($0) } }
@@ -77,18 +70,11 @@ actor Downloads {
         }
         if let wait = wait(for: request) { return wait }
         let known = await validated(request, key, cached)
-        let token: String?
-        do throws(SecretContent.Unusable) {
-            token = try request.tokenFile.map { path throws(SecretContent.Unusable) in
-                try SecretContent(path, what: "token").text
-            }
-        } catch {
-            return .later(reason: error.message, wait: .seconds(10))
-        }
         let sent = now()
+        let token = request.tokenFile.map { secrets.text(SecretFile($0, .token)) }
         let exchange = DownloadExchange(request: request, known: known, token: token)
         servers[request.origin]?.isTried = true
-        let outcome = await exchange.run(client(request.caFile))
+        let outcome = await exchange.run(clients.client(for: request.files))
         servers[request.origin]?.isTried = false
         // Ended with the run, not by the server.
         if Task.isCancelled { return .later(reason: "the run is stopping", wait: .zero) }
@@ -165,23 +151,10 @@ actor Downloads {
         try? await ledger.note(kept, of: key.url, tokenFile: key.tokenFile)
     }
 
-    private func client(_ caFile: String?) -> HTTPClient {
-        if let client = clients[caFile] { return client }
-        var configuration = HTTPClientConfiguration()
-        configuration.connections.refusesLinkLocal = true
-        configuration.tls.caFile = caFile
-        configuration.userAgent = "changebot/" + ProgramVersion.current
-        configuration.bodies.highWaterMark = 256 << 10
-        configuration.bodies.headerLimit = 64 << 10
-        let client = HTTPClient(configuration: configuration)
-        clients[caFile] = client
-        return client
-    }
-
     // MARK: - Servers
 
     private var newServer: Server {
-        Server(health: ReceiverHealth(retries, Backoff(base: .seconds(1))))
+        Server(health: ReceiverHealth(retries, backoff))
     }
 
     /// An answer without a request, if the server is down.

@@ -8,6 +8,13 @@ package struct DownloadSource: Sendable, Hashable {
     package let tokenFile: String?
     /// A PEM file with the authorities to trust instead of the system's.
     package let caFile: String?
+
+    /// All files that it names.
+    package var files: OutsideFiles {
+        OutsideFiles(
+            secrets: [tokenFile.map { SecretFile($0, .token) }].compactMap(\.self),
+            certificates: [caFile.map { CertificateFile($0, .authorities) }].compactMap(\.self))
+    }
 }
 
 /// Content that a rule takes from a URL.
@@ -17,7 +24,7 @@ package struct DownloadRequest: Sendable, Hashable {
     /// As in ``DownloadSource``.
     package var tokenFile: String? { source.tokenFile }
     /// As in ``DownloadSource``.
-    package var caFile: String? { source.caFile }
+    package var files: OutsideFiles { source.files }
     let source: DownloadSource
     /// Path and query; begins with `/`.
     package let path: String
@@ -76,27 +83,20 @@ package typealias Downloader = @Sendable (DownloadRequest) async -> DownloadAnsw
 struct DownloadTemplate: Sendable {
     static let keys = ["url", "path", "max_size", "types", "token_file", "ca_file", "timeout"]
     private static let defaultLengthLimit = 5 << 20
-    private static let longestTimeout: Duration = .seconds(300)
 
-    private let address: WebhookAddress
-    /// Replaces the address's path and query.
-    private let path: TextTemplate?
+    private let target: OutsideTarget
     let source: DownloadSource
     private let lengthLimit: Int
     private let types: [String]
     private let timeout: Duration
 
-    var programs: [Int] { path?.programs ?? [] }
+    var programs: [Int] { target.programs }
 
     /// Nil, with errors, if a value is wrong. Nothing is sent and no file is read.
     init?(_ object: SourceObject, _ reading: RuleReading) {
         let errors = reading.errors
         let before = errors.errors.count
-        let address = Self.address(object)
-        path = reading.text(object, "path")
-        if let path = path?.literal, let node = object.node("path"), let error = WebhookAddress.error(inPath: path) {
-            errors.report(at: node.position, error)
-        }
+        let target = OutsideTarget(object, reading, whom: "the server")
         let folder = RulePath.folder(of: errors.path)
         let tokenFile = object.optionalText("token_file").map { RulePath.join(folder, $0) }
         let caFile = object.optionalText("ca_file").map { RulePath.join(folder, $0) }
@@ -106,10 +106,7 @@ struct DownloadTemplate: Sendable {
                 at: node.position, "'max_size' is at most 20MB: Sync Gateway takes no larger attachments; lower it")
         }
         types = Self.types(object)
-        timeout = object.duration("timeout") ?? .seconds(30)
-        if timeout > Self.longestTimeout, let node = object.node("timeout") {
-            errors.report(at: node.position, "'timeout' is at most 5m; lower it")
-        }
+        timeout = object.exchangeTimeout(usually: .seconds(30))
         if reading.kind == .mapping, let node = object.node("url") {
             errors.report(
                 at: node.position, "a mapping can't download: write 'file', or attach it with a rule after the import")
@@ -122,28 +119,12 @@ struct DownloadTemplate: Sendable {
         if let node = object.node("folder") {
             errors.report(at: node.position, "'folder' is for 'file'; remove it, or write file: PATH for 'url'")
         }
-        if caFile != nil, address?.origin.hasPrefix("http://") == true, let node = object.node("ca_file") {
+        if caFile != nil, target?.origin.hasPrefix("http://") == true, let node = object.node("ca_file") {
             errors.report(at: node.position, "'ca_file' has no meaning with http://; write https://")
         }
-        guard errors.errors.count == before, let address else { return nil }
-        self.address = address
-        source = DownloadSource(origin: address.origin, tokenFile: tokenFile, caFile: caFile)
-    }
-
-    private static func address(_ object: SourceObject) -> WebhookAddress? {
-        guard let node = object.node("url") else { return nil }
-        if node.isComputed {
-            object.errors.report(
-                at: node.position,
-                "'url' can't be computed: a document must not choose the server; write scheme, host and port, and "
-                    + "compute what follows with path: { jq: … }")
-            return nil
-        }
-        guard let text = object.optionalText("url") else { return nil }
-        do throws(WebhookAddress.Invalid) { return try WebhookAddress(text) } catch {
-            object.errors.report(at: node.position, error.message)
-            return nil
-        }
+        guard errors.errors.count == before, let target else { return nil }
+        self.target = target
+        source = DownloadSource(origin: target.origin, tokenFile: tokenFile, caFile: caFile)
     }
 
     /// Default: all images.
@@ -165,13 +146,8 @@ struct DownloadTemplate: Sendable {
     ///
     /// - Parameter outputs: For each of ``programs`` its outputs.
     func request(_ outputs: [[JSONText]]) throws(ActionError) -> DownloadRequest? {
-        var target = address.path
-        if let path {
-            guard let computed = try path.text(outputs, of: "the path") else { return nil }
-            if let error = WebhookAddress.error(inPath: computed) { throw .failed("attach: \(error)") }
-            target = computed
-        }
+        guard let path = try target.path(outputs, of: "attach") else { return nil }
         return DownloadRequest(
-            source: source, path: target, lengthLimit: lengthLimit, types: types, timeout: timeout)
+            source: source, path: path, lengthLimit: lengthLimit, types: types, timeout: timeout)
     }
 }

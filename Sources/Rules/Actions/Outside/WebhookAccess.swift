@@ -27,11 +27,17 @@ package struct WebhookAccess: Sendable, Hashable {
         package let path: String
     }
 
-    /// The files with secrets, with what they hold: `secret`, `token`, `password` or `header`.
-    package var secrets: [(path: String, what: String)] {
-        secretFiles.map { ($0, "secret") } + [tokenFile].compactMap { path in path.map { ($0, "token") } }
-            + [passwordFile].compactMap { path in path.map { ($0, "password") } }
-            + headerFiles.map { ($0.path, "header") }
+    /// All files that it names.
+    package var files: OutsideFiles {
+        let certificates = [
+            caFile.map { CertificateFile($0, .authorities) },
+            certificateFile.map { CertificateFile($0, .own(key: keyFile ?? $0)) },
+        ]
+        let logins = [tokenFile.map { SecretFile($0, .token) }, passwordFile.map { SecretFile($0, .password) }]
+        return OutsideFiles(
+            secrets: secretFiles.map { SecretFile($0, .secret) } + logins.compactMap(\.self)
+                + headerFiles.map { SecretFile($0.path, .header) },
+            certificates: certificates.compactMap(\.self))
     }
 }
 

@@ -5,9 +5,7 @@ struct WebhookAction: Sendable {
     private static let keys =
         ["url", "path", "method", "body", "event", "headers", "timeout", "response"] + WebhookAccess.keys
 
-    private let address: WebhookAddress
-    /// Replaces the address's path and query.
-    private let path: TextTemplate?
+    private let target: OutsideTarget
     private let method: WebhookEffect.Method
     private let headers: WebhookHeaders
     private let body: WebhookBodyTemplate
@@ -17,7 +15,7 @@ struct WebhookAction: Sendable {
     let response: WebhookResponse?
 
     /// Those that run before the request. The ones of ``response`` run after it.
-    var programs: [Int] { (path?.programs ?? []) + headers.programs + body.programs }
+    var programs: [Int] { target.programs + headers.programs + body.programs }
 
     /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -27,47 +25,24 @@ struct WebhookAction: Sendable {
         if reading.kind == .mapping {
             errors.report(at: node.position, "a mapping sends no webhooks; write this rule into a file for 'run'")
         }
-        let address = Self.address(object)
-        path = reading.text(object, "path")
-        if let path = path?.literal, let node = object.node("path"),
-            let error = WebhookAddress.error(inPath: path)
-        {
-            errors.report(at: node.position, error)
-        }
+        let isNamed = object.required("url", "say where to send it: url: https://example.org/hook") != nil
+        let target = isNamed ? OutsideTarget(object, reading, whom: "the receiver") : nil
         method = Self.method(object)
         let body = WebhookBodyTemplate(object, reading)
         let headers =
             object.node("headers").map { WebhookHeaders($0, body?.kind ?? .cloudEvent, reading) } ?? WebhookHeaders()
-        timeout = Self.timeout(object)
+        timeout = object.exchangeTimeout(usually: .seconds(10))
         response = object.node("response").flatMap { WebhookResponse($0, reading) }
-        let access = address.flatMap {
+        let access = target.flatMap {
             WebhookAccess(
                 object, origin: $0.origin, headerFiles: headers.files,
                 sendsAuthorization: headers.contains("authorization"), reading)
         }
-        guard errors.errors.count == before, let address, let body, let access else { return nil }
-        self.address = address
+        guard errors.errors.count == before, let target, let body, let access else { return nil }
+        self.target = target
         self.headers = headers
         self.body = body
         self.access = access
-    }
-
-    private static func address(_ object: SourceObject) -> WebhookAddress? {
-        guard let node = object.required("url", "say where to send it: url: https://example.org/hook") else {
-            return nil
-        }
-        if node.isComputed {
-            object.errors.report(
-                at: node.position,
-                "'url' can't be computed: a document must not choose the receiver; write scheme, host and port, and "
-                    + "compute what follows with path: { jq: … }")
-            return nil
-        }
-        guard let text = object.optionalText("url") else { return nil }
-        do throws(WebhookAddress.Invalid) { return try WebhookAddress(text) } catch {
-            object.errors.report(at: node.position, error.message)
-            return nil
-        }
     }
 
     private static func method(_ object: SourceObject) -> WebhookEffect.Method {
@@ -78,23 +53,6 @@ struct WebhookAction: Sendable {
         return .post
     }
 
-    /// Default: 10 seconds.
-    private static func timeout(_ object: SourceObject) -> Duration {
-        guard let node = object.node("timeout") else { return .seconds(10) }
-        let units: [(name: String, length: Duration)] = [
-            ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)),
-        ]
-        if let text = node.text, let unit = units.first(where: { text.hasSuffix($0.name) }),
-            let count = Int(text.dropLast(unit.name.count)), (1...300_000).contains(count),
-            unit.length * count <= .seconds(300)
-        {
-            return unit.length * count
-        }
-        object.errors.report(
-            at: node.position, "'timeout' must be a time of at most 5m, such as 500ms, 10s or 1m; correct it")
-        return .seconds(10)
-    }
-
     /// Sends nothing if a program of the path, the body or the event gives nothing.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         var rest = outputs[...]
@@ -102,12 +60,7 @@ struct WebhookAction: Sendable {
             defer { rest = rest.dropFirst(count) }
             return Array(rest.prefix(count))
         }
-        var target = address.path
-        if let path {
-            guard let computed = try path.text(take(path.programs.count), of: "the path") else { return }
-            if let error = WebhookAddress.error(inPath: computed) { throw .failed("webhook: \(error)") }
-            target = computed
-        }
+        guard let path = try target.path(take(target.programs.count), of: "webhook") else { return }
         let values = try headers.values(take(headers.programs.count))
         let contentType = values.first { $0.name.lowercased() == "content-type" }?.value
         guard let content = try body.body(of: draft.document, contentType: contentType, take(body.programs.count))
@@ -117,7 +70,7 @@ struct WebhookAction: Sendable {
                 origin: draft.origin,
                 kind: .webhook(
                     WebhookEffect(
-                        access: access, method: method, path: target, headers: values,
+                        access: access, method: method, path: path, headers: values,
                         setsType: contentType != nil || headers.contains("content-type"), body: content,
                         timeout: timeout, response: response, element: draft.element))))
     }

@@ -1,6 +1,6 @@
 /// An `http` or `https` URL of a rule file. Scheme, host and port are written out, so that no document can choose whom
 /// the bot talks to.
-struct WebhookAddress: Sendable, Equatable {
+struct OutsideAddress: Sendable, Equatable {
     /// Scheme, host and port, without a slash at the end: `https://example.org:8443`. In lower case.
     let origin: String
     /// Path and query; begins with `/`.

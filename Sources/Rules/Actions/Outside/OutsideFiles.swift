@@ -1,0 +1,87 @@
+/// The files that rules name to prove who the bot is, and to know whom it talks to. None of them is read with the rules:
+/// who writes a rule need not have the secrets.
+package struct OutsideFiles: Sendable {
+    /// Each once, in the order of the rules.
+    package private(set) var secrets: [SecretFile] = []
+    /// Each once, in the order of the rules.
+    package private(set) var certificates: [CertificateFile] = []
+
+    package var isEmpty: Bool { secrets.isEmpty && certificates.isEmpty }
+
+    init() {}
+
+    init(secrets: [SecretFile], certificates: [CertificateFile]) {
+        (self.secrets, self.certificates) = (secrets, certificates)
+    }
+
+    /// Adds those that are not there yet.
+    mutating func add(_ other: OutsideFiles) {
+        secrets += other.secrets.filter { !secrets.contains($0) }
+        certificates += other.certificates.filter { !certificates.contains($0) }
+    }
+}
+
+/// A file with a secret.
+package struct SecretFile: Sendable, Hashable {
+    /// What the file holds; the raw values stand in messages.
+    package enum Kind: String, Sendable {
+        /// `whsec_` and base64, for signatures by the Standard Webhooks scheme.
+        case secret
+        /// A bearer token.
+        case token
+        case password
+        /// The value of a header.
+        case header
+    }
+
+    package let path: String
+    package let kind: Kind
+
+    /// - Parameter path: Relative to the working folder.
+    package init(_ path: String, _ kind: Kind) { (self.path, self.kind) = (path, kind) }
+}
+
+/// A PEM file with certificates.
+package struct CertificateFile: Sendable, Hashable {
+    /// What the file is for.
+    package enum Kind: Sendable, Hashable {
+        /// The authorities to trust instead of the system's: `ca_file`.
+        case authorities
+        /// The bot's own certificate: `certificate_file`.
+        ///
+        /// - Parameter key: The file with its key, which may be the same.
+        case own(key: String)
+    }
+
+    package let path: String
+    package let kind: Kind
+
+    init(_ path: String, _ kind: Kind) { (self.path, self.kind) = (path, kind) }
+
+    /// The file, and that of its key.
+    package var paths: [String] {
+        if case .own(let key) = kind, key != path { [path, key] } else { [path] }
+    }
+}
+
+extension Rule {
+    /// The files of its webhooks and downloads.
+    var outsideFiles: OutsideFiles {
+        var files = OutsideFiles()
+        for step in then {
+            switch step.action {
+            case .webhook(let webhook): files.add(webhook.access.files)
+            case .attach(let attach): if let source = attach.source { files.add(source.files) }
+            default: break
+            }
+        }
+        return files
+    }
+}
+
+extension RuleFileSet {
+    /// The files of all webhooks and downloads.
+    package var outsideFiles: OutsideFiles {
+        files.flatMap(\.rules).reduce(into: OutsideFiles()) { $0.add($1.outsideFiles) }
+    }
+}

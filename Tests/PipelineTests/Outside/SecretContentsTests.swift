@@ -1,0 +1,82 @@
+import DocumentFlow
+import Foundation
+import Glibc
+import Logging
+import TestKit
+import Testing
+
+@testable import Pipeline
+@testable import Rules
+
+@Suite struct SecretContentsTests {
+    private func write(_ text: String, _ path: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: path))
+    }
+
+    @Test func aFileThatVanishesOrIsDamagedKeepsItsContentAndIsToldOnce() async throws {
+        try await withDirectory { folder in
+            let lines = LoggedLines()
+            let file = SecretFile(folder + "/token", .token)
+            try write("one", file.path)
+            chmod(file.path, 0o600)
+            let contents = SecretContents(lines.logger)
+            try contents.check(OutsideFiles(secrets: [file], certificates: []), warns: true)
+            #expect(contents.text(file) == "one")
+            #expect(lines.all.isEmpty)
+            unlink(file.path)
+            #expect(contents.text(file) == "one")
+            #expect(contents.text(file) == "one")
+            try write(" ", file.path)
+            #expect(contents.text(file) == "one")
+            #expect(
+                lines.all.map(\.message) == [
+                    "a secret file of a rule has changed and can't be used; its earlier content is used"
+                ])
+            let reason = lines.all.first.map { "\($0.metadata["reason"] ?? "")" } ?? ""
+            #expect(reason.contains("there is no such file; create it") == true)
+            // Once it can be used again, the next change is news.
+            try write("another", file.path)
+            #expect(contents.text(file) == "another")
+            unlink(file.path)
+            #expect(contents.text(file) == "another")
+            #expect(lines.all.count == 2)
+        }
+    }
+
+    @Test func aFileThatEveryUserMayReadIsToldOnce() async throws {
+        try await withDirectory { folder in
+            let lines = LoggedLines()
+            let file = SecretFile(folder + "/password", .password)
+            try write("one", file.path)
+            chmod(file.path, 0o644)
+            let contents = SecretContents(lines.logger)
+            let files = OutsideFiles(secrets: [file], certificates: [])
+            for _ in 0..<2 { try contents.check(files, warns: true) }
+            #expect(lines.all.count == 1)
+            #expect(lines.all.first?.message.contains("this file with a password") == true)
+        }
+    }
+
+    @Test func aFileThatCanNotBeUsedIsNamedWithTheRemedy() async throws {
+        try await withDirectory { folder in
+            let path = folder + "/secret"
+            let contents = SecretContents(LoggedLines().logger)
+            func reason(_ files: OutsideFiles) -> String? {
+                do throws(RunError) { try contents.check(files, warns: false) } catch {
+                    return error.code == .badConfiguration ? error.description : nil
+                }
+                return nil
+            }
+            let secret = OutsideFiles(secrets: [SecretFile(path, .secret)], certificates: [])
+            #expect(reason(secret)?.hasPrefix("can't read the secret file \(path) of a rule: there is no such") == true)
+            try write("no base64!", path)
+            #expect(reason(secret)?.contains("must hold whsec_ and base64; make a secret with") == true)
+            #expect(reason(secret)?.contains("no base64") == false)
+            let key = CertificateFile(path, .own(key: folder + "/key"))
+            #expect(
+                reason(OutsideFiles(secrets: [], certificates: [key]))
+                    == "can't read \(folder)/key, a certificate or key file of a rule; correct the path in the rule file, "
+                    + "or the permissions")
+        }
+    }
+}
