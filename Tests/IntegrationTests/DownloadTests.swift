@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    /// It was asked for without end.
+    /// The documents were decided again and again, without an end.
     @Test func aTokenFileThatVanishesDoesNotHoldTheRunUp() async throws {
         try await BotTestBed.with { bed in
             let file = bed.directory + "/token"

@@ -38,7 +38,7 @@ struct ReceiverHealth: Sendable {
 
     /// So many events that fail without a success between them mean that the receiver is down.
     private static let doubtLimit = 3
-    /// How long an attempt is left to the events whose turn it is.
+    /// How long after an attempt is due only the events whose turn it is may make it.
     private static let turn: Duration = .milliseconds(200)
 
     private let retries: RetryPolicy.Settings
@@ -85,7 +85,7 @@ struct ReceiverHealth: Sendable {
         _ key: String, _ failure: ReceiverFailure, sent: Instant, now: Instant
     ) -> (isNews: Bool, verdict: Verdict) {
         let wasDown = outage != nil
-        let isOfReceiver = takesForOutage(key, failure, now)
+        let isOfReceiver = countAgainstReceiver(key, failure, now)
         if isOfReceiver { noteOutage(failure, sent: sent, now: now) }
         var wait = Duration.zero
         if failure.cause != .receiver {
@@ -101,8 +101,10 @@ struct ReceiverHealth: Sendable {
         return (!wasDown, verdict)
     }
 
-    /// Whether a failure says something about the receiver. That of an event does not, if others succeeded meanwhile.
-    private mutating func takesForOutage(_ key: String, _ failure: ReceiverFailure, _ now: Instant) -> Bool {
+    /// Notes a failure of an event, and returns whether the receiver is down.
+    ///
+    /// An event says nothing about the receiver if others succeeded since it first failed.
+    private mutating func countAgainstReceiver(_ key: String, _ failure: ReceiverFailure, _ now: Instant) -> Bool {
         guard failure.cause == .event, failure.retryAfter == nil else { return true }
         guard !attempts.isSuspect(key, successes: successes) else { return false }
         if outage != nil { return true }

@@ -489,7 +489,7 @@ import Testing
 
     /// Numbers in other forms are addresses, too, and so are names that lead there.
     @Test(arguments: ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]"])
-    func aLinkLocalAddressIsNeverTold(host: String) async throws {
+    func nothingIsSentToALinkLocalAddress(host: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules("http://\(host)/latest/meta-data/"))
             try await bed.load(orders(1))

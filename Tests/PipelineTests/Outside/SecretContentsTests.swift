@@ -13,12 +13,18 @@ import Testing
         try Data(text.utf8).write(to: URL(filePath: path))
     }
 
-    @Test func aFileThatVanishesOrIsDamagedKeepsItsContentAndIsToldOnce() async throws {
+    /// Makes a file with the content `one`.
+    private func file(in folder: String, _ kind: SecretFile.Kind, mode: mode_t) throws -> SecretFile {
+        let file = SecretFile(folder + "/file", kind)
+        try write("one", file.path)
+        chmod(file.path, mode)
+        return file
+    }
+
+    @Test func aFileThatVanishesOrIsDamagedKeepsItsContentAndIsLoggedOnce() async throws {
         try await withDirectory { folder in
             let lines = LoggedLines()
-            let file = SecretFile(folder + "/token", .token)
-            try write("one", file.path)
-            chmod(file.path, 0o600)
+            let file = try file(in: folder, .token, mode: 0o600)
             let contents = SecretContents(lines.logger)
             try contents.check(OutsideFiles(secrets: [file], certificates: []), warns: true)
             #expect(contents.text(file) == "one")
@@ -33,7 +39,7 @@ import Testing
                     "a secret file of a rule has changed and can't be used; its earlier content is used"
                 ])
             let reason = lines.all.first.map { "\($0.metadata["reason"] ?? "")" } ?? ""
-            #expect(reason.contains("there is no such file; create it") == true)
+            #expect(reason.contains("there is no such file; create it"))
             // Once it can be used again, the next change is news.
             try write("another", file.path)
             #expect(contents.text(file) == "another")
@@ -43,14 +49,11 @@ import Testing
         }
     }
 
-    @Test func aFileThatEveryUserMayReadIsToldOnce() async throws {
+    @Test func aFileThatEveryUserMayReadIsLoggedOnce() async throws {
         try await withDirectory { folder in
             let lines = LoggedLines()
-            let file = SecretFile(folder + "/password", .password)
-            try write("one", file.path)
-            chmod(file.path, 0o644)
+            let files = OutsideFiles(secrets: [try file(in: folder, .password, mode: 0o644)], certificates: [])
             let contents = SecretContents(lines.logger)
-            let files = OutsideFiles(secrets: [file], certificates: [])
             for _ in 0..<2 { try contents.check(files, warns: true) }
             #expect(lines.all.count == 1)
             #expect(lines.all.first?.message.contains("this file with a password") == true)

@@ -6,8 +6,6 @@ package struct OutsideFiles: Sendable {
     /// Each once, in the order of the rules.
     package private(set) var certificates: [CertificateFile] = []
 
-    package var isEmpty: Bool { secrets.isEmpty && certificates.isEmpty }
-
     init() {}
 
     init(secrets: [SecretFile], certificates: [CertificateFile]) {
