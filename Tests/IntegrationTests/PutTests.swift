@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func aDerivedDocumentIsWrittenOnce() async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(summaries())
             try await bed.load([list("amy.a", "A"), list("amy.b", "B")])
             #expect(try await bed.runOnce(rules).written == 4)
