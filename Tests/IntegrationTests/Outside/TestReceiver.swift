@@ -22,8 +22,10 @@ final class TestReceiver: Sendable {
     private let seen: Monitor<[TestRequest]>
     private let active = Locked((now: 0, most: 0))
 
-    /// - Parameter reply: Takes the request and how many came before it.
-    init(_ reply: @escaping @Sendable (TestRequest, Int) -> Reply) throws {
+    /// - Parameters:
+    ///   - gathering: How many of the first requests are answered only once all of them are under way together.
+    ///   - reply: Takes the request and how many came before it.
+    init(gathering: Int = 0, _ reply: @escaping @Sendable (TestRequest, Int) -> Reply) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
         server = try TestServer { [active] connection in
@@ -34,6 +36,7 @@ final class TestReceiver: Sendable {
                 }
                 active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
                 defer { active.withLock { $0.now -= 1 } }
+                if number < gathering { seen.block { $0.count >= gathering } }
                 switch reply(request, number) {
                 case .answer(let status, let headers, let body):
                     try connection.answer(status, headers: headers, body: body)
