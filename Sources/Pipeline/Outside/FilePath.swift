@@ -32,6 +32,23 @@ enum FilePath {
         close(folder)
     }
 
+    /// The content of a file; nil if it can't be read, or is longer than `limit` bytes.
+    static func read(_ path: String, limit: Int) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= limit {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+        }
+        return nil
+    }
+
     /// The names in a folder; none if it can't be read.
     static func names(in folder: String) -> [String] {
         guard let entries = opendir(folder) else { return [] }

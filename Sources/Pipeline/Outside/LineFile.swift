@@ -118,20 +118,45 @@ actor LineFile: LineOutput {
         }
     }
 
+    /// Looks whether the file could be opened, or made, and rotated, without doing so.
+    ///
+    /// - Parameter path: Must be without links: see ``LineOutputs``.
+    /// - Throws: `RunError`: `.cannotCreate`; `.cannotWrite` if it can't be rotated.
+    static func check(_ path: String, _ rotation: EmitRotation?) throws(RunError) {
+        var there = stat()
+        let exists = lstat(path, &there) == 0
+        if exists {
+            switch there.st_mode & S_IFMT {
+            case S_IFREG: break
+            case S_IFLNK: throw cannotOpen(path, linkReason)
+            case S_IFDIR: throw cannotOpen(path, String(cString: strerror(EISDIR)))
+            default: throw cannotOpen(path, deviceReason)
+            }
+            guard access(path, R_OK | W_OK) == 0 else { throw cannotOpen(path, String(cString: strerror(errno))) }
+        }
+        guard !exists || rotation != nil, let reason = FolderProbe.whyNotWritable(FilePath.folder(of: path)) else {
+            return
+        }
+        throw exists ? cannotRename(path, rotated: "another name", reason) : cannotOpen(path, reason)
+    }
+
     private static func open(_ path: String) throws(RunError) -> Int32 {
         // O_NOFOLLOW: a link that is planted here must not redirect the lines to another file.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
-            throw cannotOpen(path, errno == ELOOP ? "it is a link to a missing file" : String(cString: strerror(errno)))
+            throw cannotOpen(path, errno == ELOOP ? linkReason : String(cString: strerror(errno)))
         }
         guard let status = status(descriptor), status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw cannotOpen(path, "it is a pipe or a device; name a regular file, or - for stdout")
+            throw cannotOpen(path, deviceReason)
         }
         // A power cut must not take the file away with the lines that were synced.
         if status.st_size == 0 { FilePath.sync(folder: FilePath.folder(of: path)) }
         return descriptor
     }
+
+    private static let linkReason = "it is a link to a missing file"
+    private static let deviceReason = "it is a pipe or a device; name a regular file, or - for stdout"
 
     private static func cannotOpen(_ path: String, _ reason: String) -> RunError {
         RunError(
@@ -207,14 +232,17 @@ actor LineFile: LineOutput {
         while access(FilePath.join(folder, rotated.name(at: time)), F_OK) == 0 { time += 1 }
         let name = rotated.name(at: time)
         guard rename(path, FilePath.join(folder, name)) == 0 else {
-            throw RunError(
-                .cannotWrite,
-                "can't rename \(path), a file of 'emit', to \(name): \(String(cString: strerror(errno))); "
-                    + "make its folder writable for this user")
+            throw Self.cannotRename(path, rotated: name, String(cString: strerror(errno)))
         }
         FilePath.sync(folder: folder)
         try lockCurrentFile()
         removeOldest(in: folder)
+    }
+
+    private static func cannotRename(_ path: String, rotated name: String, _ reason: String) -> RunError {
+        RunError(
+            .cannotWrite,
+            "can't rename \(path), a file of 'emit', to \(name): \(reason); make its folder writable for this user")
     }
 
     private func removeOldest(in folder: String) {

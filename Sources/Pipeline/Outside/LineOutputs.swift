@@ -20,18 +20,9 @@ struct LineOutputs: Sendable {
                 outputs[target] = StandardOutputLines.shared
                 continue
             }
-            guard let real = FilePath.real(path) else {
-                throw RunError(
-                    .cannotCreate,
-                    "can't make \(path), a file of 'emit': there is no folder \(FilePath.folder(of: path)); make it, "
-                        + "or choose another path")
-            }
+            let real = try Self.realPath(path)
             if let known = files[real] {
-                guard known.rotation == rotation else {
-                    throw RunError(
-                        .badConfiguration,
-                        "rules rotate \(path), a file of 'emit', in two ways; write the same 'rotate' for all of them")
-                }
+                guard known.rotation == rotation else { throw Self.isRotatedInTwoWays(path) }
                 outputs[target] = known.file
             } else {
                 let file = try LineFile(real, rotation, logger: logger, now: now)
@@ -40,6 +31,42 @@ struct LineOutputs: Sendable {
             }
         }
         self.outputs = outputs
+    }
+
+    /// Why files can't be used, as far as it shows without opening or making them.
+    static func problems(_ targets: Set<EmitTarget>) -> [String] {
+        var rotations: [String: EmitRotation?] = [:]
+        return targets.sorted { $0.path < $1.path }.compactMap { target in
+            guard case .file(let path, let rotation) = target else { return nil }
+            do throws(RunError) {
+                let real = try realPath(path)
+                if let other = rotations.updateValue(rotation, forKey: real) {
+                    // The file itself has been looked at.
+                    guard other == rotation else { throw isRotatedInTwoWays(path) }
+                    return nil
+                }
+                try LineFile.check(real, rotation)
+            } catch {
+                return error.description
+            }
+            return nil
+        }
+    }
+
+    private static func realPath(_ path: String) throws(RunError) -> String {
+        guard let real = FilePath.real(path) else {
+            throw RunError(
+                .cannotCreate,
+                "can't make \(path), a file of 'emit': there is no folder \(FilePath.folder(of: path)); make it, or "
+                    + "choose another path")
+        }
+        return real
+    }
+
+    private static func isRotatedInTwoWays(_ path: String) -> RunError {
+        RunError(
+            .badConfiguration,
+            "rules rotate \(path), a file of 'emit', in two ways; write the same 'rotate' for all of them")
     }
 
     /// Writes lines to their files, in order. Once it returns, they are on disk.

@@ -44,7 +44,7 @@ struct SecretContent: Sendable {
                     + (access(path, F_OK) == 0 ? "it is not a file" : "there is no such file")
                     + "; create it, or correct the path in the rule file")
         }
-        guard version.size <= Self.lengthLimit, let bytes = Self.read(path),
+        guard version.size <= Self.lengthLimit, let bytes = FilePath.read(path, limit: Self.lengthLimit),
             var text = String(validating: bytes, as: UTF8.self)
         else {
             throw Unusable(
@@ -68,32 +68,6 @@ struct SecretContent: Sendable {
         }
         self.text = text
         self.version = version
-    }
-
-    private static func read(_ path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= lengthLimit {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-        }
-        return nil
-    }
-
-    /// - Throws: ``Unusable`` if this process may not read the file, or it is none.
-    static func requireCertificate(_ path: String) throws(Unusable) {
-        guard Version(of: path) != nil, access(path, R_OK) == 0 else {
-            throw Unusable(
-                message:
-                    "can't read \(path), a certificate or key file of a rule; correct the path in the rule file, or "
-                    + "the permissions")
-        }
     }
 
     /// Whether every user of this machine can read it.

@@ -12,6 +12,8 @@ final class SecretContents: Sendable {
         var contents: [SecretFile: SecretContent] = [:]
         /// Changed files that can't be used: logged once each.
         var complained: Set<SecretFile> = []
+        /// Files that every user may read: logged once each.
+        var exposed: Set<String> = []
     }
 
     private let state = Locked(State())
@@ -19,8 +21,8 @@ final class SecretContents: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Reads files, at the start of a run, and looks whether those with certificates are there: the TLS library reads
-    /// these when it connects.
+    /// Reads files, at the start of a run, and looks whether those with certificates hold some: the TLS library reads
+    /// these again when it connects.
     ///
     /// - Parameter warns: Whether to log files that every user may read.
     /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
@@ -28,16 +30,18 @@ final class SecretContents: Sendable {
         do throws(SecretContent.Unusable) {
             for file in files.secrets {
                 let content = try SecretContent(file)
-                let isNew = state.withLock { $0.contents.updateValue(content, forKey: file) == nil }
-                if warns, isNew, SecretContent.isExposed(file.path) {
-                    logger.warning(
-                        "every user of this machine can read this file with a \(file.kind.rawValue): take the right away with chmod o-r",
-                        metadata: [LogKey.file: "\(file.path)"])
-                }
+                state.withLock { $0.contents[file] = content }
             }
-            for path in files.certificates.flatMap(\.paths) { try SecretContent.requireCertificate(path) }
+            for file in files.certificates { try CertificateContent.check(file) }
         } catch {
             throw RunError(.badConfiguration, error.message)
+        }
+        guard warns else { return }
+        for (path, what) in files.confidential where SecretContent.isExposed(path) {
+            guard state.withLock({ $0.exposed.insert(path).inserted }) else { continue }
+            logger.warning(
+                "every user of this machine can read this file with a \(what): take the right away with chmod o-r",
+                metadata: [LogKey.file: "\(path)"])
         }
     }
 

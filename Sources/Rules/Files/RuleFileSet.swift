@@ -91,10 +91,11 @@ package struct RuleFileSet: Sendable {
         }
     }
 
+    /// Where the rules of all files emit lines to.
+    package var emitTargets: Set<EmitTarget> { RuleSet.emitTargets(files.flatMap(\.rules)) }
+
     /// The paths of the files that rules emit lines to, sorted.
-    package var emittedFiles: [String] {
-        Set(RuleSet.emitTargets(files.flatMap(\.rules)).map(\.path)).filter { $0 != "-" }.sorted()
-    }
+    package var emittedFiles: [String] { Set(emitTargets.map(\.path)).filter { $0 != "-" }.sorted() }
 
     /// Files that were read, each once.
     package var fileCount: Int { files.count }

@@ -12,8 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
             changebot doctor --config changebot.yaml
 
             It looks at the connection, TLS, the clock, the gateway and what the login may do, at the state folder, the \
-            disk, the rules and their pictures. It changes no document, creates no state, and may run beside the bot. \
-            One local document of its own is written and deleted again.
+            disk, the rules and the files that they need. It changes no document, creates no state, and may run beside \
+            the bot. One local document of its own is written and deleted again.
 
             As the last check it waits as long as a bot does, 50 s, for proxies that cut idle requests; --no-wait \
             leaves that out.

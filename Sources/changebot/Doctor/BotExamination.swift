@@ -72,9 +72,10 @@ struct BotExamination: Sendable {
     }
 
     private func examineRules() async {
-        let (rules, pictures) = await onOtherThread { [paths = bot.rulePaths] in RulesCheck.findings(paths) }
-        await report.finish(.rules, rules)
-        await report.finish(.pictures, pictures)
+        let check = await onOtherThread { [paths = bot.rulePaths] in RulesCheck(paths) }
+        await report.finish(.rules, check.rules)
+        await report.finish(.pictures, check.pictures)
+        await report.finish(.files, check.files)
     }
 }
 

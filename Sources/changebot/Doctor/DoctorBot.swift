@@ -45,10 +45,7 @@ struct DoctorBot: Sendable {
         access = try collect { () throws(CommandError) in try command.access.settings(for: url, environment) }
         let secret = try collect { () throws(CommandError) in try Credentials(environment).file }.flatMap(\.self)
         if let secret, secret.isExposed {
-            findings.append(
-                Finding(
-                    .warning, "every user of this machine can read \(secret.path), the file with the \(secret.what)",
-                    remedy: "chmod 600 \(secret.path.shellWord)"))
+            findings.append(.exposed(secret.path, what: secret.what))
         }
         summarize()
     }

@@ -6,6 +6,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     case libraries
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
     case state, disk, rules, pictures
+    /// What webhooks, downloads and `emit` need.
+    case files
     /// The last one: it takes longest.
     case idle
 

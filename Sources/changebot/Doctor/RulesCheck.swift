@@ -1,28 +1,39 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Pipeline
 internal import Rules
 
-/// Judges the rules of a bot, and the files that they attach. Blocks.
+/// Judges the rules of a bot, the files that they attach, and those that they need for effects outside. Blocks.
 struct RulesCheck {
     /// The longest attachment that Sync Gateway accepts.
     static let attachmentLimit = 20 << 20
     private static let listedFiles = 10_000
 
+    let rules: [Finding]
+    let pictures: [Finding]
+    let files: [Finding]
+
     /// - Parameter paths: Nil: none are given.
-    static func findings(_ paths: [String]?) -> (rules: [Finding], pictures: [Finding]) {
+    init(_ paths: [String]?) {
         guard let paths else {
-            return ([.skipped("no rules given; name them with --rules PATH")], [.skipped("no rules given")])
+            rules = [.skipped("no rules given; name them with --rules PATH")]
+            (pictures, files) = ([.skipped("no rules given")], [.skipped("no rules given")])
+            return
         }
         do throws(RuleFilesError) {
-            let files = try RuleFileSet.load(paths: paths)
-            _ = try files.ruleSet()
-            let count =
-                "\(Counted(files.fileCount, "file")), \(Counted(files.ruleCount, "rule")), \(Counted(files.testCount, "test"))"
-            let warnings = files.warnings().map { Finding(.warning, message: $0.description) }
-            return ([.ok("\(count): valid")] + warnings, pictures(files.attached))
+            let loaded = try RuleFileSet.load(paths: paths)
+            _ = try loaded.ruleSet()
+            let counts = [
+                Counted(loaded.fileCount, "file"), Counted(loaded.ruleCount, "rule"), Counted(loaded.testCount, "test"),
+            ]
+            let count = counts.map(\.description).joined(separator: ", ")
+            rules =
+                [.ok("\(count): valid")] + loaded.warnings().map { Finding(.warning, message: $0.description) }
+            pictures = Self.pictures(loaded.attached)
+            files = OutsideFilesCheck.findings(OutsideFileExamination(loaded))
         } catch {
-            let findings = error.errors.map { Finding(.error, message: $0.description) }
-            return (findings, [.skipped("the rules are not valid")])
+            rules = error.errors.map { Finding(.error, message: $0.description) }
+            (pictures, files) = ([.skipped("the rules are not valid")], [.skipped("the rules are not valid")])
         }
     }
 

@@ -1,10 +1,9 @@
+internal import Encodings
 internal import FoundationEssentials
 
 /// The file of `--ca-file`. It is checked before the first request, because the error of the TLS library comes late and
 /// says little.
 enum AuthorityFile {
-    private static let labels = ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"]
-
     /// - Returns: The path, if certificates can be read there.
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 78 if it has no certificate.
     static func checked(_ path: String) throws(CommandError) -> String {
@@ -12,22 +11,13 @@ enum AuthorityFile {
         do { bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
             throw CommandError(.missingInput, "--ca-file: can't read \(path): \(reason(error, path))")
         }
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard !labels.contains(where: { holdsBlock($0, in: text) }) else { return path }
-        // A certificate in DER is one ASN.1 sequence.
+        let pem = PEMText(bytes)
+        guard !pem.holdsCertificate else { return path }
         let remedy =
-            bytes.starts(with: [0x30, 0x82])
+            pem.looksLikeDER
             ? "it looks like DER; 'openssl x509 -inform der -in FILE -out FILE.pem' makes PEM of it"
             : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"
         throw CommandError(.badConfiguration, "--ca-file: there is no certificate in \(path): \(remedy)")
-    }
-
-    private static func holdsBlock(_ label: String, in text: String) -> Bool {
-        guard let begin = text.firstRange(of: "-----BEGIN \(label)-----"),
-            let end = text[begin.upperBound...].firstRange(of: "-----END \(label)-----")
-        else { return false }
-        let body = text[begin.upperBound..<end.lowerBound].filter { !$0.isWhitespace }
-        return Data(base64Encoded: String(body))?.first == 0x30
     }
 
     private static func reason(_ error: any Error, _ path: String) -> String {

@@ -97,10 +97,14 @@ import Testing
     // MARK: - Rules
 
     @Test func rulesAndTheirPictures() {
-        let (rules, pictures) = RulesCheck.findings([Program.pictureRules])
-        #expect(rules.first?.level == .ok && rules.first?.text.contains("1 file, 3 rules") == true, "\(rules)")
-        #expect(pictures.map(\.level) == [.ok] && pictures[0].text.contains("3 files"), "\(pictures)")
-        #expect(RulesCheck.findings(nil).rules.map(\.level) == [.skipped])
+        let found = RulesCheck([Program.pictureRules])
+        #expect(found.rules.first?.level == .ok, "\(found.rules)")
+        #expect(found.rules.first?.text.contains("1 file, 3 rules") == true, "\(found.rules)")
+        #expect(found.pictures.map(\.level) == [.ok], "\(found.pictures)")
+        #expect(found.pictures.first?.text.contains("3 files") == true, "\(found.pictures)")
+        #expect(found.files.map(\.level) == [.skipped])
+        let none = RulesCheck(nil)
+        #expect((none.rules + none.pictures + none.files).map(\.level) == [.skipped, .skipped, .skipped])
     }
 
     @Test func aPictureThatIsMissing() async throws {
@@ -109,9 +113,10 @@ import Testing
             let text =
                 "version: 1\nrules:\n  - name: a\n    when: {}\n    then: [{ attach: { name: i, file: none.png } }]\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            let (rules, pictures) = RulesCheck.findings([path])
-            #expect(rules.map(\.level) == [.error] && rules[0].text.contains("none.png"), "\(rules)")
-            #expect(rules[0].remedy != nil && pictures.map(\.level) == [.skipped])
+            let found = RulesCheck([path])
+            #expect(found.rules.map(\.level) == [.error], "\(found.rules)")
+            #expect(found.rules.first?.text.contains("none.png") == true, "\(found.rules)")
+            #expect(found.rules.first?.remedy != nil && found.pictures.map(\.level) == [.skipped])
         }
     }
 
@@ -127,7 +132,7 @@ import Testing
 
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
-            #expect(RulesCheck.findings([folder + "/r.yaml"]).pictures.map(\.level) == [.warning])
+            #expect(RulesCheck([folder + "/r.yaml"]).pictures.map(\.level) == [.warning])
         }
     }
 

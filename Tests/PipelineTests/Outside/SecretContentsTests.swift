@@ -75,11 +75,17 @@ import Testing
             try write("no base64!", path)
             #expect(reason(secret)?.contains("must hold whsec_ and base64; make a secret with") == true)
             #expect(reason(secret)?.contains("no base64") == false)
+            try write("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", path)
             let key = CertificateFile(path, .own(key: folder + "/key"))
             #expect(
                 reason(OutsideFiles(secrets: [], certificates: [key]))
                     == "can't read \(folder)/key, a certificate or key file of a rule; correct the path in the rule file, "
                     + "or the permissions")
+            try write("-----BEGIN RSA PRIVATE KEY-----\nMAA=\n-----END RSA PRIVATE KEY-----\n", folder + "/key")
+            #expect(reason(OutsideFiles(secrets: [], certificates: [key])) == nil)
+            #expect(
+                reason(OutsideFiles(secrets: [], certificates: [CertificateFile(folder + "/key", .authorities)]))?
+                    .contains("it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'") == true)
         }
     }
 }

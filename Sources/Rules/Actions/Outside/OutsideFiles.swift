@@ -6,6 +6,14 @@ package struct OutsideFiles: Sendable {
     /// Each once, in the order of the rules.
     package private(set) var certificates: [CertificateFile] = []
 
+    /// What only the bot should be able to read, and what it holds, for messages.
+    package var confidential: [(path: String, what: String)] {
+        secrets.map { ($0.path, $0.kind.rawValue) }
+            + certificates.compactMap { file in
+                if case .own(let key) = file.kind { (key, "private key") } else { nil }
+            }
+    }
+
     init() {}
 
     init(secrets: [SecretFile], certificates: [CertificateFile]) {

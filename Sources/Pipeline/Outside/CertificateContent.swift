@@ -1,0 +1,42 @@
+internal import Encodings
+internal import Rules
+
+/// Looks into the files with certificates and keys that rules name. The TLS library reads them when it connects: what it
+/// says about them then is short and late.
+enum CertificateContent {
+    private static let lengthLimit = 8 << 20
+
+    /// - Throws: ``SecretContent/Unusable`` if the TLS library could not use it.
+    static func check(_ file: CertificateFile) throws(SecretContent.Unusable) {
+        let pem = try read(file.path)
+        guard pem.holdsCertificate else {
+            throw SecretContent.Unusable(
+                message: "there is no certificate in \(file.path), a certificate file of a rule; "
+                    + (pem.looksLikeDER
+                        ? "it looks like DER: openssl x509 -inform der -in FILE -out FILE.pem makes PEM of it"
+                        : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"))
+        }
+        guard case .own(let path) = file.kind else { return }
+        let key = path == file.path ? pem : try read(path)
+        guard !key.holdsEncryptedKey else {
+            throw SecretContent.Unusable(
+                message: "the private key in \(path) has a password, which a rule can't give; remove it: "
+                    + "openssl pkey -in FILE -out FILE.new")
+        }
+        guard key.holdsPlainKey else {
+            throw SecretContent.Unusable(
+                message: "there is no private key in \(path), a key file of a rule; it must be a PEM file, with lines "
+                    + "'-----BEGIN PRIVATE KEY-----': name it as key_file")
+        }
+    }
+
+    private static func read(_ path: String) throws(SecretContent.Unusable) -> PEMText {
+        guard SecretContent.Version(of: path) != nil, let bytes = FilePath.read(path, limit: lengthLimit) else {
+            throw SecretContent.Unusable(
+                message:
+                    "can't read \(path), a certificate or key file of a rule; correct the path in the rule file, or "
+                    + "the permissions")
+        }
+        return PEMText(bytes)
+    }
+}
