@@ -1,5 +1,4 @@
 import Foundation
-import Locking
 import TestKit
 import Testing
 
@@ -16,39 +15,6 @@ import Testing
 
         """
 
-    /// A CouchDB with 1,200 documents. Nil for the index: it has none.
-    private func couch(index: String?, refuses: Bool = false) throws -> (server: TestServer, made: Locked<[String]>) {
-        let made = Locked<[String]>([])
-        let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
-        let server = try TestServer { connection in
-            try connection.serve { request in
-                switch String(request.target.prefix { $0 != "?" }) {
-                case "/todo/":
-                    try connection.answer(
-                        headers: headers,
-                        body: #"{"db_name":"todo","update_seq":"7-g1","doc_count":1200,"instance_start_time":"1"}"#)
-                case "/todo/_explain":
-                    let name = index ?? "_all_docs"
-                    try connection.answer(
-                        headers: headers,
-                        body:
-                            #"{"dbname":"todo","index":{"ddoc":null,"name":"\#(name)","type":"json","def":{"fields":[{"type":"asc"}]}}}"#
-                    )
-                case "/todo/_index" where refuses:
-                    try connection.answer(
-                        401, headers: headers,
-                        body: #"{"error":"unauthorized","reason":"You are not a db or server admin."}"#)
-                case "/todo/_index":
-                    made.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
-                    try connection.answer(headers: headers, body: #"{"result":"created","id":"_design/x","name":"x"}"#)
-                default:
-                    try connection.answer(404, headers: headers, body: #"{"error":"not_found","reason":"missing"}"#)
-                }
-            }
-        }
-        return (server, made)
-    }
-
     private func check(_ url: String, _ more: String..., rules: String = rules) async throws -> Program.Result {
         try await Program.withDirectory { folder in
             let file = folder + "/r.yaml"
@@ -60,12 +26,12 @@ import Testing
     private static let index = #"{"index":{"fields":["type","taskList.id","n"]},"name":"changebot-type-taskList.id-n""#
 
     @Test func aMissingIndexIsAWarning() async throws {
-        let (server, made) = try couch(index: nil)
+        let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"))
         #expect(result.code == 0)
         #expect(
             result.errors.contains(
-                "r.yaml:7:9: rule 'delete-tasks': there is no index on type, taskList.id, n, so each change reads all 1,200 documents; add --make-indexes, or post \(Self.index)} to http://"
+                "r.yaml:7:9: rule 'delete-tasks': there is no index on type, taskList.id, n, so each change reads all 1,200 documents; make it with rules check --make-indexes, or post \(Self.index)} to http://"
             ))
         #expect(result.output.contains("1 rule, no tests: valid, 1 warning"))
         #expect(made.withLock { $0 } == [])
@@ -73,7 +39,7 @@ import Testing
     }
 
     @Test func itIsMadeOnRequest() async throws {
-        let (server, made) = try couch(index: nil)
+        let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.output.contains("made the index 'changebot-type-taskList.id-n'"))
@@ -81,14 +47,14 @@ import Testing
     }
 
     @Test func whoMayNotMakeItIsTold() async throws {
-        let (server, _) = try couch(index: nil, refuses: true)
+        let (server, _) = try PlayedCouch(refused: "/todo/_index").start()
         let result = try await check(server.url("/todo"), "--make-indexes")
         #expect(result.code == 77)
         #expect(result.errors.contains("an index is made by an administrator of the database"))
     }
 
     @Test func anIndexThatIsThereIsNamed() async throws {
-        let (server, made) = try couch(index: "by-list")
+        let (server, made) = try PlayedCouch(index: "by-list").start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0)
         #expect(result.output.contains("rule 'delete-tasks': uses the index 'by-list'"))

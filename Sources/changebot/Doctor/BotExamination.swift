@@ -2,6 +2,7 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 internal import Pipeline
+internal import Rules
 
 /// Makes all checks of one bot, those that do not depend on each other at the same time.
 struct BotExamination: Sendable {
@@ -12,14 +13,17 @@ struct BotExamination: Sendable {
 
     func run() async {
         await report.finish(.settings, bot.findings)
+        let rules = await onOtherThread { [paths = bot.rulePaths] in RulesCheck(paths) }
+        await report.finish(.rules, rules.rules)
+        await report.finish(.pictures, rules.pictures)
+        await report.finish(.files, rules.files)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await examineGateway() }
+            group.addTask { await examineGateway(rules.related) }
             group.addTask { await examineState() }
-            group.addTask { await examineRules() }
         }
     }
 
-    private func examineGateway() async {
+    private func examineGateway(_ related: [PlacedSelector]?) async {
         let all: [DoctorCheck] = [.reachability, .tls] + DoctorCheck.ofGateway
         switch bot.choice {
         case nil: await report.skip(all, "the settings are not valid")
@@ -29,8 +33,8 @@ struct BotExamination: Sendable {
         case .remote(let url):
             guard let settings = bot.access else { return await report.skip(all, "the settings are not valid") }
             await GatewayExamination(
-                url: url, settings: settings, channels: bot.channels, following: bot.following, idle: idle,
-                advice: bot.advice, report: report
+                url: url, settings: settings, channels: bot.channels, related: related, following: bot.following,
+                idle: idle, advice: bot.advice, report: report
             ).run()
         }
     }
@@ -69,13 +73,6 @@ struct BotExamination: Sendable {
         }
         await report.finish(.state, state)
         await report.finish(.disk, disk ?? Finding(.unknown, "the system does not tell how much room there is"))
-    }
-
-    private func examineRules() async {
-        let check = await onOtherThread { [paths = bot.rulePaths] in RulesCheck(paths) }
-        await report.finish(.rules, check.rules)
-        await report.finish(.pictures, check.pictures)
-        await report.finish(.files, check.files)
     }
 }
 

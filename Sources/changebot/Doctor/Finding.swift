@@ -5,6 +5,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     /// The only one that is about the program and not about a bot.
     case libraries
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
+    /// Those that related documents need.
+    case indexes
     case state, disk, rules, pictures
     /// What webhooks, downloads and `emit` need.
     case files
@@ -16,7 +18,7 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
     /// Those that need a login.
     static let ofLogin: [DoctorCheck] = [.login] + afterLogin
-    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .idle]
+    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .indexes, .idle]
 }
 
 /// What a check has found, and what to do about it.

@@ -2,12 +2,15 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import HTTPTransport
+internal import Rules
 
 /// Makes the checks that need the network. What depends on a check that failed is skipped.
 struct GatewayExamination: Sendable {
     let url: GatewayURL
     let settings: GatewaySettings
     let channels: [String]?
+    /// As in ``IndexesCheck/selectors``.
+    let related: [PlacedSelector]?
     let following: FeedReader.Following
     /// How long to look for proxies that end idle requests; nil: not at all.
     let idle: Duration?
@@ -130,6 +133,10 @@ struct GatewayExamination: Sendable {
                     .local, PermissionChecks.local(await document.run(), named: document.name))
             }
             group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
+            group.addTask {
+                let check = IndexesCheck(gateway: gateway, info: info, selectors: related)
+                await report.finish(.indexes, await check.findings())
+            }
             group.addTask { await report.finish(.idle, await examineIdleTime(gateway, info)) }
         }
     }

@@ -12,12 +12,15 @@ struct RulesCheck {
     let rules: [Finding]
     let pictures: [Finding]
     let files: [Finding]
+    /// Of all rules; nil if they are not valid, or not given.
+    let related: [PlacedSelector]?
 
     /// - Parameter paths: Nil: none are given.
     init(_ paths: [String]?) {
         guard let paths else {
             rules = [.skipped("no rules given; name them with --rules PATH")]
             (pictures, files) = ([.skipped("no rules given")], [.skipped("no rules given")])
+            related = nil
             return
         }
         do throws(RuleFilesError) {
@@ -31,9 +34,11 @@ struct RulesCheck {
                 [.ok("\(count): valid")] + loaded.warnings().map { Finding(.warning, message: $0.description) }
             pictures = Self.pictures(loaded.attached)
             files = OutsideFilesCheck.findings(OutsideFileExamination(loaded))
+            related = loaded.relatedSelectors
         } catch {
             rules = error.errors.map { Finding(.error, message: $0.description) }
             (pictures, files) = ([.skipped("the rules are not valid")], [.skipped("the rules are not valid")])
+            related = nil
         }
     }
 

@@ -59,10 +59,11 @@ import Testing
             let found = try await report(
                 bed.url, ["--rules", bed.folder + "/r.yaml", "--idle", "1s"], state: bed.state)
             #expect(found.result.code == 0, "\(found.result.output)\(found.result.errors)")
-            for check in DoctorCheck.allCases where ![.pictures, .files, .channels].contains(check) {
+            for check in DoctorCheck.allCases where ![.pictures, .files, .channels, .indexes].contains(check) {
                 #expect(found.levels(check) == ["ok"], "\(check): \(found.text(check))")
             }
             #expect(found.levels(.pictures) == ["skipped"] && found.levels(.files) == ["skipped"])
+            #expect(found.levels(.indexes) == ["skipped"])
             #expect(found.text(.gateway).contains("embedded") && found.text(.rules).contains("1 rule"))
             #expect(found.text(.idle).contains("nothing ended a request"))
             // Nothing is left: no state, no document, no new revision.

@@ -1,7 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
-internal import LosslessJSON
 internal import Rules
 
 /// Finds out what it costs a gateway to find related documents.
@@ -29,37 +28,25 @@ struct RelatedCostCheck {
 
     private func checkIndexes(_ selectors: [PlacedSelector], _ info: DatabaseInfo) async throws -> Result {
         var result = Result()
-        let documents = info.documentCount.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
         for selector in selectors {
-            let index = try await contact.ask { try await gateway.indexForQuery(selector.example) }
-            guard index.isEveryDocument, !selector.asksForIDs else {
-                let name = index.isEveryDocument ? "of ids" : "'\(index.name)'"
-                result.notes.append("\(selector.place): uses the index \(name)")
-                continue
+            let index = try await contact.ask { try await RelatedIndex.find(selector, gateway) }
+            let explanation = index.explanation(info, of: gateway)
+            switch index.standing {
+            case .used: result.notes.append(explanation)
+            case .missing where makesIndexes:
+                try await make(index)
+                result.notes.append(
+                    "\(selector.place): made the index '\(index.name)'; CouchDB builds it at the next query")
+            case .impossible, .missing: result.warnings.append(explanation)
             }
-            guard !selector.indexFields.isEmpty else {
-                result.warnings.append(
-                    "\(selector.place): no index can serve this selector, so each change reads \(documents); "
-                        + "say a field's value: type: task")
-                continue
-            }
-            guard makesIndexes else {
-                result.warnings.append(
-                    "\(selector.place): there is no index on \(selector.fieldList), so each change reads \(documents); "
-                        + "add --make-indexes, or post \(selector.indexRequest) to \(gateway.url)/_index")
-                continue
-            }
-            try await makeIndex(for: selector)
-            result.notes.append(
-                "\(selector.place): made the index '\(selector.indexName)'; CouchDB builds it at the next query")
         }
         return result
     }
 
-    private func makeIndex(for selector: PlacedSelector) async throws {
+    private func make(_ index: RelatedIndex) async throws {
         let outcome: Swift.Result<Void, GatewayError> = try await contact.ask {
             do throws(GatewayError) {
-                try await gateway.makeIndex(named: selector.indexName, fields: selector.indexFields)
+                try await gateway.makeIndex(named: index.name, fields: index.selector.indexFields)
                 return .success(())
             } catch {
                 guard error.code == .unauthorized || error.code == .forbidden else { throw error }
@@ -91,28 +78,5 @@ struct RelatedCostCheck {
         var count = 0
         while let batch = try await list.next() { count += batch.count }
         return list.isForbidden ? nil : count
-    }
-}
-
-extension PlacedSelector {
-    fileprivate var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
-
-    fileprivate var fieldList: String { indexFields.joined(separator: ", ") }
-
-    /// The same for the same fields, so that two rules share an index.
-    fileprivate var indexName: String { "changebot-" + indexFields.joined(separator: "-") }
-
-    /// The body of the request that makes the index.
-    fileprivate var indexRequest: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.name("index")
-            writer.object { writer in
-                writer.name("fields")
-                writer.array { writer in for field in indexFields { writer.string(field) } }
-            }
-            writer.member("name", string: indexName)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

@@ -1,0 +1,65 @@
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// Whether a CouchDB has an index for a selector of related documents.
+struct RelatedIndex {
+    enum Standing: Equatable {
+        /// - Parameter name: Nil: the selector asks for ids, by which every database is ordered.
+        case used(name: String?)
+        /// The selector fixes no field.
+        case impossible
+        case missing
+    }
+
+    let selector: PlacedSelector
+    let standing: Standing
+
+    /// Asks the server which index it would use.
+    static func find(_ selector: PlacedSelector, _ gateway: Gateway) async throws(GatewayError) -> RelatedIndex {
+        let index = try await gateway.indexForQuery(selector.example)
+        return RelatedIndex(selector: selector, standing: standing(selector, index))
+    }
+
+    private static func standing(_ selector: PlacedSelector, _ index: QueryIndex) -> Standing {
+        if !index.isEveryDocument { return .used(name: index.name) }
+        if selector.asksForIDs { return .used(name: nil) }
+        return selector.indexFields.isEmpty ? .impossible : .missing
+    }
+
+    /// What is so, for people: if something is wrong, with the remedy.
+    func explanation(_ info: DatabaseInfo, of gateway: Gateway) -> String {
+        let documents = info.documentCount.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
+        switch standing {
+        case .used(let name): return "\(selector.place): uses the index \(name.map { "'\($0)'" } ?? "of ids")"
+        case .impossible:
+            return "\(selector.place): no index can serve this selector, so each change reads \(documents); "
+                + "say a field's value: type: task"
+        case .missing:
+            let fields = selector.indexFields.joined(separator: ", ")
+            return "\(selector.place): there is no index on \(fields), so each change reads \(documents); "
+                + "make it with rules check --make-indexes, or post \(request) to \(gateway.url)/_index"
+        }
+    }
+
+    /// The same for the same fields, so that two rules share an index.
+    var name: String { "changebot-" + selector.indexFields.joined(separator: "-") }
+
+    /// The body of the request that makes the index.
+    private var request: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.name("index")
+            writer.object { writer in
+                writer.name("fields")
+                writer.array { writer in for field in selector.indexFields { writer.string(field) } }
+            }
+            writer.member("name", string: name)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension PlacedSelector {
+    var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
+}
