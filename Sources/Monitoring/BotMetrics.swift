@@ -91,7 +91,8 @@ final class BotMetrics: Sendable {
     static let families: [MetricFamily] =
         [
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
-            .documentsInFlight, .bytesInFlight, .writeRateLimit, .openDeadLetters, .waitingTimers,
+            .documentsInFlight, .bytesInFlight, .writeRateLimit, .receiversDown, .receiverDownSeconds, .openDeadLetters,
+            .waitingTimers,
         ] + counted.map(\.family) + [
             rulesFired, timersFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
@@ -176,6 +177,11 @@ extension MetricFamily {
         "changebot_in_flight_bytes", .gauge, "Bytes of the documents in the pipeline.")
     static let writeRateLimit = MetricFamily(
         "changebot_write_rate_limit", .gauge, "Documents a second, learned from refusals. +Inf: no limit.")
+    static let receiversDown = MetricFamily(
+        "changebot_receivers_down", .gauge, "Receivers of webhooks, and servers of downloads, that are down.")
+    static let receiverDownSeconds = MetricFamily(
+        "changebot_receiver_down_seconds", .gauge,
+        "How long a receiver of webhooks, or a server of downloads, has been down; 0 once it is back.")
     static let waitingTimers = MetricFamily(
         "changebot_timers_waiting", .gauge, "Rules that wait for the time of a document.")
     static let openDeadLetters = MetricFamily(

@@ -39,6 +39,8 @@ struct BotStatus {
             }
             writer.name("write_rate_limit")
             if let rate = facts.writeRate { writer.integer(Int(rate)) } else { writer.null() }
+            writer.name("receivers_down")
+            writer.array { writeReceivers(to: &$0, now) }
             writer.name("rules")
             writer.object { writeRules(to: &$0) }
             writer.name("dead_letters")
@@ -66,6 +68,25 @@ struct BotStatus {
             writer.member(
                 "next_attempt_in", integer: max(0, Int(now.duration(to: outage.nextAttempt).inSeconds.rounded(.up))))
         }
+    }
+
+    private func writeReceivers(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {
+        // Of a bot that has ended, nothing waits.
+        for (receiver, standing) in hasEnded ? [] : facts.receivers {
+            writer.object { writer in
+                writer.member("kind", string: receiver.kind.rawValue)
+                writer.member("url", string: receiver.origin)
+                writer.member("since", string: time(standing.began, now))
+                writer.member("next_attempt", string: time(standing.nextAttempt, now))
+                writer.member("waiting", integer: standing.waiting)
+                writer.member("reason", string: standing.reason)
+            }
+        }
+    }
+
+    /// RFC 3339.
+    private func time(_ instant: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> String {
+        Timestamp.text(Timestamp.secondsNow + Int(now.duration(to: instant).inSeconds.rounded()))
     }
 
     private func writeSequence(to writer: inout JSONWriter, _ now: ContinuousClock.Instant) {

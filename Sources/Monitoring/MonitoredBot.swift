@@ -80,6 +80,8 @@ package final class MonitoredBot: RunObserver {
         var effects = RecentEffects()
         /// The rules for which `changebot_dead_letters_open` has been set.
         var rulesWithGauge: Set<String> = []
+        /// The receivers for which `changebot_receiver_down_seconds` has been set.
+        var receiversWithGauge: Set<ReceiverOutages.Receiver> = []
         /// The hash of the rules that the metrics have named last.
         var rulesShown: String?
         var deadLettersAt: ContinuousClock.Instant?
@@ -188,6 +190,7 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.bytesInFlight, Double(facts.bytesInFlight))
         metrics.set(.writeRateLimit, facts.writeRate ?? .infinity)
         metrics.set(.waitingTimers, Double(state.waiting.timerCount))
+        let receiversWithGauge = set(metrics, receivers: state, now)
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
             metrics.set(.rulesInfo, 0, ["hash": former])
@@ -201,7 +204,29 @@ package final class MonitoredBot: RunObserver {
         self.state.withLock {
             $0.rulesShown = hash
             $0.rulesWithGauge.formUnion(rules)
+            $0.receiversWithGauge = receiversWithGauge
         }
+    }
+
+    /// Sets the metrics of receivers that are down.
+    ///
+    /// - Returns: The receivers that have one now.
+    private func set(
+        _ metrics: BotMetrics, receivers state: State, _ now: ContinuousClock.Instant
+    ) -> Set<ReceiverOutages.Receiver> {
+        let down = state.end == nil ? state.facts.receivers : []
+        metrics.set(.receiversDown, Double(down.count))
+        let seconds = Dictionary(
+            down.map { ($0.receiver, $0.standing.began.duration(to: now).inSeconds) }
+        ) { first, _ in first }
+        // One that is back goes back to 0.
+        let known = state.receiversWithGauge.union(seconds.keys)
+        for receiver in known {
+            metrics.set(
+                .receiverDownSeconds, seconds[receiver] ?? 0,
+                ["kind": receiver.kind.rawValue, "receiver": receiver.origin])
+        }
+        return known
     }
 
     /// Other rules are in force now.

@@ -47,7 +47,10 @@ package struct Readiness: Sendable {
         }
         let span = progressedAt.duration(to: now)
         guard facts.outage == nil, facts.behindSince != nil, span >= Self.tolerated else { return nil }
-        return "no progress for \(Self.seconds(span)), although changes are pending"
+        let origins = Set(facts.receivers.map(\.receiver.origin)).sorted().joined(separator: ", ")
+        return origins.isEmpty
+            ? "no progress for \(Self.seconds(span)), although changes are pending"
+            : "no progress for \(Self.seconds(span)): changes wait for \(origins), out of reach or serving nobody"
     }
 
     private static func seconds(_ span: Duration) -> String { "\(span.components.seconds) s" }

@@ -63,12 +63,18 @@ package struct Delivery: Sendable {
         let sources = ruleSet.downloadSources
         downloads =
             sources.isEmpty
-            ? nil : try Downloads(sources, ledger: ledger, settings.retries, settings.outsideBackoff, logger)
+            ? nil
+            : try Downloads(
+                sources, ledger: ledger, settings.retries, settings.outsideBackoff,
+                settings.receivers.makeReporter(settings.observer), logger)
         database = try ledger.databaseIdentity() ?? "\(gateway.url)"
         let accesses = ruleSet.webhookAccesses
         webhooks =
             accesses.isEmpty || settings.preview != nil
-            ? nil : try WebhookSender(accesses, settings.retries, settings.outsideBackoff, logger)
+            ? nil
+            : try WebhookSender(
+                accesses, settings.retries, settings.outsideBackoff, settings.receivers.makeReporter(settings.observer),
+                logger)
         progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
@@ -292,6 +298,7 @@ package struct Delivery: Sendable {
 
     private func close() async {
         await downloads?.close()
+        await webhooks?.close()
         deadLetterLog.finish()
         interruptions.close()
     }
@@ -303,6 +310,7 @@ package struct Delivery: Sendable {
             (facts.bytesInFlight, facts.documentsInFlight) = await budget.inUse
             facts.writeRate = await pace.limit
             facts.outage = settings.retries.outage.standing
+            facts.receivers = settings.receivers.standing
             return facts
         }
     }
@@ -326,6 +334,8 @@ extension Delivery {
         package var retries = RetryPolicy.Settings()
         /// How long to wait before a receiver of webhooks, or a server of attachments, that failed is tried again.
         package var outsideBackoff = Backoff(base: .seconds(1))
+        /// Knows which of them are down, for all parts of the run.
+        package let receivers = ReceiverOutages()
         /// Stops the run when too many documents fail. Nil: never.
         package var errorLimit: ErrorLimit?
         /// How many documents the run may change. Nil: any number.

@@ -62,6 +62,31 @@ import Testing
         }
     }
 
+    @Test func aReceiverThatIsDownIsShownEverywhereWithoutItsPath() async throws {
+        let port = try FreePort.find()
+        let rules = """
+            - name: tell
+              when: { type: task }
+              then: [{ webhook: { url: "http://127.0.0.1:\(port)/s3cret?key=s3cret" } }]
+            """
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: rules) { bed in
+            let bot = try await bed.watchedBot([])
+            let origin = "http://127.0.0.1:\(port)"
+            try await bot.wait(for: #""receivers_down":[{"kind":"webhooks","url":"\(origin)","#, #""waiting":1,"#)
+            let status = try await bot.get("status").body
+            #expect(status.contains("Connection refused") && !status.contains("s3cret"), "\(status)")
+            let metrics = try await bot.get("metrics").body
+            #expect(metrics.contains("changebot_receivers_down{bot=\"changebot\"} 1\n"))
+            let watching = try ChildProcess([Program.path, "status", "--watch", "--state", bed.state])
+            var line = await watching.readLine()
+            while let text = line, !text.hasPrefix("  receiver ") { line = await watching.readLine() }
+            watching.kill()
+            #expect(line?.contains("\(origin) down since 20") == true, "\(line ?? "")")
+            #expect(line?.contains("1 waiting: ") == true && line?.contains("s3cret") == false, "\(line ?? "")")
+            #expect(await bot.process.stop() == 0)
+        }
+    }
+
     @Test func aPortThatIsTakenIsNamedWithItsProgram() async throws {
         try await whileRunning { bed, bot in
             let port = try #require(bot.page.firstMatch(of: /:([0-9]+)\//)?.output.1)

@@ -1,6 +1,8 @@
 import DocumentFlow
+import Encodings
 import GatewayClient
 import HTTPServing
+import Locking
 import LosslessJSON
 import PrometheusMetrics
 import Testing
@@ -101,6 +103,53 @@ import Testing
         #expect(
             newest["retry"]?.string == "changebot dead-letters retry 7 --name pictures --rules 'my rules'")
         #expect(shown["rules"]?["rules"].map { Array($0.elements).count } == 2)
+    }
+
+    private func down(_ kind: ReceiverOutages.Receiver.Kind, for seconds: Int) -> RunFacts {
+        var facts = following
+        facts.receivers = [
+            (
+                ReceiverOutages.Receiver(kind, "https://h:8443"),
+                ReceiverOutages.Standing(
+                    began: .now - .seconds(seconds), reason: "answered HTTP 503", nextAttempt: .now + .seconds(60),
+                    waiting: 12)
+            )
+        ]
+        return facts
+    }
+
+    @Test func receiversThatAreDownAreInTheStatus() async throws {
+        let status = try JSONText(await get("/status", [await bot(down(.downloads, for: 100))]).body).root
+        let receivers = status["bots"]?.elements.first { _ in true }?["receivers_down"].map { Array($0.elements) } ?? []
+        let receiver = try #require(receivers.first)
+        #expect(
+            receiver.members.map { $0.name.string } == ["kind", "url", "since", "next_attempt", "waiting", "reason"])
+        #expect(receiver["kind"]?.string == "downloads" && receiver["url"]?.string == "https://h:8443")
+        let times = ["since", "next_attempt"].compactMap { receiver[$0]?.string }
+        #expect(times.count == 2 && times[0] < Timestamp.now && Timestamp.now < times[1], "\(times)")
+        #expect(receiver["reason"]?.string == "answered HTTP 503")
+        let well = try JSONText(await get("/status", [await bot(following)]).body).root
+        #expect(well["bots"]?.elements.first { _ in true }?["receivers_down"]?.bytes.elementsEqual("[]".utf8) == true)
+    }
+
+    @Test func aReceiverThatIsBackHasBeenDownForNoTime() async {
+        let facts = Locked(down(.webhooks, for: 1000))
+        let bot = MonitoredBot(
+            BotDescription(
+                name: "pictures", gateway: "http://127.0.0.1:4984/todo", stateOptions: "--name pictures",
+                rules: RuleSetDescription(hash: "abc", names: [], paths: [])),
+            source: .init(facts: { facts.withLock { $0 } }, deadLetters: { .init() }), registry: process.registry)
+        await bot.refresh()
+        func lines() async -> [Substring] {
+            await get("/metrics", [bot]).body.split(separator: "\n").filter { $0.hasPrefix("changebot_receiver") }
+        }
+        let before = await lines()
+        #expect(before.first == #"changebot_receivers_down{bot="pictures"} 1"#, "\(before)")
+        let name = #"changebot_receiver_down_seconds{bot="pictures",kind="webhooks",receiver="https://h:8443"}"#
+        #expect(before.last?.hasPrefix(name + " 100") == true, "\(before)")
+        facts.withLock { $0 = following }
+        await bot.refresh()
+        #expect(await lines() == [#"changebot_receivers_down{bot="pictures"} 0"#, "\(name) 0"])
     }
 
     @Test func documentsAreShownOnlyIfThatIsWanted() async throws {

@@ -70,6 +70,27 @@ import Testing
         #expect(silence(facts(.following, pendingFor: 9000), at: 1000, after: [(900, event)]) == nil)
     }
 
+    /// A receiver may ask for an hour. The bot would have been killed after half of it.
+    @Test func aReceiverThatAsksToWaitIsNoSilence() {
+        func facts(_ phase: RunFacts.Phase, attemptIn seconds: Int) -> RunFacts {
+            var facts = facts(phase, pendingFor: 9000)
+            facts.receivers = [
+                (
+                    ReceiverOutages.Receiver(.webhooks, "http://h"),
+                    ReceiverOutages.Standing(
+                        began: .now, reason: "answered HTTP 503", nextAttempt: .now + .seconds(seconds), waiting: 1)
+                )
+            ]
+            return facts
+        }
+        for phase in [RunFacts.Phase.following, .catchingUp] {
+            for seconds in [100, -1700] {
+                #expect(silence(facts(phase, attemptIn: seconds), at: 9000, requests: [8990]) == nil)
+            }
+        }
+        #expect(silence(facts(.following, attemptIn: -1801), at: 9000, requests: [8990]) != nil)
+    }
+
     @Test func aWaitBeforeTheNextAttemptIsNoSilence() {
         let retried: RunEvent = .retried(.unavailable, wait: .seconds(3600))
         for facts in [facts(.connecting), facts(.following), facts(.following, pendingFor: 9000), facts(.catchingUp)] {

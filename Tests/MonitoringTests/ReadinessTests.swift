@@ -45,6 +45,20 @@ import Testing
                 == "the gateway has been out of reach for 2 s: refused")
     }
 
+    @Test func receiversThatHoldEverythingUpAreNamed() {
+        var stuck = facts(.following, behindSince: 0)
+        for origin in ["https://b", "https://a", "https://b"] {
+            stuck.receivers.append(
+                (
+                    ReceiverOutages.Receiver(.webhooks, origin),
+                    ReceiverOutages.Standing(began: start, reason: "x", nextAttempt: start, waiting: 1)
+                ))
+        }
+        #expect(
+            objection([(0, stuck), (61, stuck)])
+                == "no progress for 61 s: changes wait for https://a, https://b, out of reach or serving nobody")
+    }
+
     @Test(arguments: [(59, false), (60, true), (3600, true)])
     func anOutageCountsAfterAMinute(_ seconds: Int, _ counts: Bool) {
         let objection = objection([(seconds, facts(.following, outageSince: 0))])

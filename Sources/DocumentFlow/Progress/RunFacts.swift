@@ -32,12 +32,14 @@ package struct RunFacts: Sendable {
     package var writeRate: Double?
     /// The outage that lasts now; nil if the gateway answers.
     package var outage: Outage.Standing?
+    /// The receivers of webhooks, and servers of attachments, that are down.
+    package var receivers: [(receiver: ReceiverOutages.Receiver, standing: ReceiverOutages.Standing)] = []
 
     /// A run that has not begun.
     package init() {}
 
     /// Whether the run waits for changes, and will say so when one comes.
-    package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil }
+    package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil && receivers.isEmpty }
 
     /// Whether the gateway answers.
     package var isConnected: Bool { outage == nil && phase != .connecting }

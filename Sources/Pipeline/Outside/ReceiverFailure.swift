@@ -14,6 +14,8 @@ struct ReceiverFailure: Error {
     }
 
     let reason: String
+    /// The same without path and query, which may hold secrets.
+    let summary: String
     let cause: Cause
     /// How long it asks to wait.
     var retryAfter: Duration?
@@ -31,9 +33,9 @@ extension ReceiverFailure {
         case 500...: cause = .event
         default: return nil
         }
+        let summary = "answered HTTP \(response.status)"
         self.init(
-            reason: "\(place) answered HTTP \(response.status)", cause: cause,
-            retryAfter: response.headers.retryAfter())
+            reason: "\(place) \(summary)", summary: summary, cause: cause, retryAfter: response.headers.retryAfter())
     }
 
     init(_ error: HTTPTransportError) {
@@ -41,7 +43,8 @@ extension ReceiverFailure {
         let isUnreached =
             [.cannotResolve, .cannotConnect, .timedOut(.connect)].contains(error.code) || tlsProblem != nil
         let remedy = tlsProblem.flatMap(Self.remedy).map { "; \($0)" } ?? ""
-        self.init(reason: "\(error)\(remedy)", cause: isUnreached ? .receiver : .brokenOff)
+        self.init(
+            reason: "\(error)\(remedy)", summary: error.message + remedy, cause: isUnreached ? .receiver : .brokenOff)
     }
 
     private static func remedy(for problem: HTTPTransportError.TLSProblem) -> String? {

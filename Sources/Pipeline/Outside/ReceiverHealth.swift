@@ -13,6 +13,8 @@ struct ReceiverHealth: Sendable {
         let began: Instant
         /// The last error, for people.
         var reason: String
+        /// The same without path and query.
+        var summary: String
         /// When the next request may be sent.
         var due: Instant
         /// When the outage began, or its last failed attempt ended. What was sent before says nothing new.
@@ -48,11 +50,29 @@ struct ReceiverHealth: Sendable {
     private(set) var outage: Outage?
     /// Requests that the receiver has accepted.
     private var successes = 0
+    /// What has had to wait since the outage began.
+    private var waiting: Set<String> = []
+
+    /// The most that are counted in ``waiting``.
+    private static let waitingLimit = 100_000
 
     init(_ retries: RetryPolicy.Settings, _ backoff: Backoff) {
         self.retries = retries
         self.backoff = backoff
         attempts = EventAttempts(backoff)
+    }
+
+    /// Where the outage stands; nil if there is none.
+    var standing: ReceiverOutages.Standing? {
+        outage.map { outage in
+            ReceiverOutages.Standing(
+                began: outage.began, reason: outage.summary, nextAttempt: outage.due, waiting: waiting.count)
+        }
+    }
+
+    /// Notes that a document, or a content, waits for the end of the outage.
+    mutating func noteWaiting(_ what: String) {
+        if outage != nil, waiting.count < Self.waitingLimit { waiting.insert(what) }
     }
 
     /// When the request for an event may be sent; nil: now.
@@ -73,7 +93,7 @@ struct ReceiverHealth: Sendable {
         if let outage, sent < outage.since { return nil }
         doubt = nil
         backoff.reset()
-        defer { outage = nil }
+        defer { (outage, waiting) = (nil, []) }
         return outage.map { $0.began.duration(to: now) }
     }
 
@@ -125,7 +145,8 @@ struct ReceiverHealth: Sendable {
         let isTurnOfFailed = outage.map { !$0.isTurnOfFailed } ?? true
         doubt = nil
         outage = Outage(
-            began: began, reason: failure.reason, due: now + wait, since: now, isTurnOfFailed: isTurnOfFailed)
+            began: began, reason: failure.reason, summary: failure.summary, due: now + wait, since: now,
+            isTurnOfFailed: isTurnOfFailed)
     }
 
     /// - Parameter began: When the receiver began to fail.

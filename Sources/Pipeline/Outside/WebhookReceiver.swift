@@ -11,26 +11,36 @@ actor WebhookReceiver {
 
     /// Scheme, host and port.
     private let origin: String
+    private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
     private var health: ReceiverHealth
     private var active = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    init(_ origin: String, _ retries: RetryPolicy.Settings, _ backoff: Backoff, _ logger: Logger) {
+    init(
+        _ origin: String, _ retries: RetryPolicy.Settings, _ backoff: Backoff, _ reporter: ReceiverOutages.Reporter,
+        _ logger: Logger
+    ) {
         self.origin = origin
+        self.reporter = reporter
         self.logger = logger
         health = ReceiverHealth(retries, backoff)
     }
 
     /// Waits until a request may be sent; call ``leave()`` after it.
     ///
-    /// - Parameter key: Of the event.
+    /// - Parameters:
+    ///   - key: Of the event.
+    ///   - document: Waits while the receiver is down.
     /// - Returns: Nil; or, without a request, when to try again because the receiver is down.
     /// - Throws: `CancellationError`.
-    func enter(_ key: String) async throws -> Instant? {
+    func enter(_ key: String, _ document: String) async throws -> Instant? {
         while true {
             try Task.checkCancellation()
-            if let due = health.due(key, now: .now) { return due }
+            if let due = health.due(key, now: .now) {
+                noteWaiting(document)
+                return due
+            }
             if active < limit {
                 active += 1
                 return nil
@@ -41,6 +51,15 @@ actor WebhookReceiver {
             await withCheckedContinuation { waiting.append($0) }
         }
     }
+
+    private var receiver: ReceiverOutages.Receiver { ReceiverOutages.Receiver(.webhooks, origin) }
+
+    private func noteWaiting(_ document: String) {
+        health.noteWaiting(document)
+        report()
+    }
+
+    private func report() { reporter.note(receiver, health.standing) }
 
     private var limit: Int { health.outage == nil ? Self.concurrency : 1 }
 
@@ -58,12 +77,16 @@ actor WebhookReceiver {
     /// - Parameter sent: When the request was sent.
     func answered(_ key: String, sent: Instant) {
         guard let span = health.succeed(key, sent: sent, now: .now) else { return }
+        report()
         logger.notice(
             "a receiver of webhooks answers again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
     }
 
-    func failed(_ key: String, _ failure: ReceiverFailure, sent: Instant) -> ReceiverHealth.Verdict {
+    func failed(
+        _ key: String, _ document: String, _ failure: ReceiverFailure, sent: Instant
+    ) -> ReceiverHealth.Verdict {
         let (isNews, verdict) = health.fail(key, failure, sent: sent, now: .now)
+        if case .refuse = verdict { report() } else { noteWaiting(document) }
         if isNews {
             logger.warning(
                 "a receiver of webhooks can't be reached, or serves nobody; what is for it waits",

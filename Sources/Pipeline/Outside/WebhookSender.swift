@@ -23,6 +23,7 @@ final class WebhookSender: Sendable {
     private let clients = OutsideClients(highWaterMark: 64 << 10)
     private let retries: RetryPolicy.Settings
     private let backoff: Backoff
+    private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
     private let receivers = Locked<[String: WebhookReceiver]>([:])
     private let accepted = Locked(AcceptedEvents())
@@ -31,23 +32,35 @@ final class WebhookSender: Sendable {
     ///
     /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
     init(
-        _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff, _ logger: Logger
+        _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff,
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger
     ) throws(RunError) {
         contents = SecretContents(logger)
         self.retries = retries
         self.backoff = backoff
+        self.reporter = reporter
         self.logger = logger
         for access in accesses { try contents.check(access.files, warns: true) }
     }
 
-    /// - Parameter identity: Its id is that of the event, the same for all attempts.
+    /// Closes all connections.
+    func close() async {
+        reporter.end()
+        await clients.close()
+    }
+
+    /// - Parameters:
+    ///   - identity: Its id is that of the event, the same for all attempts.
+    ///   - document: Whose change it is about.
     /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
-    func send(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Outcome {
+    func send(
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String
+    ) async throws -> Outcome {
         if let known = accepted.withLock({ $0[identity.id] }) { return .accepted(known.answer, isNew: false) }
         let receiver = receiver(effect.access.origin)
-        if let due = try await receiver.enter(identity.id) { return .postponed(until: due) }
+        if let due = try await receiver.enter(identity.id, document) { return .postponed(until: due) }
         do {
-            let outcome = try await attempt(effect, identity, receiver)
+            let outcome = try await attempt(effect, identity, document, receiver)
             await receiver.leave()
             return outcome
         } catch {
@@ -57,7 +70,7 @@ final class WebhookSender: Sendable {
     }
 
     private func attempt(
-        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ receiver: WebhookReceiver
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ document: String, _ receiver: WebhookReceiver
     ) async throws -> Outcome {
         let sent = ContinuousClock.now
         do {
@@ -70,7 +83,7 @@ final class WebhookSender: Sendable {
                 return .accepted(answer, isNew: true)
             }
         } catch let failure as ReceiverFailure {
-            switch await receiver.failed(identity.id, failure, sent: sent) {
+            switch await receiver.failed(identity.id, document, failure, sent: sent) {
             case .retry(let due): return .postponed(until: due)
             case .giveUp(let reason): throw RunError(.gaveUp, reason)
             case .refuse(let attempts):
@@ -84,7 +97,7 @@ final class WebhookSender: Sendable {
     private func receiver(_ origin: String) -> WebhookReceiver {
         receivers.withLock { receivers in
             if let known = receivers[origin] { return known }
-            let receiver = WebhookReceiver(origin, retries, backoff, logger)
+            let receiver = WebhookReceiver(origin, retries, backoff, reporter, logger)
             receivers[origin] = receiver
             return receiver
         }

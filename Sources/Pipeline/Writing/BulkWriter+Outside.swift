@@ -108,7 +108,7 @@ extension BulkWriter {
             guard let webhook = effect.webhook else { continue }
             let rule = names[effect.origin.rule]
             let identity = identity(of: effect, action: effect.action, in: plan)
-            switch try await sender.send(webhook, identity) {
+            switch try await sender.send(webhook, identity, of: plan.candidate.id.text) {
             case .refused(let reason):
                 sent.failure = OutsideFailure(rule: rule, reason: reason)
                 return sent

@@ -72,6 +72,13 @@ struct RunningBot {
             let wait = Quantity.duration(.seconds(number("gateway", "outage", "next_attempt_in") ?? 0))
             lines.append("  outage        for \(span), next attempt in \(wait): \(reason)")
         }
+        for receiver in status["receivers_down"].map({ Array($0.elements) }) ?? [] {
+            let kind = receiver["kind"]?.string == "downloads" ? "server" : "receiver"
+            let waiting = receiver["waiting"].flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) } ?? 0
+            lines.append(
+                "  \(kind.padded(to: 14))\(receiver["url"]?.string ?? "") down since \(receiver["since"]?.string ?? ""), "
+                    + "\(Quantity.count(waiting)) waiting: \(receiver["reason"]?.string ?? "")")
+        }
         let sequences = ["finished", "read", "newest"].compactMap { member in
             status["sequence"]?[member].flatMap { SequenceText.text($0) }.map { "\(member) \($0)" }
         }

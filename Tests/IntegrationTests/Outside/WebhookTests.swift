@@ -592,6 +592,38 @@ import Testing
         }
     }
 
+    // MARK: - What is known of a receiver that is down
+
+    @Test func aReceiverThatIsDownIsKnownUntilItAnswersAgain() async throws {
+        let (isUp, accepted) = (Locked(false), Monitor(0))
+        let receiver = try TestReceiver { _, _ in
+            guard isUp.withLock({ $0 }) else { return .answer(503) }
+            accepted.with { $0 += 1 }
+            return .answer(204)
+        }
+        let outages = Locked<ReceiverOutages?>(nil)
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(rules(receiver.url + "?key=s3cret"))
+            try await bed.load([order("o1")])
+            try await bed.following(rules) { settings in
+                hasty(&settings)
+                outages.withLock { $0 = settings.delivery.receivers }
+            } _: {
+                // The first attempt has failed then.
+                await receiver.wait(for: 2)
+                let down = outages.withLock { $0?.standing ?? [] }
+                #expect(down.map(\.receiver) == [ReceiverOutages.Receiver(.webhooks, receiver.server.url(""))])
+                #expect(down.first?.standing.reason == "answered HTTP 503")
+                #expect(down.first?.standing.waiting == 1)
+                isUp.withLock { $0 = true }
+                try await bed.load([order("o2")])
+                // Only one request at a time is sent to a receiver that is down.
+                await accepted.wait { $0 == 2 }
+                #expect(outages.withLock { $0?.standing.isEmpty } == true)
+            }
+        }
+    }
+
     // MARK: - After a reset
 
     @Test func aResetStopsARunWithEffectsOutsideUnlessToldOtherwise() async throws {

@@ -31,7 +31,8 @@ import Testing
         _ health: inout ReceiverHealth, _ key: String = "a", _ cause: ReceiverFailure.Cause = .receiver,
         retryAfter: Duration? = nil, sent: Double, at now: Double
     ) -> (isNews: Bool, verdict: ReceiverHealth.Verdict) {
-        let failure = ReceiverFailure(reason: "refused", cause: cause, retryAfter: retryAfter)
+        let failure = ReceiverFailure(
+            reason: "refused", summary: "without the path", cause: cause, retryAfter: retryAfter)
         return health.fail(key, failure, sent: at(sent), now: at(now))
     }
 
@@ -54,6 +55,22 @@ import Testing
         #expect(isAbout(due(health, at: 1), 3))
         fail(&health, sent: 3, at: 3)
         #expect(isAbout(due(health, at: 3), 7))
+    }
+
+    @Test func whatWaitsIsCountedOnceUntilTheOutageEnds() {
+        var health = health()
+        health.noteWaiting("a")
+        #expect(health.standing == nil)
+        fail(&health, sent: 0, at: 0)
+        for document in ["a", "b", "a"] { health.noteWaiting(document) }
+        #expect(health.standing?.waiting == 2)
+        #expect(health.standing?.began == at(0))
+        #expect(isAbout(health.standing?.nextAttempt, 1))
+        #expect(health.standing?.reason == "without the path")
+        _ = succeed(&health, sent: 1, at: 1)
+        #expect(health.standing == nil)
+        fail(&health, sent: 2, at: 2)
+        #expect(health.standing?.waiting == 0)
     }
 
     @Test func requestsThatWereUnderWayTogetherAreOneFailedAttempt() {

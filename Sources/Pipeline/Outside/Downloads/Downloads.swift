@@ -23,6 +23,7 @@ actor Downloads {
     private let retries: RetryPolicy.Settings
     private let backoff: Backoff
     private let secrets: SecretContents
+    private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
     private let now: @Sendable () -> Instant
     private var cache = DownloadCache()
@@ -39,11 +40,12 @@ actor Downloads {
     /// - Throws: `RunError` with `.badConfiguration` if a file can't be used.
     init(
         _ sources: Set<DownloadSource>, ledger: Ledger, _ retries: RetryPolicy.Settings, _ backoff: Backoff,
-        _ logger: Logger, now: @escaping @Sendable () -> Instant = { .now }
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, now: @escaping @Sendable () -> Instant = { .now }
     ) throws(RunError) {
         self.ledger = ledger
         self.retries = retries
         self.backoff = backoff
+        self.reporter = reporter
         self.logger = logger
         self.now = now
         secrets = SecretContents(logger)
@@ -56,7 +58,10 @@ actor Downloads {
     }
 
     /// Closes all connections.
-    nonisolated func close() async { await clients.close() }
+    nonisolated func close() async {
+        reporter.end()
+        await clients.close()
+    }
 
     /// Asks this object.
     nonisolated var downloader: Downloader { { await self.answer($0) } }
@@ -159,17 +164,23 @@ actor Downloads {
 
     /// An answer without a request, if the server is down.
     private func wait(for request: DownloadRequest) -> DownloadAnswer? {
-        let server = servers[request.origin] ?? newServer
-        servers[request.origin] = server
+        var server = servers[request.origin] ?? newServer
+        defer { servers[request.origin] = server }
         guard let outage = server.health.outage else { return nil }
-        if let due = server.health.due(request.url, now: now()) {
-            return .later(reason: outage.reason, wait: now().duration(to: due))
-        }
-        return server.isTried ? .later(reason: outage.reason, wait: Self.waitForTrial) : nil
+        let due = server.health.due(request.url, now: now())
+        guard due != nil || server.isTried else { return nil }
+        server.health.noteWaiting(request.url)
+        report(server, request)
+        return .later(reason: outage.reason, wait: due.map { now().duration(to: $0) } ?? Self.waitForTrial)
+    }
+
+    private func report(_ server: Server, _ request: DownloadRequest) {
+        reporter.note(ReceiverOutages.Receiver(.downloads, request.origin), server.health.standing)
     }
 
     private func succeed(_ request: DownloadRequest, _ sent: Instant) {
         guard let span = servers[request.origin]?.health.succeed(request.url, sent: sent, now: now()) else { return }
+        if let server = servers[request.origin] { report(server, request) }
         logger.notice(
             "a server of attachments answers again",
             metadata: [LogKey.url: "\(request.origin)", LogKey.wait: "\(span.text)"])
@@ -181,6 +192,8 @@ actor Downloads {
         var server = servers[request.origin] ?? newServer
         defer { servers[request.origin] = server }
         let (isNews, verdict) = server.health.fail(request.url, failure, sent: sent, now: now())
+        if case .retry = verdict { server.health.noteWaiting(request.url) }
+        report(server, request)
         if isNews {
             logger.warning(
                 "a server of attachments can't be reached, or serves nobody; documents that need it wait",

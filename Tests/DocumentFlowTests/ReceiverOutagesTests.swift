@@ -1,0 +1,52 @@
+import DocumentFlow
+import Locking
+import Testing
+
+@Suite struct ReceiverOutagesTests {
+    private typealias Receiver = ReceiverOutages.Receiver
+
+    private let start = ContinuousClock.now
+    private let outages = ReceiverOutages()
+
+    private func standing(from seconds: Int, due: Int, waiting: Int, _ reason: String = "x") -> ReceiverOutages.Standing
+    {
+        ReceiverOutages.Standing(
+            began: start + .seconds(seconds), reason: reason, nextAttempt: start + .seconds(due), waiting: waiting)
+    }
+
+    @Test func receiversComeInOrderWithWhatTheirPartsKnow() {
+        let (run, pass) = (outages.makeReporter(nil), outages.makeReporter(nil))
+        run.note(Receiver(.webhooks, "http://b"), standing(from: 5, due: 9, waiting: 2, "old"))
+        run.note(Receiver(.downloads, "http://b"), standing(from: 1, due: 2, waiting: 1))
+        run.note(Receiver(.webhooks, "http://a"), standing(from: 0, due: 2, waiting: 7))
+        pass.note(Receiver(.webhooks, "http://b"), standing(from: 3, due: 10, waiting: 4, "new"))
+        let found = outages.standing
+        #expect(
+            found.map(\.receiver)
+                == [Receiver(.downloads, "http://b"), Receiver(.webhooks, "http://a"), Receiver(.webhooks, "http://b")])
+        #expect(found.last?.standing == standing(from: 3, due: 10, waiting: 6, "new"))
+        // A pass that has ended knows nothing any more.
+        pass.end()
+        #expect(outages.standing.last?.standing == standing(from: 5, due: 9, waiting: 2, "old"))
+        run.note(Receiver(.webhooks, "http://b"), nil)
+        #expect(outages.standing.count == 2)
+    }
+
+    private final class Counter: RunObserver {
+        let events = Locked(0)
+        let wantsDocuments = false
+        let wantedWrites = 0
+        func note(_ event: RunEvent) { events.withLock { $0 += 1 } }
+    }
+
+    @Test func onlyTheBeginningAndTheEndAreNews() {
+        let counter = Counter()
+        let reporter = outages.makeReporter(counter)
+        for waiting in 1...3 {
+            reporter.note(Receiver(.webhooks, "http://a"), standing(from: 0, due: 1, waiting: waiting))
+        }
+        #expect(counter.events.withLock { $0 } == 1)
+        for _ in 0..<2 { reporter.note(Receiver(.webhooks, "http://a"), nil) }
+        #expect(counter.events.withLock { $0 } == 2)
+    }
+}
