@@ -60,6 +60,32 @@ import Testing
         }
     }
 
+    /// `fix` would keep no timers for these rules.
+    @Test func newRulesWithTimesAreCaughtUpWithLater() async throws {
+        let documents = [#"{"_id":"past","type":"task","dueAt":1}"#, #"{"_id":"later","type":"task","dueAt":4e9}"#]
+        try await CommandTestBed.with(documents, rules: "- { name: other, when: { a: 1 }, then: [] }\n") { bed in
+            #expect(try await bed.runOnce().code == 0)
+            try bed.write(rules: Self.rules)
+            let told = try await bed.runOnce()
+            #expect(
+                told.errors.contains("for documents from before: start the bot with --catch-up-changed-rules, once"),
+                "\(told.errors)")
+            #expect(!told.errors.contains("changebot fix"), "\(told.errors)")
+            // A change under the new rules: what has fired for it does not fire again.
+            try await bed.put([#"{"_id":"new","type":"task","dueAt":2}"#])
+            #expect(try await bed.runOnce().code == 0)
+            let fired = try await bed.document("new")?.root["_rev"]?.string
+            #expect(try await bed.document("past")?.root["late"] == nil)
+            let run = try await bed.runOnce("--catch-up-changed-rules")
+            #expect(run.errors.contains("applied new and changed rules to all documents"), "\(run.errors)")
+            #expect(try await bed.document("past")?.root["late"]?.bool == true)
+            #expect(try await bed.document("new")?.root["_rev"]?.string == fired)
+            #expect(try await bed.command("checkpoint", "show").output.contains("later"))
+            let again = try await bed.runOnce("--catch-up-changed-rules")
+            #expect(!again.errors.contains("applying new and changed rules"), "\(again.errors)")
+        }
+    }
+
     @Test(arguments: ["passBegun", "written", "passDone"])
     func aPassThatIsKilledBeginsAgain(place: String) async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in

@@ -15,4 +15,23 @@ import Testing
             #expect(noted == ["b\u{0}b": "3", "c": "4"])
         }
     }
+
+    @Test func rulesThatOlderDocumentsHaveNotSeenAreKnownUntilTheyHave() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            let rules = ["a": "1", "b\u{0}\"": "2"]
+            try await bed.using { ledger in
+                #expect(try ledger.missedRules() == [])
+                try await ledger.note(rules: rules, missed: ["a", "b\u{0}\""])
+            }
+            try await bed.using { ledger in
+                #expect(try ledger.missedRules() == ["a", "b\u{0}\""])
+                try await ledger.note(rules: rules, missed: ["a"])
+                #expect(try ledger.missedRules() == ["a"])
+                // Everything is read again.
+                try await ledger.startOver(identity: nil, at: .start, reason: "reset")
+                #expect(try ledger.missedRules() == [])
+            }
+        }
+    }
 }

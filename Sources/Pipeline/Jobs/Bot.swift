@@ -107,9 +107,10 @@ package struct Bot: Service {
         if settings.since == .now, settings.delivery.preview == nil, try ledger.checkpoint() == nil {
             try await ledger.saveCheckpoint(start)
         }
-        let mustCatchUp = settings.catchUp != nil && changed?.isEmpty == false
-        if !mustCatchUp { try await noteRules(ledger) }
-        let timers = try await timers(ledger, catchingUp: mustCatchUp ? changed ?? [] : [])
+        let missed = try missedRules(changed, ledger)
+        let mustCatchUp = settings.catchUp != nil && !missed.isEmpty
+        if !mustCatchUp { try await noteRules(ledger, missed: missed) }
+        let timers = try await timers(ledger, catchingUp: mustCatchUp ? changed?.names ?? [] : [])
         if settings.delivery.preview != nil { try showPasses(ledger) }
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
@@ -126,7 +127,7 @@ package struct Bot: Service {
         try await delivery.run {
             try await withThrowingTaskGroup { group in
                 group.addTask {
-                    async let caughtUp: Void = mustCatchUp ? catchUp(changed ?? [], timers, ledger) : ()
+                    async let caughtUp: Void = mustCatchUp ? catchUp(missed, timers, ledger) : ()
                     async let timed: Void = settings.isOneShot ? workOnTime(delivery, ledger) : ()
                     try await count(counts, info, delivery) {
                         try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
@@ -207,17 +208,27 @@ package struct Bot: Service {
 
     // MARK: - Changed rules
 
-    /// The rules that are new or other than the state knows them; nil if it knows none. Without those that count: the run
-    /// itself counts all documents for them.
-    private func changedRules(_ ledger: Ledger) throws -> [String]? {
+    /// The rules that are new or other than the state knows them; nil if it knows none, or the feed is read from its
+    /// beginning.
+    private func changedRules(_ ledger: Ledger) throws -> ChangedRules? {
         guard let noted = try ledger.notedRules(), try ledger.checkpoint() != nil else { return nil }
-        let fingerprints = ruleSet.fingerprints
-        let counting = Set(ruleSet.aggregates.map(\.name))
-        return ruleSet.names.filter { noted[$0] != fingerprints[$0] && !counting.contains($0) }
+        return ChangedRules(ruleSet, noted: noted)
     }
 
-    private func noteRules(_ ledger: Ledger) async throws {
-        if settings.delivery.preview == nil { try await ledger.note(rules: ruleSet.fingerprints) }
+    /// The rules that older documents have not seen: those that have changed now, and those with `at` that changed before
+    /// a run that did not catch up with them. In the order of the rules.
+    private func missedRules(_ changed: ChangedRules?, _ ledger: Ledger) throws -> [String] {
+        guard let changed else { return [] }
+        let missed = Set(changed.names).union(try ledger.missedRules())
+        return ruleSet.names.filter(missed.contains)
+    }
+
+    /// - Parameter missed: The rules that older documents have not seen. Those with `at` are remembered: a later run can
+    ///   catch up with them, and `changebot fix` can't.
+    private func noteRules(_ ledger: Ledger, missed: [String] = []) async throws {
+        guard settings.delivery.preview == nil else { return }
+        try await ledger.note(
+            rules: ruleSet.fingerprints, missed: Set(ruleSet.timedRules).intersection(missed))
     }
 
     /// Applies changed rules to all documents.
@@ -252,7 +263,7 @@ package struct Bot: Service {
     ///
     /// - Returns: Also `info`, read again if the run starts at the newest sequence and it was not known.
     private func startingPoint(
-        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, _ changedRules: [String]?
+        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, _ changedRules: ChangedRules?
     ) async throws -> (info: DatabaseInfo, start: SequenceID) {
         var copy: DatabaseMark?
         switch watched.finding {

@@ -16,7 +16,7 @@ struct StartFacts {
     /// The hash of the rules of this run.
     let ruleSetHash: String
     /// The rules that are new or other than they were; nil if the state does not know.
-    var changedRules: [String]?
+    var changedRules: ChangedRules?
     /// The channels that this run reads, in order; nil for all.
     let channels: [String]?
 
@@ -38,7 +38,8 @@ struct StartFacts {
         if since != nil { start.notices.append(.sinceIgnored) }
         if let copy, copy.checkpoint != nil, copy.channels != channels { start.notices.append(.channelsChanged) }
         if let changedRules, !changedRules.isEmpty {
-            start.notices.append(.rulesChanged(changedRules))
+            if !changedRules.plain.isEmpty { start.notices.append(.rulesChanged(changedRules.plain)) }
+            if !changedRules.timed.isEmpty { start.notices.append(.timedRulesChanged(changedRules.timed)) }
         } else if checkpoint.ruleSetHash != ruleSetHash {
             start.notices.append(.rulesChanged([]))
         }
@@ -69,6 +70,8 @@ struct RunStart: Equatable {
         /// The rules are others than at the checkpoint; these are new or changed. Empty: it is not known which, or
         /// some are gone.
         case rulesChanged([String])
+        /// These rules with `at` are new or changed.
+        case timedRulesChanged([String])
         /// The copy in the database is of other rules or channels.
         case otherCopy
         /// The run starts at the copy in the database.
@@ -110,15 +113,12 @@ extension RunStart {
                 "the channels have changed since the checkpoint: older changes are not read; to start over: \(resetCommand)"
             )
         case .rulesChanged(let names):
-            let advice = fixOptions.map { options in
-                let rules = names.map { " --rule \($0.shellWord)" }.joined()
-                return "; for documents from before: changebot fix\(rules) \(options)"
-            }
-            var metadata: Logger.Metadata = [:]
-            if !names.isEmpty { metadata[LogKey.rules] = "\(names.joined(separator: ", "))" }
-            logger.notice(
-                "the rules have changed since the checkpoint; they apply from here on\(names.isEmpty ? "" : advice ?? "")",
-                metadata: metadata)
+            let rules = names.map { " --rule \($0.shellWord)" }.joined()
+            logRules(names, to: logger, remedy: fixOptions.map { "changebot fix\(rules) \($0)" })
+        case .timedRulesChanged(let names):
+            logRules(
+                names, to: logger,
+                remedy: fixOptions.map { _ in "start the bot with --catch-up-changed-rules, once" })
         case .otherCopy:
             logger.notice("the database holds a checkpoint of other rules or channels: starting at the beginning")
         case .atCopy(let savedAt):
@@ -130,5 +130,15 @@ extension RunStart {
                 "the run starts ahead of the database: changes are skipped until the database has caught up; to start at the beginning: \(resetCommand)",
                 metadata: [LogKey.since: "\(sequence)", LogKey.newest: "\(newest)"])
         }
+    }
+
+    /// - Parameters:
+    ///   - names: The rules that are new or changed; empty: it is not known which.
+    ///   - remedy: What applies them to older documents; nil: it is not advised.
+    private func logRules(_ names: [String], to logger: Logger, remedy: String?) {
+        let advice = names.isEmpty ? nil : remedy.map { "; for documents from before: \($0)" }
+        logger.notice(
+            "the rules have changed since the checkpoint; they apply from here on\(advice ?? "")",
+            metadata: names.isEmpty ? [:] : [LogKey.rules: "\(names.joined(separator: ", "))"])
     }
 }

@@ -93,6 +93,8 @@ extension Ledger {
         for table in tables {
             try database.execute(sql: "DELETE FROM \(table)")
         }
+        // All documents are read again.
+        try database.execute(sql: "DELETE FROM identity WHERE name = 'missed_rules'")
         try setDatabase(identity, database)
         guard let address else { return }
         try database.execute(sql: "DELETE FROM address")

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import LosslessJSON
 
 // Which rules the state knows, so that a run can tell which of them are new or changed.
 extension Ledger {
@@ -15,10 +16,32 @@ extension Ledger {
         return rules
     }
 
+    /// The rules that documents from before they changed have not seen, as they were noted last.
+    func missedRules() throws(StateError) -> Set<String> {
+        let text = try read { database in
+            try String.fetchOne(
+                database, sql: "SELECT value FROM identity WHERE name = ?", arguments: [Self.missedRules])
+        }
+        guard let text, let list = try? JSONText(text) else { return [] }
+        return Set(list.root.elements.compactMap(\.string))
+    }
+
+    private static let missedRules = "missed_rules"
+
     /// Replaces the noted rules by these. No write if they are noted already.
-    func note(rules: [String: String]) async throws(StateError) {
-        guard try notedRules() ?? [:] != rules else { return }
+    ///
+    /// - Parameter missed: The rules that documents from before they changed have not seen.
+    func note(rules: [String: String], missed: Set<String> = []) async throws(StateError) {
+        guard try notedRules() ?? [:] != rules || missedRules() != missed else { return }
+        var list = JSONWriter()
+        list.array { list in for name in missed.sorted() { list.string(name) } }
+        let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
         try await write { database in
+            try database.execute(sql: "DELETE FROM identity WHERE name = ?", arguments: [Self.missedRules])
+            if let value {
+                try database.execute(
+                    sql: "INSERT INTO identity (name, value) VALUES (?, ?)", arguments: [Self.missedRules, value])
+            }
             try database.execute(sql: "DELETE FROM rule")
             for (name, fingerprint) in rules {
                 try database.execute(

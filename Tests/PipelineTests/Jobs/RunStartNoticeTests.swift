@@ -15,6 +15,11 @@ import Testing
                 .rulesChanged(["a b", "c"]), .notice, "changebot fix --rule 'a b' --rule c --rules r.yaml",
                 ["rules": "a b, c"]
             ),
+            (
+                .timedRulesChanged(["a"]), .notice,
+                "apply from here on; for documents from before: start the bot with --catch-up-changed-rules, once",
+                ["rules": "a"]
+            ),
             (.otherCopy, .notice, "starting at the beginning", [:]),
             (.atCopy(savedAt: "then"), .notice, "the copy in the database", ["checkpoint": "5", "saved_at": "then"]),
             (

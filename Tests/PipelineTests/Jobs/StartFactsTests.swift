@@ -13,7 +13,7 @@ import Testing
         var copy: DatabaseMark?
         var channels: [String]?
         var newest: Int?
-        var changedRules: [String]?
+        var changedRules: ChangedRules?
         let start: RunStart
 
         var facts: StartFacts {
@@ -41,10 +41,17 @@ import Testing
         Case(checkpoint: 5, since: .sequence(sequence(7)), start: at(5, .sinceIgnored)),
         Case(checkpoint: 5, copy: copy(8), start: at(5)),
         Case(checkpoint: 5, checkpointRules: "r0", start: at(5, .rulesChanged([]))),
-        Case(checkpoint: 5, checkpointRules: "r0", changedRules: [], start: at(5, .rulesChanged([]))),
-        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ["a"], start: at(5, .rulesChanged(["a"]))),
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(), start: at(5, .rulesChanged([]))),
+        Case(
+            checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"]),
+            start: at(5, .rulesChanged(["a"]))),
+        Case(
+            checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"], timed: ["t"]),
+            start: at(5, .rulesChanged(["a"]), .timedRulesChanged(["t"]))),
+        // The run counts all documents for rules that count, and says so.
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
         // Changed in a run that has saved no checkpoint since.
-        Case(checkpoint: 5, changedRules: ["a"], start: at(5, .rulesChanged(["a"]))),
+        Case(checkpoint: 5, changedRules: ChangedRules(plain: ["a"]), start: at(5, .rulesChanged(["a"]))),
         // The copy tells which channels were read.
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
         Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),
