@@ -138,6 +138,17 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
+    @Test func totalsShowWhatIsAdded() throws {
+        var diff = try diff(.written(try JSONText(#"{"_id":"task-1","done":false}"#)), rules: ["counts"])
+        diff.totals = [
+            .init(target: "counts:a\u{1B}", values: [("open", "1"), ("hours", "-1.5")]),
+            .init(target: "all", values: [("tasks", "1")]),
+        ]
+        #expect(
+            diff.lines(plain).map(\.text)
+                == ["task-1  3-abc  counts", "adds to counts:a\\u001b: open 1, hours -1.5", "adds to all: tasks 1"])
+    }
+
     @Test func aDeletionShowsWhatIsDeleted() throws {
         let lines = try diff(.deleted).lines(plain).map(\.text)
         #expect(

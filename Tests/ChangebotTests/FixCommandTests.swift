@@ -161,4 +161,20 @@ import Testing
             #expect(code == 0, "\(errors)")
         }
     }
+
+    /// `fix` itself counts nothing.
+    @Test func aDryRunForPeopleShowsWhatIsAddedToTotals() async throws {
+        let rule = """
+              - name: counts
+                when: { type: task }
+                then: [{ aggregate: { into: total, count: { open: true }, sum: { hours: { jq: .hours } } } }]
+
+            """
+        try await CommandTestBed.with([#"{"_id":"t1","type":"task","hours":1.5}"#], rules: rule) { bed in
+            let run = try await bed.runOnce("--dry-run", "--color", "always")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(run.output.contains("adds to total: open 1, hours 1.5"), "\(run.output)")
+            #expect(try await bed.document("total") == nil)
+        }
+    }
 }

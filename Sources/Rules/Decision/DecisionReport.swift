@@ -50,6 +50,15 @@ package final class DecisionReport: Sendable {
         decision.related.enumerated().map { ($1, findings.indices.contains($0) ? findings[$0] : nil) }
     }
 
+    /// What the document adds to the totals of rules with `aggregate`.
+    package var contributions: [ReportedContribution] {
+        decision.contributions.map { contribution in
+            ReportedContribution(
+                rule: names[contribution.rule], target: contribution.target,
+                values: zip(totals[contribution.rule] ?? [], contribution.amounts).map { ($0, $1.description) })
+        }
+    }
+
     /// The changes from the document as it arrived to the one to write, without attachments. Empty if the document is
     /// deleted, unchanged or dead-lettered.
     package var patch: JSONPatch {
@@ -108,7 +117,7 @@ package final class DecisionReport: Sendable {
                     writer.member("at", string: Timestamp.text(time.due))
                 }
             }
-            for contribution in decision.contributions { write(contribution, to: &writer) }
+            for total in contributions { total.write(to: &writer) }
             for name in detached {
                 writer.object { writer in
                     writer.member("action", string: "detach")
@@ -120,20 +129,6 @@ package final class DecisionReport: Sendable {
                     writer.member("rule", string: skip.rule)
                     writer.member("action", string: Self.skip)
                     writer.member("reason", string: skip.reason)
-                }
-            }
-        }
-    }
-
-    private func write(_ contribution: Contribution, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("rule", string: names[contribution.rule])
-            writer.member("action", string: "aggregate")
-            writer.member("into", string: contribution.target)
-            writer.name("values")
-            writer.object { writer in
-                for (name, amount) in zip(totals[contribution.rule] ?? [], contribution.amounts) {
-                    writer.member(name, raw: amount.description.utf8)
                 }
             }
         }
@@ -173,5 +168,27 @@ package final class DecisionReport: Sendable {
             if let error = decision.error { writer.string(error.description) } else { writer.null() }
         }
         return writer.bytes
+    }
+}
+
+/// What one document adds to totals, with names.
+package struct ReportedContribution: Sendable {
+    /// The name of the rule.
+    package let rule: String
+    /// The id of the document that holds the totals.
+    package let target: String
+    /// The members with the totals, and the numbers that are added, as JSON.
+    package let values: [(name: String, amount: String)]
+
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("rule", string: rule)
+            writer.member("action", string: "aggregate")
+            writer.member("into", string: target)
+            writer.name("values")
+            writer.object { writer in
+                for (name, amount) in values { writer.member(name, raw: amount.utf8) }
+            }
+        }
     }
 }

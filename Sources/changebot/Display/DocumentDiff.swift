@@ -21,6 +21,13 @@ struct DocumentDiff {
         var document: JSONText?
     }
 
+    /// What the document would add to the totals of a rule with `aggregate`.
+    struct Total {
+        /// The id of the document that holds them.
+        let target: String
+        let values: [(name: String, amount: String)]
+    }
+
     /// Something that would be done outside the database.
     struct OutsideEffect {
         /// Such as `emit to orders.ndjson`.
@@ -46,6 +53,7 @@ struct DocumentDiff {
     /// The names of attachments that would be removed.
     var detached: [String] = []
     var otherDocuments: [OtherDocument] = []
+    var totals: [Total] = []
     var outside: [OutsideEffect] = []
     var related: [RelatedDocuments] = []
 
@@ -66,6 +74,7 @@ struct DocumentDiff {
             + attached.map { style.green("+ attachment \(Self.description(of: $0))") }
             + otherDocuments.flatMap { Self.lines(of: $0).map(style.green) }
             + related.flatMap { Self.lines(of: $0, style) }
+            + totals.map { style.green(Self.line(of: $0)) }
             + outside.flatMap { Self.lines($0.title, $0.content).map(style.green) }
     }
 
@@ -125,6 +134,11 @@ struct DocumentDiff {
     private static func lines(of other: OtherDocument) -> [String] {
         let keyspace = other.keyspace.map { " in \($0)" } ?? ""
         return lines("put \(other.id)\(keyspace)", other.document)
+    }
+
+    private static func line(of total: Total) -> String {
+        let values = total.values.map { "\($0.name) \($0.amount)" }.joined(separator: ", ")
+        return "adds to \(total.target): \(values)"
     }
 
     private static func lines(_ title: String, _ content: JSONText?) -> [String] {
