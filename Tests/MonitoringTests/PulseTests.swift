@@ -72,7 +72,7 @@ import Testing
 
     /// A receiver may ask for an hour. The bot would have been killed after half of it.
     @Test func aReceiverThatAsksToWaitIsNoSilence() {
-        func facts(_ phase: RunFacts.Phase, attemptIn seconds: Int) -> RunFacts {
+        func waiting(_ phase: RunFacts.Phase, attemptIn seconds: Int) -> RunFacts {
             var facts = facts(phase, pendingFor: 9000)
             facts.receivers = [
                 (
@@ -85,10 +85,10 @@ import Testing
         }
         for phase in [RunFacts.Phase.following, .catchingUp] {
             for seconds in [100, -1700] {
-                #expect(silence(facts(phase, attemptIn: seconds), at: 9000, requests: [8990]) == nil)
+                #expect(silence(waiting(phase, attemptIn: seconds), at: 9000, requests: [8990]) == nil)
             }
         }
-        #expect(silence(facts(.following, attemptIn: -1801), at: 9000, requests: [8990]) != nil)
+        #expect(silence(waiting(.following, attemptIn: -1801), at: 9000, requests: [8990]) != nil)
     }
 
     @Test func aWaitBeforeTheNextAttemptIsNoSilence() {

@@ -32,7 +32,8 @@ extension Ledger {
     ///
     /// - Parameter missed: The rules that documents from before they changed have not seen.
     func note(rules: [String: String], missed: Set<String> = []) async throws(StateError) {
-        guard try notedRules() ?? [:] != rules || missedRules() != missed else { return }
+        let (noted, known) = (try notedRules() ?? [:], try missedRules())
+        guard noted != rules || known != missed else { return }
         var list = JSONWriter()
         list.array { list in for name in missed.sorted() { list.string(name) } }
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
