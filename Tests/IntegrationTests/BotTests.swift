@@ -75,7 +75,8 @@ import Testing
                 """)
             try await bed.load([task("t1", "apple")])
             #expect(try await bed.runOnce(rules).written == 1)
-            let again = try await bed.runOnce(rules, state: "another")
+            // Where the first run ended may be behind its own write, so a new state would begin there.
+            let again = try await bed.runOnce(rules, state: "another") { $0.since = .beginning }
             #expect(again.written == 0)
             #expect(again.unchanged == 1)
         }

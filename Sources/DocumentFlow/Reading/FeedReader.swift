@@ -18,8 +18,9 @@ package struct FeedReader: Sendable {
     package enum End: Sendable {
         /// Goes on for ever.
         case never
-        /// At an empty answer, or once this sequence is passed: the newest one when the run started. Nil (unknown): at
-        /// the end of the first answer.
+        /// Once this sequence is passed: the newest one when the run started. Also at an empty answer; where the feed
+        /// lags behind writes, only if the gateway has waited for all of them. Nil (unknown): at the end of the first
+        /// answer.
         case caughtUp(with: SequenceID?)
     }
 
@@ -44,6 +45,8 @@ package struct FeedReader: Sendable {
     package var idleAfter: Duration = .seconds(5)
     /// The longest wait between requests to a feed that makes no progress.
     package var longestPause = FeedPace.longestPause
+    /// How long a gateway may take to say that its feed holds all that was written.
+    package var longestWaitForWrites: Duration = .seconds(20)
     /// Called after a failed request once it was waited for, and after an idle one that ended without a status. Nothing
     /// more is read before: the database may be another one now. Throws to end the reading.
     package var confirmDatabase: @Sendable () async throws -> Void = {}
@@ -96,7 +99,8 @@ package struct FeedReader: Sendable {
                 noteEnd(of: &progress)
                 if isAtEnd(progress) { return await noteCaughtUp(&progress) }
                 await noteCaughtUp(&progress)
-                if let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
+                progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.isAtRest)
+                if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
                     began.duration(to: .now) < pause
                 {
                     try await Task.sleep(for: pause)
@@ -111,6 +115,12 @@ package struct FeedReader: Sendable {
                 // The database exists, but this collection does not.
                 if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
                     throw RunError(.databaseMissing, error.description)
+                }
+                if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
+                    logger.notice(
+                        "the gateway did not confirm that its feed is complete; the next run brings what may be missing",
+                        metadata: [LogKey.since: "\(progress.position)"])
+                    return await noteCaughtUp(&progress)
                 }
                 if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
                     logger.debug(
@@ -139,6 +149,11 @@ package struct FeedReader: Sendable {
         var pace: FeedPace
         /// Consecutive requests that ended while idle.
         var idleEnds = 0
+        /// Whether requests of a one-shot run wait until the feed holds all that was written.
+        var awaitsWrites = false
+
+        /// Whether the last answer did not move past its `since`.
+        var isAtRest: Bool { !hasRows || position == asked }
     }
 
     private struct EndReached: Error {}
@@ -171,6 +186,7 @@ package struct FeedReader: Sendable {
             since: progress.position, feed: feed(progress), includesDocuments: !listsLeaves,
             filter: channels.map { .channels($0) })
         request.listsAllLeaves = listsLeaves
+        request.longestWaitForWrites = progress.awaitsWrites ? longestWaitForWrites : nil
         return request
     }
 
@@ -178,8 +194,10 @@ package struct FeedReader: Sendable {
         if case .continuous = feed(progress) { true } else { false }
     }
 
+    private var isOneShot: Bool { if case .caughtUp = end { true } else { false } }
+
     private func feed(_ progress: Progress) -> ChangesRequest.Feed {
-        if case .caughtUp = end { return .normal }
+        if isOneShot { return .normal }
         guard progress.hasCaughtUp else { return .normal }
         switch following {
         case .longpoll: return .longpoll(timeout: ChangesRequest.defaultLongpollTimeout)
@@ -235,11 +253,11 @@ package struct FeedReader: Sendable {
     }
 
     /// Called after a complete answer. A gateway in trouble may end an answer early, so its end is not always the
-    /// feed's. The end of an answer that did not move past its `since` is.
+    /// feed's. The end of an answer that did not move past its `since` is, if the feed holds all that was written.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
-        return goal == nil || !progress.hasRows || progress.position == progress.asked
-            || progress.pace.hasStalledTooLong || hasPassedGoal(progress.position)
+        return goal == nil || progress.pace.hasStalledTooLong || hasPassedGoal(progress.position)
+            || progress.isAtRest && (progress.awaitsWrites || !gateway.dialect.feedLagsBehindWrites)
     }
 
     /// Proxies end idle requests, some with an answer of their own, some without. A request that this client timed out

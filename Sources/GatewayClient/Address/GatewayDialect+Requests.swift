@@ -64,6 +64,15 @@ extension GatewayDialect {
         }
     }
 
+    /// Whether its feed may lack changes for a moment after it has acknowledged the writes, unless a request asks it to
+    /// wait for them (Sync Gateway 4.1, `db/change_cache.go`: the feed is filled by the bucket's own feed of changes).
+    package var feedLagsBehindWrites: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
     /// Whether it reads the ids of all documents before it begins a page of them: a page costs as much to begin as the
     /// whole list (Sync Gateway 4.1: half a second with 100,000 documents, several while it is busy).
     var readsAllIDsForEachPage: Bool {

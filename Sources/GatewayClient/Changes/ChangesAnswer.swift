@@ -18,6 +18,7 @@ extension Gateway {
         switch request.feed {
         case .normal:
             exchange.deadline = settings.deadlines.stream
+            exchange.silence = request.longestWaitForWrites
             exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
         case .longpoll(let timeout):
             exchange.gatheringTime = Self.gatheringTimeOfFeeds

@@ -51,6 +51,14 @@ public struct ChangesRequest: Sendable {
     /// Reports documents that this user may no longer see, as ``Change/Kind/revoked`` (Sync Gateway).
     public var includesRevocations = false
 
+    /// How long the gateway may take to send every change that was written before this request, with the feed `normal`.
+    /// Nil: it sends what its feed holds at the moment.
+    ///
+    /// If that takes longer, the answer ends with `.timedOut`.
+    ///
+    /// - Note: Source: `request_plus`, Sync Gateway 3.1 and later. Other gateways ignore it.
+    package var longestWaitForWrites: Duration?
+
     /// Whether the request gets a connection of its own, so that the time until it is cut can be measured.
     package var usesNewConnection = false
 
@@ -73,6 +81,7 @@ public struct ChangesRequest: Sendable {
         if listsAllLeaves { query.append(("style", "all_docs")) }
         if isActiveOnly { query.append(("active_only", "true")) }
         if includesRevocations { query.append(("revocations", "true")) }
+        if longestWaitForWrites != nil { query.append(("request_plus", "true")) }
         return query + filterQuery + feedQuery
     }
 
