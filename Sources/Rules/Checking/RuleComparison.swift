@@ -26,8 +26,8 @@ struct RuleComparison {
         let circles = RuleLoops(rules, after: after).warnings.filter { circle in
             !opponents.contains { $0.rule == circle.rule }
         }
-        let puts = UndoneEffects(rules).warnings + PutLoops(rules).warnings
-        return duplicates + (shadowed + opponents + circles + puts).filter { !names.contains($0.rule) }
+        let others = UndoneEffects(rules).warnings + PutLoops(rules).warnings + LinkLoops(rules).warnings
+        return duplicates + (shadowed + opponents + circles + others).filter { !names.contains($0.rule) }
     }
 
     // MARK: - Duplicates

@@ -231,5 +231,5 @@ extension AggregateAction.Condition {
 
 extension SourceNode {
     /// The members of an object; none of anything else.
-    fileprivate var objectMembers: [Member] { if case .object(let members) = content { members } else { [] } }
+    var objectMembers: [Member] { if case .object(let members) = content { members } else { [] } }
 }

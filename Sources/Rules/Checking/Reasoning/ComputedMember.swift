@@ -17,6 +17,12 @@ struct ComputedMember {
         CounterProgram.path(program.trimmed) == path
     }
 
+    /// The program as it would be in the changed document, if it reads that alone: `$source.n + 1`.
+    var sourceProgram: String? {
+        let text = program.replacing("$source.", with: ".")
+        return text != program && ProgramReading(program).paths.isEmpty ? text : nil
+    }
+
     var readsTime: Bool { ProgramReading(program).readsTime }
 }
 

@@ -45,6 +45,9 @@ struct CounterProgram {
         return path(match.1)
     }
 
+    /// The names of a path, also with a default for a missing value: `.a // 0`.
+    static func path(ofValue program: String) -> [String]? { path(program.trimmed) ?? path(ofOperand: "(\(program))") }
+
     /// The names of `.a."b c"["d"]`; nil if the text is something else.
     static func path(_ text: Substring) -> [String]? {
         guard text.wholeMatch(of: /(\.[A-Za-z_][A-Za-z0-9_]*|\."[^"\\]*"|\.?\["[^"\\]*"\])+/) != nil,

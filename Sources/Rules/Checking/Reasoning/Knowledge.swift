@@ -12,8 +12,11 @@ struct Knowledge {
     init() {}
 
     /// About a document for which the rule's `when` holds.
-    init(matching rule: CheckedRule) {
-        for clause in rule.when { holding[ExactString(clause.text)] = clause.selector }
+    init(matching rule: CheckedRule) { self.init(holding: rule.when) }
+
+    /// About a document for which these clauses hold.
+    init(holding clauses: [LocatedClause]) {
+        for clause in clauses { holding[ExactString(clause.text)] = clause.selector }
         indexConditions()
     }
 
@@ -46,9 +49,12 @@ struct Knowledge {
 
     /// Like ``fires(_:)``, if only yes is of interest: stops at the first clause that may not hold.
     func certainlyFires(_ rule: CheckedRule) -> Bool {
-        guard rule.when.allSatisfy({ holds($0) == .yes }) else { return false }
+        guard certainlyHolds(rule.when) else { return false }
         return rule.rule.unless.map { holds($0) == .no } ?? true
     }
+
+    /// Whether all these clauses hold.
+    func certainlyHolds(_ clauses: [LocatedClause]) -> Bool { clauses.allSatisfy { holds($0) == .yes } }
 
     private func holds(_ clause: LocatedClause) -> Certainty {
         if holding[ExactString(clause.text)] != nil { return .yes }

@@ -125,7 +125,7 @@ extension RuleOutlook {
 
 extension SourceNode {
     /// Whether a program computes any part of it.
-    fileprivate var hasComputedParts: Bool {
+    var hasComputedParts: Bool {
         switch content {
         case .null, .bool, .number, .string: false
         case .list(let elements): elements.contains(where: \.hasComputedParts)
