@@ -1,4 +1,5 @@
 import Foundation
+import Locking
 import TestKit
 import Testing
 
@@ -69,6 +70,35 @@ import Testing
                 result.output.contains(
                     "Sync Gateway has no queries, so each batch of changes on which the rule fires reads all 0 documents"
                 ))
+        }
+    }
+
+    private static let rulesWithIDs = """
+        version: 1
+        rules:
+          - name: name-members
+            when: { type: team }
+            then:
+              - related: { selector: { _id: { $in: { jq: .members } } }, then: [{ merge: { team: blue } }] }
+
+        """
+
+    private static let readsByID = "r.yaml:6:9: rule 'name-members': reads the related documents by their ids"
+
+    @Test func documentsThatAreNamedNeedNoIndex() async throws {
+        let (server, made) = try PlayedCouch().start()
+        let result = try await check(server.url("/todo"), "--make-indexes", "--strict", rules: Self.rulesWithIDs)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(result.output.contains(Self.readsByID))
+        #expect(made.withLock { $0 } == [])
+    }
+
+    @Test func documentsThatAreNamedAreNotSearched() async throws {
+        try await Program.withGateway { url in
+            let result = try await check(url, rules: Self.rulesWithIDs)
+            #expect(result.code == 0, "\(result.errors)")
+            #expect(result.output.contains(Self.readsByID))
+            #expect(!result.output.contains("has no queries"))
         }
     }
 

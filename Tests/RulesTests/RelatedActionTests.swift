@@ -101,6 +101,24 @@ import Testing
     }
 
     @Test(arguments: [
+        ("{_id: x}", ["x"]), ("{_id: {$eq: x}, type: task}", ["x"]), ("{_id: {jq: ._id}}", ["l1"]),
+        ("{_id: {$in: {jq: .ids}}}", ["t1", "t2"]), ("{_id: {$in: [x, 7, null, {jq: ._id}]}}", ["x", "l1"]),
+        ("{type: task, $and: [{a: 1}, {$and: [{_id: {$in: [x, y]}}]}]}", ["x", "y"]),
+        // The shorter list is enough: the selector is matched as a whole.
+        ("{_id: {$in: [x, y], $gt: a}, $and: [{_id: x}]}", ["x"]), ("{$nor: [{_id: {$ne: x}}, {b: 1}]}", ["x"]),
+        // No document has such an id.
+        ("{_id: {$in: []}}", []), ("{_id: 7}", []), ("{_id: {jq: .o}}", []), ("{_id: {jq: .ids}}", []),
+        ("{_id: {$gt: x}}", nil), ("{_id: {$beginsWith: x}}", nil), ("{_id: {$ne: x}, a: 1}", nil),
+        ("{$or: [{_id: x}, {_id: y}]}", nil), ("{a: {_id: x}}", nil), ("{_id.x: y}", nil), ("{id: x}", nil),
+        ("{_id: {$not: {$in: [x]}}, a: 1}", nil), ("{a: {$elemMatch: {_id: x}}}", nil),
+    ])
+    func knowsTheIDsThatItNames(selector: String, ids: [String]?) async throws {
+        let decision = try await related(selector, Self.list)
+        let effect = try #require(decision.related.first, "\(String(describing: decision.error))")
+        #expect(effect.selector.ids == ids)
+    }
+
+    @Test(arguments: [
         "{list: {jq: .none}}", "{list: {jq: .missing}}", "{list: {jq: empty}}", "{a: 1, b: {$in: {jq: .x}}}",
     ])
     func aValueThatIsNotThereRelatesNothing(selector: String) async throws {

@@ -123,7 +123,11 @@ package struct BulkWriter: Sendable {
             candidate.setContent(revision, candidate.document, isDeleted: true)
             open.append(candidate)
         case .deleted, .missing:
-            // The feed brings its tombstone, or has brought it: there is nothing left to write to, or to wait for.
+            // The feed brings its tombstone, or has brought it: there is nothing left to write to, to wait for, or to
+            // count. Dead letters may be those of the tombstone, about which a timer says nothing.
+            if candidate.isOfTimer { candidate.highestDeadLetterNumber = 0 }
+            candidate.contributed = shared.counts?.contributed([])
+            if candidate.countsOnly { return settled.passedOver.append(candidate) }
             candidate.times = []
             settled.end(candidate, isWrite: false)
         case .refused(let reason):
@@ -203,7 +207,8 @@ package struct BulkWriter: Sendable {
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
                 busy: shared.busy, logger: logger),
             search: RelatedSearch(
-                gateway: shared.gateway, shared: shared.search, retrier: retrier, logger: logger),
+                gateway: shared.gateway, shared: shared.search, reader: sender(shared.gateway).reader,
+                idsPerRequest: limits.documents, retrier: retrier, logger: logger),
             retrier: retrier)
     }
 }

@@ -10,8 +10,10 @@ package struct PlacedSelector: Sendable {
     /// The fields of an index that serves it, as selectors name them: first those that must have a certain value, then
     /// one with an order. Empty: no index serves it.
     package let indexFields: [String]
-    /// Whether it asks for certain ids, by which every database is ordered.
+    /// Whether it asks for a range of ids, by which every database is ordered.
     package let asksForIDs: Bool
+    /// Whether it names ids: such documents are read, not searched.
+    package let namesIDs: Bool
 }
 
 extension RuleFileSet {
@@ -28,7 +30,7 @@ extension Rule {
             return PlacedSelector(
                 path: path, position: element.position, rule: name, example: example.json,
                 indexFields: example.selector.indexFields,
-                asksForIDs: example.selector.asksForIDs)
+                asksForIDs: example.selector.asksForIDs, namesIDs: example.selector.namedIDs != nil)
         }
     }
 }
@@ -49,16 +51,7 @@ extension Selector {
         return (equal + [ordered].compactMap(\.self)).filter { $0 != "_id" }
     }
 
-    var asksForIDs: Bool { requirements.contains { $0.path.isID && ($0.condition.isEquality || $0.condition.isRange) } }
-
-    /// The conditions all of which must hold.
-    private var requirements: [(path: FieldPath, condition: Condition)] {
-        switch self {
-        case .all(let selectors): selectors.flatMap(\.requirements)
-        case .field(let path, let condition): [(path, condition)]
-        case .any, .not, .none, .value: []
-        }
-    }
+    var asksForIDs: Bool { requirements.contains { $0.path.isID && $0.condition.isRange } }
 }
 
 extension Condition {

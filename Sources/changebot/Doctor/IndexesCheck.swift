@@ -10,13 +10,14 @@ struct IndexesCheck: Sendable {
     let selectors: [PlacedSelector]?
 
     func findings() async -> [Finding] {
-        guard let selectors else { return [.skipped("no valid rules given")] }
-        guard !selectors.isEmpty else { return [.skipped("no rule has related documents")] }
+        // Documents whose ids are named are read without an index.
+        guard let searched = selectors?.filter({ !$0.namesIDs }) else { return [.skipped("no valid rules given")] }
+        guard !searched.isEmpty else { return [.skipped("no rule searches for related documents")] }
         guard gateway.dialect.findsDocuments else {
             return [.skipped("\(gateway.dialect.name) has no queries: related documents are found by reading all")]
         }
         var findings: [Finding] = []
-        for selector in selectors {
+        for selector in searched {
             do throws(GatewayError) {
                 let index = try await RelatedIndex.find(selector, gateway)
                 if case .used = index.standing { continue }
@@ -28,6 +29,6 @@ struct IndexesCheck: Sendable {
             }
         }
         guard findings.isEmpty else { return findings }
-        return [.ok("indexes serve the related documents of \(Quantity.count(selectors.count, "selector"))")]
+        return [.ok("indexes serve the related documents of \(Quantity.count(searched.count, "selector"))")]
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayClient
+import Locking
 import TestKit
 import Testing
 
@@ -62,7 +63,8 @@ import Testing
     @Test func nothingIsAskedWithoutQueriesOrRelatedRules() async throws {
         let (server, _) = try PlayedCouch().start()
         #expect(try await findings(server.url("/todo"), []).map(\.level) == [.skipped])
-        try await Program.withGateway { url in
+        #expect(try await findings(server.url("/todo"), ["{ _id: { jq: .list } }"]).map(\.level) == [.skipped])
+        try await Program.withGateway { url async throws in
             #expect(try await findings(url).map(\.level) == [.skipped])
         }
     }

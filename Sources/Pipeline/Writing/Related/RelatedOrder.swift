@@ -42,6 +42,11 @@ struct RelatedQuery: Sendable {
 
     /// Whether a document that matches counts.
     func includes(_ id: DocumentID) -> Bool { id != source && !id.text.hasPrefix("_design/") }
+
+    /// Those of the ids that the selector names which a document can have; nil if it names none.
+    var ids: [DocumentID]? {
+        selector.ids?.filter { !$0.isEmpty && !$0.hasPrefix("_") }.map { DocumentID($0) }.filter(includes)
+    }
 }
 
 /// The orders of a batch for which documents were found, with what decides about these.

@@ -2,9 +2,11 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
 internal import Logging
+internal import LosslessJSON
 internal import Rules
 
-/// Finds the documents that selectors match: by queries where the gateway has them, else by reading all documents.
+/// Finds the documents that selectors match. It reads those whose ids a selector names. The others it finds by queries
+/// where the gateway has them, else by reading all documents.
 ///
 /// One for each writer. Only ids are kept: there may be many documents.
 struct RelatedSearch {
@@ -36,12 +38,19 @@ struct RelatedSearch {
 
     private let gateway: Gateway
     private let shared: Shared
+    private var reader: CurrentDocumentReader
+    private let idsPerRequest: Int
     private var retrier: Retrier
     private let logger: Logger
 
-    init(gateway: Gateway, shared: Shared, retrier: Retrier, logger: Logger) {
+    init(
+        gateway: Gateway, shared: Shared, reader: CurrentDocumentReader, idsPerRequest: Int, retrier: Retrier,
+        logger: Logger
+    ) {
         self.gateway = gateway
         self.shared = shared
+        self.reader = reader
+        self.idsPerRequest = idsPerRequest
         self.retrier = retrier
         self.logger = logger
     }
@@ -50,6 +59,47 @@ struct RelatedSearch {
     ///
     /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
     mutating func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
+        let areNamed = queries.map { $0.ids != nil }
+        var read = try await read(zip(queries, areNamed).filter(\.1).map(\.0)).makeIterator()
+        var searched = try await search(zip(queries, areNamed).filter { !$0.1 }.map(\.0)).makeIterator()
+        var found: [RelatedDocuments] = []
+        for isNamed in areNamed {
+            guard let next = isNamed ? read.next() : searched.next() else { break }
+            found.append(next)
+        }
+        return found
+    }
+
+    // MARK: - By id
+
+    /// Reads the documents whose ids the queries name. One that can't be read is not found.
+    private mutating func read(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
+        var request = SearchRequest(0, queries)
+        var ids: [DocumentID] = []
+        var owners: [DocumentID: [Int]] = [:]
+        for (index, query) in queries.enumerated() {
+            for id in query.ids ?? [] where owners[id]?.last != index {
+                if owners[id] == nil { ids.append(id) }
+                owners[id, default: []].append(index)
+            }
+        }
+        let groups = queries.map { SelectorGroup([$0.selector]) }
+        for start in stride(from: 0, to: ids.count, by: idsPerRequest) {
+            try await reader.read(ids[start..<min(start + idsPerRequest, ids.count)]) { part, lookups in
+                for case (let id, .found(_, let document)) in zip(part, lookups) {
+                    for query in owners[id] ?? [] where !groups[query].matching(document.root).isEmpty {
+                        request.note(id, for: query)
+                    }
+                }
+            }
+        }
+        return request.result
+    }
+
+    // MARK: - By the selector
+
+    private mutating func search(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
+        guard !queries.isEmpty else { return [] }
         var found: [RelatedDocuments] = []
         var count = 0
         for query in queries {

@@ -74,7 +74,8 @@ package enum EffectKey {
     /// SHA-256, in lowercase hexadecimal, of a JSON list: database, document, revision, rule, action and its place.
     ///
     /// A rule with `at:` fires once for a time of a document: then that time takes the place of the revision, so that the
-    /// effect is the same after a crash between the write of the document and the record that the rule has fired.
+    /// effect is the same after a crash between the write of the document and the record that the rule has fired. A rule
+    /// of a file with `every:` acts on the same revision at each of its times: then the time is a further element.
     ///
     /// - Parameters:
     ///   - database: What tells the database from others.
@@ -82,9 +83,10 @@ package enum EffectKey {
     ///   - rule: The rule's name.
     ///   - action: The action's name.
     ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil: it has no `at:`.
+    ///   - passTime: The time for which a pass over all documents runs. Nil: it has none.
     package static func text(
         database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,
-        time: Int? = nil
+        time: Int? = nil, passTime: Int? = nil
     ) -> String {
         var writer = JSONWriter()
         writer.array { writer in
@@ -99,6 +101,7 @@ package enum EffectKey {
             writer.string(action)
             writer.integer(origin.step)
             if let element = origin.element { writer.integer(element) } else { writer.null() }
+            if let passTime { writer.object { $0.member("every", integer: passTime) } }
         }
         return Digest.sha256.hex(writer.bytes)
     }

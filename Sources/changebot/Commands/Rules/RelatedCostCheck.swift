@@ -21,7 +21,14 @@ struct RelatedCostCheck {
     func check(_ selectors: [PlacedSelector]) async throws -> Result {
         guard !selectors.isEmpty else { return Result(notes: ["no rule has related documents: nothing to check"]) }
         let info = try await contact.connect(to: gateway)
-        return gateway.dialect.findsDocuments ? try await checkIndexes(selectors, info) : try await cost(selectors)
+        let searched = selectors.filter { !$0.namesIDs }
+        var result = Result(
+            notes: selectors.filter(\.namesIDs).map { "\($0.place): reads the related documents by their ids" })
+        guard !searched.isEmpty else { return result }
+        let costs = gateway.dialect.findsDocuments ? try await checkIndexes(searched, info) : try await cost(searched)
+        result.warnings += costs.warnings
+        result.notes += costs.notes
+        return result
     }
 
     // MARK: - CouchDB
