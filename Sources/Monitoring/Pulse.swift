@@ -77,18 +77,18 @@ package final class Pulse: Sendable {
         case (.following, isPending: true):
             // The feed goes on beside a writer that hangs. A change that has just come waits for no longer than that.
             let pending = facts.behindSince?.duration(to: .now) ?? .zero
-            let sign = max(signs.work, now - pending, now - Self.sinceAttempt(facts))
+            let sign = max(signs.work, now - pending, Self.attempt(facts, now) ?? signs.work)
             return Self.text(sign, now, Self.longestWork, "pending changes are neither decided nor written")
         default:
-            let sign = max(last, now - Self.sinceAttempt(facts))
+            let sign = max(last, Self.attempt(facts, now) ?? last)
             return Self.text(sign, now, Self.longestWork, "nothing was read, decided or written")
         }
     }
 
-    /// How long ago an attempt was due at a receiver that is down; below zero if it is still to come. Such a wait may be
-    /// as long as the receiver asks for: an hour.
-    private static func sinceAttempt(_ facts: RunFacts) -> Duration {
-        facts.receivers.map { $0.standing.nextAttempt.duration(to: .now) }.min() ?? longestWork
+    /// When an attempt was due at a receiver that is down, or is due; nil if none is down. Such a wait may be as long as
+    /// the receiver asks for: an hour.
+    private static func attempt(_ facts: RunFacts, _ now: Instant) -> Instant? {
+        facts.receivers.map { now - $0.standing.nextAttempt.duration(to: .now) }.max()
     }
 
     private static func text(_ sign: Instant, _ now: Instant, _ limit: Duration, _ what: String) -> String? {

@@ -72,7 +72,7 @@ import Testing
         try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: rules) { bed in
             let bot = try await bed.watchedBot([])
             let origin = "http://127.0.0.1:\(port)"
-            try await bot.wait(for: #""receivers_down":[{"kind":"webhooks","url":"\(origin)","#, #""waiting":1,"#)
+            try await bot.wait(for: #""receivers_down":[{"kind":"webhooks","url":"\#(origin)","#, #""waiting":1,"#)
             let status = try await bot.get("status").body
             #expect(status.contains("Connection refused") && !status.contains("s3cret"), "\(status)")
             let metrics = try await bot.get("metrics").body

@@ -1,3 +1,4 @@
+import GatewayClient
 import Testing
 
 @testable import Pipeline
