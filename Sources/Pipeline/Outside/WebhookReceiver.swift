@@ -90,7 +90,7 @@ actor WebhookReceiver {
         if isNews {
             logger.warning(
                 "a receiver of webhooks can't be reached, or serves nobody; what is for it waits",
-                metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.reason)"])
+                metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.summary)"])
         }
         return verdict
     }

@@ -197,7 +197,7 @@ actor Downloads {
         if isNews {
             logger.warning(
                 "a server of attachments can't be reached, or serves nobody; documents that need it wait",
-                metadata: [LogKey.url: "\(request.origin)", LogKey.reason: "\(failure.reason)"])
+                metadata: [LogKey.url: "\(request.origin)", LogKey.reason: "\(failure.summary)"])
         }
         switch verdict {
         case .refuse(let attempts):
