@@ -347,6 +347,9 @@ extension Delivery {
         package var isPass = false
         /// When the pass began, in seconds since 1970: it decides again what was written before. Nil: up to an hour ago.
         package var passBeganAt: Int?
+        /// The time for which a pass of scheduled rules runs, in seconds since 1970: what it does outside the database is
+        /// other than what the pass before did. Nil: it is no such pass.
+        package var passTime: Int?
         /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
         package var decidesPuts = false
         /// Set for a dry run: nothing is written; what would be is passed to it.

@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    @Test func manyLongLinesOfOneDocumentAreWrittenInPortions() async throws {
+        let rules = """
+              - name: each
+                when: { type: task }
+                then: [{ for_each: "range(40)", emit: { file: orders.ndjson, rotate: { size: 5MB } } }]
+            """
+        try await withTestBed(rules) { bed in
+            try await bed.load(1, text: String(repeating: "x", count: 300_000))
+            #expect(try await bed.run().code == 0)
+            let files = try FileManager.default.contentsOfDirectory(atPath: bed.directory)
+                .filter { $0.hasPrefix("orders") }
+            #expect(files.count == 3)
+            #expect(try bed.lines.count < 40)
+        }
+    }
+
     private static let crashPoints: [CrashPoint] = [
         .decided, .outsideEffectsDone, .written, .ownRevisionsSaved, .finished, .checkpointSaved,
     ]

@@ -16,13 +16,15 @@ import Testing
 
         """
 
-    private func writeScheduled(_ bed: CommandTestBed, every line: String = "0 3 * * *") throws {
+    private func writeScheduled(
+        _ bed: CommandTestBed, every line: String = "0 3 * * *", then: String = "merge: { swept: true }"
+    ) throws {
         let text = """
             version: 1
             every: "\(line)"
             time_zone: Europe/Berlin
             rules:
-              - { name: sweep, when: { swept: { $exists: false } }, then: [merge: { swept: true }] }
+              - { name: sweep, when: { swept: { $exists: false } }, then: [\(then)] }
             """
         try Data(text.utf8).write(to: URL(fileURLWithPath: bed.folder + "/s.yaml"))
     }
@@ -36,11 +38,11 @@ import Testing
     }
 
     /// As if the bot had been down for some days.
-    private func missPasses(_ bed: CommandTestBed) throws {
+    private func missPasses(_ bed: CommandTestBed, days: Int = 3) throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: bed.state)
         let file = try #require(files.first { $0.hasPrefix("changebot") && $0.hasSuffix(".sqlite") }, "\(files)")
         let database = try DatabaseQueue(path: bed.state + "/" + file)
-        try database.write { try $0.execute(sql: "UPDATE schedule SET done = done - 3 * 86400") }
+        try database.write { try $0.execute(sql: "UPDATE schedule SET done = done - \(days) * 86400") }
         try database.close()
     }
 
@@ -97,6 +99,28 @@ import Testing
             #expect(second.errors.contains("applied rules to all documents at their time"), "\(second.errors)")
             #expect(try await bed.document("a")?.root["_rev"]?.string?.hasPrefix("2-") == true)
             #expect(try await !run(bed).errors.contains("applying rules"))
+        }
+    }
+
+    @Test func eachPassHasEventsOfItsOwnAndAKilledOneRepeatsThem() async throws {
+        try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
+            try writeScheduled(bed, then: "emit: { file: out.ndjson }")
+            #expect(try await run(bed).code == 0)
+            func ids() throws -> [String] {
+                try String(contentsOfFile: bed.folder + "/out.ndjson", encoding: .utf8).split(separator: "\n")
+                    .compactMap {
+                        try JSONText(String($0)).root["id"]?.string
+                    }
+            }
+            try missPasses(bed)
+            #expect(try await run(bed, crashingAt: "outsideEffectsDone").code == -SIGKILL)
+            #expect(try await run(bed).code == 0)
+            try missPasses(bed, days: 1)
+            #expect(try await run(bed).code == 0)
+            let found = try ids()
+            #expect(found.count == 3)
+            #expect(found.first == found.dropFirst().first)
+            #expect(Set(found).count == 2)
         }
     }
 

@@ -61,6 +61,19 @@ import Testing
         return document.root["_attachments"]?["image"]
     }
 
+    /// - Returns: The revision before.
+    @discardableResult
+    private func edit(_ bed: BotTestBed, _ id: DocumentID) async throws -> String {
+        guard case .found(let revision, let document)? = try await bed.phone.allDocs(keys: [id]).first else {
+            Issue.record("not there")
+            return ""
+        }
+        let edited = try document.setting(JSONPointer("/note"), to: Array("1".utf8))
+        let outcomes = try await bed.phone.bulkDocs([BulkDocument(id: id, segments: [edited.bytes])])
+        #expect(outcomes.count == 1)
+        return revision.text
+    }
+
     private func deadLetters(_ bed: BotTestBed, _ rules: String) throws -> [DeadLetter] {
         let ledger = try bed.ledger(try bed.rules(rules))
         defer { ledger.close() }
@@ -83,18 +96,28 @@ import Testing
             #expect(stub["length"]?.integer == 7)
             #expect(stub["content_type"]?.string == "image/png")
             // Another process, and the document has changed.
-            guard case .found(let revision, let document)? = try await bed.phone.allDocs(keys: ["a"]).first else {
-                Issue.record("not there")
-                return
-            }
-            let edited = try document.setting(JSONPointer("/note"), to: Array("1".utf8))
-            let outcomes = try await bed.phone.bulkDocs([BulkDocument(id: "a", segments: [edited.bytes])])
-            #expect(outcomes.count == 1 && revision.text.hasPrefix("2-"))
+            #expect(try await edit(bed, "a").hasPrefix("2-"))
             let second = try await bed.runOnce(rules)
             #expect(second.written == 0)
             #expect(second.unchanged == 1)
             #expect(pictures.requests("/a.png").count == 2)
             #expect(pictures.requests("/a.png").last?.values(of: "If-None-Match") == ["\"v1\""])
+        }
+    }
+
+    @Test(arguments: ["ETag: \"a\u{1}b\"", "Last-Modified: \u{7}", "ETag: " + String(repeating: "a", count: 60_000)])
+    func aValidatorThatCanNotBeSentBackIsForgotten(header: String) async throws {
+        try await BotTestBed.with { bed in
+            let pictures = try Pictures { connection, _, _ in
+                try connection.answer(headers: Self.png + [header], body: "picture")
+            }
+            let rules = try bed.rules(try pictures.rules(bed))
+            try await bed.load([Self.document("a", "/a.png")])
+            _ = try await bed.runOnce(rules)
+            try await edit(bed, "a")
+            let second = try await bed.runOnce(rules)
+            #expect(second.deadLetters == 0)
+            #expect(pictures.requests("/a.png").last?.values(of: "If-None-Match") == [])
         }
     }
 

@@ -110,6 +110,33 @@ final class SetClock: Sendable {
         }
     }
 
+    @Test func aRuleThatFiresForATimeAgainSendsItsWebhookAgain() async throws {
+        let receiver = try TestReceiver()
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - { name: remind, when: { open: true }, at: .dueAt, then: [webhook: { url: \(receiver.url) }] }
+                  - { name: see, when: { n: { $exists: true } }, if: .seen != .n, then: [merge: { seen: { jq: .n } }] }
+                """)
+            let clock = SetClock()
+            @Sendable func wait(for step: String) async throws {
+                try await bed.wait(until: "t") { $0["seen"].map { String(decoding: $0.bytes, as: UTF8.self) } == step }
+            }
+            try await bed.following(rules, configure: clock.set) {
+                try await bed.load([task("t", due: clock.now - 5, #","open":true,"n":1"#)])
+                try await wait(for: "1")
+                for (step, isOpen) in [("2", "false"), ("3", "true")] {
+                    try await change(bed, "t") { try $0.setting("/n", to: step).setting("/open", to: isOpen) }
+                    try await wait(for: step)
+                }
+            }
+            #expect(receiver.requests.count == 2)
+            #expect(Set(receiver.requests.map(\.eventID)).count == 1)
+        }
+    }
+
     @Test func aChangeMovesATimerOrCancelsIt() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
@@ -212,6 +239,31 @@ final class SetClock: Sendable {
             #expect(try await bed.runOnce(rules, configure: clock.set).deadLetters == 1)
             #expect(try await bed.runOnce(rules, configure: clock.set).deadLetters == 0)
             #expect(try waiting(bed, rules).isEmpty)
+        }
+    }
+
+    @Test func aTimerOfADeletedDocumentLeavesTheDeadLetterOfItsTombstone() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                Self.reminders + """
+
+                      - name: fail
+                        on: [delete]
+                        when: {}
+                        then: [put: { id: x, document: { a: { jq: error("no") } } }]
+                    """)
+            let clock = SetClock()
+            try await bed.load([task("t1", due: clock.now + 100)])
+            try await bed.runOnce(rules, configure: clock.set)
+            try await change(bed, "t1") { _ in nil }
+            #expect(try await bed.runOnce(rules, configure: clock.set).deadLetters == 1)
+            clock.move(by: 100)
+            try await bed.runOnce(rules, configure: clock.set)
+            #expect(try waiting(bed, rules).isEmpty)
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            let letters = try ledger.deadLetters()
+            #expect(letters.map(\.id) == ["t1"], "\(letters)")
         }
     }
 

@@ -53,6 +53,21 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
+    @Test func aTimerOrACountLeavesATombstoneThatWaits() async {
+        for isOfTimer in [true, false] {
+            let queue = CandidateQueue()
+            var all = candidates(["a", "a"])
+            all[1].isDeleted = true
+            var later = isOfTimer ? Candidate(ofTimer: "a") : Candidate(id: "a", revision: nil, document: [])
+            later.countsOnly = !isOfTimer
+            await queue.submit(all + [later])
+            _ = await queue.take(limit: 9, byteLimit: 1000)
+            await queue.release(["a"] as [DocumentID])
+            let taken = await queue.take(limit: 9, byteLimit: 1000)
+            #expect(taken.map(\.isDeleted) == [true] && taken.map(\.countsOnly) == [false])
+        }
+    }
+
     @Test func changesOfABusyDocumentAreMergedAndTheNewestCounts() async {
         let queue = CandidateQueue()
         let freed = await queue.submit(candidates(["a", "b", "a", "a", "a"], bytes: 5))

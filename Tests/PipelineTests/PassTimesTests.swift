@@ -81,7 +81,11 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         #expect(soon.next(now: now) == .begin(0))
         #expect(soon.begin(0, now: now).begun == now - 600)
         var late = PassTimes(try scheduled("0 * * * *"), recorded(now - 7200, now - 10_000), now: now)
-        #expect(late.begin(0, now: now).begun == now)
+        let again = late.begin(0, now: now)
+        #expect(again.begun == now)
+        // The time for which it runs is the same.
+        #expect(again.time == now - 9000)
+        #expect(late.begin(0, now: now + 100).time == now - 9000)
     }
 
     @Test func aPassThatFailsIsTriedAgainInAMinute() throws {

@@ -361,6 +361,12 @@ struct Candidate: Sendable {
     ///
     /// If one of them must be read first, so must the result: it is not known which content is newer.
     func merged(into newer: Candidate) -> Candidate {
+        // A timer or a count says nothing new about the document, and the tombstone is a change of its own.
+        if isDeleted, newer.isOfTimer || newer.countsOnly {
+            var merged = self
+            merged.absorb(newer)
+            return merged
+        }
         var merged = newer
         if isUnread, !newer.isDeleted { merged.dropContent() }
         merged.absorb(self)

@@ -41,9 +41,10 @@ package struct BotSettings: Sendable {
     package var catchUp: (@Sendable ([String], DocumentTimers?) async throws -> Bool)?
     /// Rules that run over all documents at certain times.
     package var schedules: [ScheduledRules] = []
-    /// Applies scheduled rules to all documents, while the run goes on. Gets them and the time at which the pass began, in
-    /// seconds since 1970, and returns whether it has come to its end. Throws in a one-shot run only. Nil: they do not run.
-    package var pass: (@Sendable (ScheduledRules, Int) async throws -> Bool)?
+    /// Applies scheduled rules to all documents, while the run goes on. Gets them, the time at which the pass began, and
+    /// the time for which it runs, both in seconds since 1970, and returns whether it has come to its end. Throws in a
+    /// one-shot run only. Nil: they do not run.
+    package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

@@ -72,9 +72,11 @@ actor LineFile: LineOutput {
         defer { flock(descriptor, LOCK_UN) }
         var size = try Self.endAfterLastLine(descriptor, path, logger)
         if size != knownSize { lastWrite = Self.status(descriptor)?.st_mtim.tv_sec ?? 0 }
-        if let time = rotationTime(size: size, adding: lines.count) {
+        while let time = rotationTime(size: size, adding: lines.count) {
             try rotate(at: time)
-            size = 0
+            // Another process may have made the new file, and written to it.
+            size = try Self.endAfterLastLine(descriptor, path, logger)
+            lastWrite = Self.status(descriptor)?.st_mtim.tv_sec ?? 0
         }
         guard let failure = write(lines) else {
             (knownSize, lastWrite) = (size + lines.count, now())

@@ -73,7 +73,8 @@ struct LineOutputs: Sendable {
     ///
     /// - Parameter lines: Each without its line feed.
     /// - Throws: `RunError`: `.cannotWrite`. The lines of other files may be written: they are written again.
-    func append(_ lines: [(target: EmitTarget, line: [UInt8])]) async throws(RunError) {
+    ///   `CancellationError`.
+    func append(_ lines: [(target: EmitTarget, line: [UInt8])]) async throws {
         var targets: [EmitTarget] = []
         var texts: [EmitTarget: [UInt8]] = [:]
         for (target, line) in lines {

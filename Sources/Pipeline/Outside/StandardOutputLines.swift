@@ -9,22 +9,41 @@ actor StandardOutputLines: LineOutput {
     private let executor = BlockingExecutor("changebot.stdout")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Waits as long as the reader of a full pipe takes. A file is synced.
-    func append(_ lines: [UInt8]) throws(RunError) {
+    private let descriptor: Int32
+    /// At most this many bytes are sure to fit once a pipe has room.
+    private static let pipePortion = Int(PIPE_BUF)
+    /// How long a wait for room lasts before it looks whether the task was cancelled, in milliseconds.
+    private static let look: Int32 = 100
+
+    /// - Parameter descriptor: Stays open.
+    init(_ descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
+
+    /// Waits as long as the reader of a full pipe takes, or until the task is cancelled. A file is synced.
+    func append(_ lines: [UInt8]) throws {
+        let portion = isFile ? Int.max : Self.pipePortion
         var rest = lines[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            try waitForRoom()
+            let count = rest.prefix(portion).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
-            } else if count < 0, errno == EAGAIN {
-                var stdout = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                poll(&stdout, 1, -1)
-            } else if count == 0 || errno != EINTR {
+            } else if count == 0 || errno != EINTR && errno != EAGAIN {
                 throw Self.failure(count == 0 ? EIO : errno)
             }
         }
         // A pipe or a terminal can't be synced.
-        guard fdatasync(STDOUT_FILENO) == 0 || errno == EINVAL || errno == EROFS else { throw Self.failure(errno) }
+        guard fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS else { throw Self.failure(errno) }
+    }
+
+    private var isFile: Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// A write to a full pipe would wait for ever, and nothing could end it.
+    private func waitForRoom() throws {
+        var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        repeat { try Task.checkCancellation() } while poll(&output, 1, Self.look) <= 0
     }
 
     private static func failure(_ code: Int32) -> RunError {

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
+internal import GatewayClient
 internal import HTTPTransport
 internal import Locking
 internal import Logging
@@ -52,15 +53,19 @@ final class WebhookSender: Sendable {
     /// - Parameters:
     ///   - identity: Its id is that of the event, the same for all attempts.
     ///   - document: Whose change it is about.
+    ///   - revision: Of the document. A rule with `at` that fires for a time again, on another revision, sends again,
+    ///     although the id is the same.
     /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
     func send(
-        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?
     ) async throws -> Outcome {
-        if let known = accepted.withLock({ $0[identity.id] }) { return .accepted(known.answer, isNew: false) }
+        let key = AcceptedEvents.Key(id: identity.id, revision: revision)
+        if let known = accepted.withLock({ $0[key] }) { return .accepted(known.answer, isNew: false) }
         let receiver = receiver(effect.access.origin)
         if let due = try await receiver.enter(identity.id, document) { return .postponed(until: due) }
         do {
             let outcome = try await attempt(effect, identity, document, receiver)
+            if case .accepted(let answer, _) = outcome { accepted.withLock { $0.insert(key, answer) } }
             await receiver.leave()
             return outcome
         } catch {
@@ -78,9 +83,7 @@ final class WebhookSender: Sendable {
             await receiver.answered(identity.id, sent: sent)
             switch judgement {
             case .refused(let reason): return .refused(reason: reason)
-            case .accepted(let answer):
-                accepted.withLock { $0.insert(identity.id, answer) }
-                return .accepted(answer, isNew: true)
+            case .accepted(let answer): return .accepted(answer, isNew: true)
             }
         } catch let failure as ReceiverFailure {
             switch await receiver.failed(identity.id, document, failure, sent: sent) {
@@ -223,6 +226,11 @@ final class WebhookSender: Sendable {
 
 /// The events that receivers have accepted: the newest ones, with the answers that are wanted.
 struct AcceptedEvents: Sendable {
+    struct Key: Hashable, Sendable {
+        let id: String
+        let revision: RevisionID?
+    }
+
     struct Event: Sendable {
         let answer: JSONText?
     }
@@ -231,14 +239,14 @@ struct AcceptedEvents: Sendable {
     private static let generationLimit = 2000
     private static let generationBytes = 2 << 20
 
-    private var newer: [String: Event] = [:]
-    private var older: [String: Event] = [:]
+    private var newer: [Key: Event] = [:]
+    private var older: [Key: Event] = [:]
     private var bytes = 0
 
-    subscript(id: String) -> Event? { newer[id] ?? older[id] }
+    subscript(key: Key) -> Event? { newer[key] ?? older[key] }
 
-    mutating func insert(_ id: String, _ answer: JSONText?) {
-        newer[id] = Event(answer: answer)
+    mutating func insert(_ key: Key, _ answer: JSONText?) {
+        newer[key] = Event(answer: answer)
         bytes += answer?.bytes.count ?? 0
         guard newer.count >= Self.generationLimit || bytes >= Self.generationBytes else { return }
         (older, newer, bytes) = (newer, [:], 0)

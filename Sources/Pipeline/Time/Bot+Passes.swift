@@ -21,10 +21,10 @@ extension Bot {
             let time = now()
             switch times.next(now: time) {
             case .begin(let index):
-                let (scheduled, begun, done) = times.begin(index, now: time)
+                let (scheduled, begun, done, passTime) = times.begin(index, now: time)
                 try await ledger.note(scheduled, begun: begun, done: done)
                 CrashPoint.passBegun.pass()
-                if try await pass(scheduled, begun) {
+                if try await pass(scheduled, begun, passTime) {
                     times.end(index, began: time)
                     CrashPoint.passDone.pass()
                     try await ledger.note(scheduled, begun: nil, done: time)

@@ -53,12 +53,13 @@ struct PassTimes {
 
     /// What to record as a pass begins.
     ///
-    /// - Returns: When the pass began: before now if one was killed a short time ago.
-    mutating func begin(_ index: Int, now: Int) -> (scheduled: ScheduledRules, begun: Int, done: Int) {
+    /// - Returns: `begun` is when the pass began: before now if one was killed a short time ago. `time` is that for which
+    ///   it runs: the first one that was missed, and the same until it has come to its end.
+    mutating func begin(_ index: Int, now: Int) -> (scheduled: ScheduledRules, begun: Int, done: Int, time: Int) {
         let isResumed = entries[index].begun.map { (0..<Self.resumable).contains(now - $0) } ?? false
         let begun = isResumed ? entries[index].begun ?? now : now
         entries[index].begun = begun
-        return (entries[index].scheduled, begun, entries[index].done)
+        return (entries[index].scheduled, begun, entries[index].done, due(entries[index], now: now) ?? now)
     }
 
     /// The pass has come to its end.

@@ -32,7 +32,7 @@ extension BulkWriter {
         let key = EffectKey.text(
             database: shared.database, document: plan.report.document,
             rule: shared.ruleSet.names[effect.origin.rule], action: action, effect.origin,
-            time: plan.decision.firedTimes[effect.origin.rule])
+            time: plan.decision.firedTimes[effect.origin.rule], passTime: settings.passTime)
         return CloudEvent.Identity(id: key, time: settings.now(), keyspace: "\(shared.gateway.url.keyspace)")
     }
 
@@ -108,7 +108,8 @@ extension BulkWriter {
             guard let webhook = effect.webhook else { continue }
             let rule = names[effect.origin.rule]
             let identity = identity(of: effect, action: effect.action, in: plan)
-            switch try await sender.send(webhook, identity, of: plan.candidate.id.text) {
+            let candidate = plan.candidate
+            switch try await sender.send(webhook, identity, of: candidate.id.text, at: candidate.revision) {
             case .refused(let reason):
                 sent.failure = OutsideFailure(rule: rule, reason: reason)
                 return sent

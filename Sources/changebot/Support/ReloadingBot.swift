@@ -77,8 +77,8 @@ struct ReloadingBot: Service {
         settings.fixOptions = options.map { "\($0) \(version.options)" }
         if let passes {
             settings.schedules = version.scheduled
-            settings.pass = { scheduled, began in
-                try await apply(.scheduled(scheduled.names, began: began), of: version, passes.state, nil)
+            settings.pass = { scheduled, began, time in
+                try await apply(.scheduled(scheduled.names, began: began, time: time), of: version, passes.state, nil)
             }
             if passes.catchesUp {
                 settings.catchUp = { names, timers in
@@ -132,7 +132,9 @@ struct ReloadingBot: Service {
             var delivery = parts.settings
             delivery.savesCheckpoint = false
             delivery.stateOptions = location.lastingOptions
-            delivery.passBeganAt = pass.began
+            if case .scheduled(_, let began, let time) = pass {
+                (delivery.passBeganAt, delivery.passTime) = (began, time)
+            }
             // Counted and shown apart from the run.
             delivery.retries.observer = nil
             let report = RunReport()
@@ -164,16 +166,14 @@ struct ReloadingBot: Service {
     fileprivate enum Pass {
         /// They are new or changed.
         case changed([String])
-        /// Their time has come; `began` is when the pass began, in seconds since 1970.
-        case scheduled([String], began: Int)
+        /// Their `time` has come; `began` is when the pass began. Both in seconds since 1970.
+        case scheduled([String], began: Int, time: Int)
 
         var names: [String] {
             switch self {
-            case .changed(let names), .scheduled(let names, _): names
+            case .changed(let names), .scheduled(let names, _, _): names
             }
         }
-
-        var began: Int? { if case .scheduled(_, let began) = self { began } else { nil } }
     }
 }
 

@@ -18,6 +18,8 @@ struct DownloadExchange: Sendable {
     /// How long a content is used without asking again, unless its server says it.
     static let usualSpan: Duration = .seconds(300)
     private static let longestSpan = 86_400
+    /// The most characters of an `ETag` or `Last-Modified` that is sent back.
+    private static let validatorLimit = 1024
 
     let request: DownloadRequest
     /// What is known of the content; nil: it is wanted in any case.
@@ -77,9 +79,19 @@ struct DownloadExchange: Sendable {
         guard !bytes.isEmpty else { return refused("gives an empty content") }
         let content = AttachmentContent(bytes)
         let record = DownloadRecord(
-            etag: headers["ETag"], lastModified: headers["Last-Modified"], sha1: content.sha1, md5: content.md5,
-            length: content.length, contentType: type)
+            etag: Self.validator(headers["ETag"]), lastModified: Self.validator(headers["Last-Modified"]),
+            sha1: content.sha1, md5: content.md5, length: content.length, contentType: type)
         return .content(content, record, span: Self.span(headers))
+    }
+
+    /// Nil for one that can't be sent back, or that a server would refuse for its length: then the content is downloaded
+    /// again instead.
+    private static func validator(_ value: String?) -> String? {
+        value.flatMap { value in
+            let isUsable =
+                (1...validatorLimit).contains(value.utf8.count) && value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+            return isUsable ? value : nil
+        }
     }
 
     private var tooLarge: Outcome {
