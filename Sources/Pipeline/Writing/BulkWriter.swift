@@ -124,8 +124,8 @@ package struct BulkWriter: Sendable {
             open.append(candidate)
         case .deleted, .missing:
             // The feed brings its tombstone, or has brought it: there is nothing left to write to, to wait for, or to
-            // count. Dead letters may be those of the tombstone, about which a timer says nothing.
-            if candidate.isOfTimer { candidate.highestDeadLetterNumber = 0 }
+            // count. Dead letters may be those of the tombstone, about which this says nothing.
+            if !candidate.isRetried { candidate.highestDeadLetterNumber = 0 }
             candidate.contributed = shared.counts?.contributed([])
             if candidate.countsOnly { return settled.passedOver.append(candidate) }
             candidate.times = []
