@@ -73,9 +73,11 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CJSONC", pkgConfig: "json-c", providers: [.apt(["libjson-c-dev"])]),
         .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+        .systemLibrary(name: "CDuktape", pkgConfig: "duktape", providers: [.apt(["duktape-dev"])]),
         // No pkg-config file comes with it.
         .systemLibrary(name: "CJQ", providers: [.apt(["libjq-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CHelperProcess"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // What `changebot demo` needs, so that it works from any folder; and the commit.
@@ -89,7 +91,12 @@ let package = Package(
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
-        .target(name: "JQ", dependencies: ["CJQ", "LosslessJSON", "Locking"], swiftSettings: settings),
+        .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
+        .target(
+            name: "JQ", dependencies: ["CJQ", "HelperProcesses", "LosslessJSON", "Locking"], swiftSettings: settings),
+        .target(
+            name: "SyncFunctions", dependencies: ["CDuktape", "HelperProcesses", "LosslessJSON", "Locking"],
+            swiftSettings: settings),
         .target(
             name: "GatewayClient",
             dependencies: ["Compression", "Encodings", "HTTPTransport", "Locking", "LosslessJSON"],
@@ -133,8 +140,8 @@ let package = Package(
         .target(
             name: "EmbeddedGateway",
             dependencies: [
-                "CCrypto", "Compression", "Encodings", "HTTPServing", "Locking", "LosslessJSON", .grdb, .logging,
-                .nioConcurrencyHelpers,
+                "CCrypto", "Compression", "Encodings", "HTTPServing", "Locking", "LosslessJSON", "SyncFunctions", .grdb,
+                .logging, .nioConcurrencyHelpers,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -143,7 +150,7 @@ let package = Package(
                 "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
-                "PrometheusMetrics", "Rules", "Transfer", .argumentParser, .logging, .serviceLifecycle,
+                "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: settings, linkerSettings: lean),
@@ -185,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "EmbeddedGatewayTests",
             dependencies: [
-                "Encodings", "Compression", "EmbeddedGateway", "HTTPServing", "LosslessJSON", .grdb, .logging, .nioCore,
-                .nioPosix,
+                "Encodings", "Compression", "EmbeddedGateway", "HTTPServing", "LosslessJSON", "SyncFunctions",
+                "changebot", .grdb, .logging, .nioCore, .nioPosix,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -213,9 +220,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "SyncFunctionsTests", dependencies: ["LosslessJSON", "SyncFunctions", "changebot"],
+            swiftSettings: settings),
+        .testTarget(
             name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
         .testTarget(
-            name: "JQTests", dependencies: ["JQ", "Locking", "LosslessJSON", "changebot"], swiftSettings: settings),
+            name: "JQTests", dependencies: ["HelperProcesses", "JQ", "Locking", "LosslessJSON", "changebot"],
+            swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(

@@ -8,19 +8,6 @@
 #include <jv.h>
 #include <jq.h>
 
-#include <spawn.h>
-#include <sys/prctl.h>
-
-// Swift does not import variadic functions.
-
-/// No program that this process starts may gain rights, and nobody may trace it or dump its memory.
-static inline bool cjq_harden_process(void) {
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
-}
-
-// glibc 2.34 and later; declared only for sources that ask for GNU extensions.
-extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
-
 // Declared only for sources that ask for GNU extensions. The kernel's set of processors is an array of bits.
 extern int sched_getaffinity(int process, unsigned long size, void *set);
 

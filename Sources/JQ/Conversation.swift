@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HelperProcesses
 internal import Locking
 
 /// Sends requests to a helper process, one batch after the other, and replaces the process if it hangs or crashes.
@@ -84,7 +85,7 @@ final class Conversation {
 
     /// - Throws: ``JQError/crashed``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
     ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
-    private func wait(_ session: HelperSession) throws(JQError) -> HelperSession.Progress {
+    private func wait(_ session: HelperSession) throws(JQError) -> HelperChannel.Progress {
         do throws(JQError) { return try session.wait(Self.pollInterval) } catch {
             guard session.isReady else { throw .notStarted("it ends at once") }
             throw session.pendingBinding.map(tooLarge) ?? error
@@ -118,7 +119,7 @@ final class Conversation {
     private func take(
         _ frame: inout Frame, of request: JQRequest, _ session: HelperSession, _ outputs: inout JQOutputs
     ) throws(JQError) -> Step {
-        switch frame.kind {
+        switch FrameKind(rawValue: frame.kind) {
         case .ready:
             session.noteReady(request)
             return .begins
@@ -143,7 +144,7 @@ final class Conversation {
             }
             return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
-        case .limits, .binding, .program, .check, .call: throw .crashed
+        case .limits, .binding, .program, .check, .call, nil: throw .crashed
         }
     }
 }

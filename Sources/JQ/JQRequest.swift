@@ -1,3 +1,4 @@
+internal import HelperProcesses
 internal import LosslessJSON
 
 /// A request to a helper process.

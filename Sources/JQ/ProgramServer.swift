@@ -1,11 +1,13 @@
 internal import CJQ
 internal import Glibc
+internal import HelperProcesses
 
-/// The loop of a helper process: reads frames from standard input and answers on standard output.
-///
-/// Anything invalid ends the process; its parent then starts another.
+/// What a helper process does: reads frames and answers them.
 struct ProgramServer {
-    private var limits = ProcessLimits(deadline: .zero, output: 0, memory: 0)
+    /// Processor time of one call.
+    private var deadline = Duration.zero
+    /// Bytes of the outputs of one call.
+    private var outputLimit = 0
     private var programs: [(text: [UInt8], locals: [String])] = []
     /// The variables of all programs: an object.
     private var bindings = jv_object()
@@ -13,21 +15,11 @@ struct ProgramServer {
     private var answers = FrameWriter()
 
     mutating func serve() -> Never {
-        var frames = FrameReader(longestFrame: Int(Int32.max))
-        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-        while true {
-            let count = read(STDIN_FILENO, chunk.baseAddress, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { _exit(0) }
-            frames.append(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
-            do throws(FrameReader.Malformed) {
-                while var frame = try frames.next() { answer(&frame) }
-            } catch { _exit(EXIT_FAILURE) }
-        }
+        HelperInput.serve { frame in answer(&frame) }
     }
 
     private mutating func answer(_ frame: inout Frame) {
-        switch frame.kind {
+        switch FrameKind(rawValue: frame.kind) {
         case .limits: take(&frame)
         case .binding: bind(&frame)
         case .program: takeProgram(&frame)
@@ -41,8 +33,9 @@ struct ProgramServer {
         guard let milliseconds = frame.takeInteger(), let output = frame.takeInteger(),
             let memory = frame.takeInteger()
         else { _exit(EXIT_FAILURE) }
-        limits = ProcessLimits(deadline: .milliseconds(milliseconds), output: output, memory: memory)
-        guard limits.apply() else { _exit(EXIT_FAILURE) }
+        deadline = .milliseconds(milliseconds)
+        outputLimit = output
+        guard Confinement.apply(memory: memory) else { _exit(EXIT_FAILURE) }
         send(.ready)
     }
 
@@ -71,21 +64,12 @@ struct ProgramServer {
         }
     }
 
-    /// The parent kills this process at the deadline. The alarm does so if the parent is gone.
-    ///
-    /// - Parameter deadline: SIGPROF comes two seconds of processor time after it; nil: never.
-    private static func setAlarm(_ deadline: Duration?) {
-        var timer = itimerval()
-        timer.it_value.tv_sec = deadline.map { Int($0.components.seconds) + 2 } ?? 0
-        setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &timer, nil)
-    }
-
     private mutating func check(_ frame: inout Frame) {
         guard let start = frame.takeInteger(), let end = frame.takeInteger(), 0...programs.count ~= end,
             0...end ~= start
         else { _exit(EXIT_FAILURE) }
-        Self.setAlarm(Conversation.startingTime)
-        defer { Self.setAlarm(nil) }
+        HelperInput.setAlarm(Conversation.startingTime)
+        defer { HelperInput.setAlarm(nil) }
         do throws(JQCompileError) {
             try CompiledProgram.check(programs[start..<end].map(\.text)[...], bindings)
             send(.done)
@@ -96,8 +80,8 @@ struct ProgramServer {
         guard let index = frame.takeInteger(), programs.indices.contains(index), let now = frame.takeInteger(),
             let change = frame.takeCounted(), let match = frame.takeCounted()
         else { _exit(EXIT_FAILURE) }
-        Self.setAlarm(limits.deadline)
-        defer { Self.setAlarm(nil) }
+        HelperInput.setAlarm(deadline)
+        defer { HelperInput.setAlarm(nil) }
         switch program(index) {
         case .failure(let error): send(error)
         case .success(let program):
@@ -115,7 +99,7 @@ struct ProgramServer {
     }
 
     private mutating func run(_ program: CompiledProgram, _ input: jv) {
-        var room = limits.output
+        var room = outputLimit
         let ending = program.run(input) { text in
             guard text.count + JQOutputs.costOfEach <= room else { return false }
             room -= text.count + JQOutputs.costOfEach
@@ -140,7 +124,7 @@ struct ProgramServer {
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
         if let known = compiled[index] { return known }
         // Compiling has its own deadline.
-        Self.setAlarm(Conversation.startingTime)
+        HelperInput.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileError>
         do throws(JQCompileError) {
             result = .success(try CompiledProgram(programs[index].text, bindings, locals: programs[index].locals))
@@ -149,7 +133,7 @@ struct ProgramServer {
         }
         compiled[index] = result
         send(.ready)
-        Self.setAlarm(limits.deadline)
+        HelperInput.setAlarm(deadline)
         return result
     }
 
@@ -166,16 +150,5 @@ struct ProgramServer {
         flush()
     }
 
-    private mutating func flush() {
-        var sent = 0
-        while sent < answers.bytes.count {
-            let count = answers.bytes.withUnsafeBytes {
-                write(STDOUT_FILENO, $0.baseAddress?.advanced(by: sent), $0.count - sent)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { _exit(EXIT_FAILURE) }
-            sent += count
-        }
-        answers.removeAll(keepingCapacity: answers.bytes.count < 1 << 20)
-    }
+    private mutating func flush() { HelperInput.send(&answers) }
 }

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import JQ
 internal import Pipeline
+internal import SyncFunctions
 
 /// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of
 /// ``ExitStatus``.
@@ -31,8 +32,9 @@ struct Changebot: AsyncParsableCommand {
 
     static func main() async {
         Memory.settle()
-        // A process that changebot starts to run jq programs does nothing else.
+        // A process that changebot starts to run jq programs or a sync function does nothing else.
         JQHelper.serveIfAsked()
+        SyncFunctionHelper.serveIfAsked()
         // Who is not root may not raise the priority of threads, and libdispatch would write a line to the system's log
         // for each that it starts.
         setenv("LIBDISPATCH_LOG", "NO", 0)

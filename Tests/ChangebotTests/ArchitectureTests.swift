@@ -6,9 +6,9 @@ import Testing
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
-        ["HTTPServing", "HTTPTransport", "JQ", "PrometheusMetrics", "TodoData"],
-        ["EmbeddedGateway", "GatewayClient", "Rules"],
-        ["DocumentFlow"],
+        ["HelperProcesses", "HTTPServing", "HTTPTransport", "PrometheusMetrics", "TodoData"],
+        ["GatewayClient", "JQ", "SyncFunctions"],
+        ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["Monitoring", "Pipeline", "Transfer"],
         ["changebot"],
     ]

@@ -62,6 +62,7 @@ struct Message {
         "Monitoring/BotMetrics.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/MonitoredProcess.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/StatusPage.swift": "fields of HTTP",
+        "SyncFunctions/Prelude": "JavaScript",
         "changebot/Service/ServiceUnit": "what stands in units of systemd",
         "changebot/Support/CompletionScript.swift": "scripts of shells",
     ]

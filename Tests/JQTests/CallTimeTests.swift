@@ -1,6 +1,6 @@
 import Testing
 
-@testable import JQ
+@testable import HelperProcesses
 
 @Suite struct CallTimeTests {
     private let start = ContinuousClock.now

@@ -1,26 +1,30 @@
-internal import CJQ
+internal import CHelperProcess
 internal import Glibc
-internal import Locking
+package import Locking
 
-/// A helper process that runs jq programs, and the socket to it. Used by one thread.
-final class HelperProcess {
-    let pid: pid_t
+/// A helper process, and the socket to it. Used by one thread.
+package final class HelperProcess {
+    let pid: Int32
     /// Non-blocking. The other end is the standard input and output of the process.
     let socket: Int32
-    private let register: Locked<Set<pid_t>>
+    private let register: Locked<Set<Int32>>
 
-    /// - Parameter register: Holds the id of the process while it runs.
-    /// - Throws: ``JQError/notStarted(_:)``.
-    init(register: Locked<Set<pid_t>>) throws(JQError) {
+    /// - Parameters:
+    ///   - purpose: What the process is for.
+    ///   - register: Holds the id of the process while it runs.
+    /// - Throws: ``HelperNotStarted``.
+    package init(_ purpose: HelperPurpose, register: Locked<Set<Int32>>) throws(HelperNotStarted) {
         self.register = register
-        guard let path = JQHelper.executablePath else { throw .notStarted("the executable's path is unknown") }
+        guard let path = HelperPurpose.executablePath else {
+            throw HelperNotStarted(reason: "the executable's path is unknown")
+        }
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw .notStarted(Self.text(errno))
+            throw HelperNotStarted(reason: Self.text(errno))
         }
         defer { close(ends[1]) }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-        do throws(JQError) { pid = try Self.spawn(path, ends[1]) } catch {
+        do throws(HelperNotStarted) { pid = try Self.spawn(path, purpose, ends[1]) } catch {
             close(ends[0])
             throw error
         }
@@ -40,13 +44,15 @@ final class HelperProcess {
     /// User and system time of all its threads since its start; nil once it has been waited for.
     ///
     /// - Note: Source: `clock_getcpuclockid(3)`.
-    var processorTime: Duration? {
+    package var processorTime: Duration? {
         var (clock, time) = (clockid_t(), timespec())
         guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    private static func spawn(_ path: String, _ end: Int32) throws(JQError) -> pid_t {
+    private static func spawn(
+        _ path: String, _ purpose: HelperPurpose, _ end: Int32
+    ) throws(HelperNotStarted) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -68,13 +74,19 @@ final class HelperProcess {
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
 
-        let name = strdup(JQHelper.processName)
+        let name = strdup(purpose.processName)
         defer { free(name) }
         var pid: pid_t = 0
         let result = posix_spawn(&pid, path, &actions, &attributes, [name, nil], [nil])
-        guard result == 0 else { throw .notStarted("\(path): \(text(result))") }
+        guard result == 0 else { throw HelperNotStarted(reason: "\(path): \(text(result))") }
         return pid
     }
 
     private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
+
+/// No helper process could be started.
+package struct HelperNotStarted: Error {
+    /// The system's message.
+    package let reason: String
 }

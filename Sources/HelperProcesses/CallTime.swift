@@ -2,7 +2,7 @@
 ///
 /// Processor time counts, so that a small program does not fail on a busy machine. It is read only if there is no
 /// answer for a while, which is rare.
-struct CallTime {
+package struct CallTime {
     /// A call that gets no processor time ends after this many times its deadline.
     private static let mostWaiting = 10
 
@@ -10,13 +10,13 @@ struct CallTime {
     /// Processor time at the first check, a tenth of a second after the start.
     private var usedBefore: Duration?
 
-    init(start: ContinuousClock.Instant) { self.start = start }
+    package init(start: ContinuousClock.Instant) { self.start = start }
 
     /// Whether the deadline of a call that is still running at `now` has passed.
     ///
     /// - Parameter used: The processor time of the process since its own start; nil if the system does not report it:
     ///   then elapsed time counts.
-    mutating func isUp(_ deadline: Duration, now: ContinuousClock.Instant, used: Duration?) -> Bool {
+    package mutating func isUp(_ deadline: Duration, now: ContinuousClock.Instant, used: Duration?) -> Bool {
         let elapsed = now - start
         guard let used else { return elapsed >= deadline }
         guard let usedBefore else {

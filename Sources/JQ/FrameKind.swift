@@ -1,0 +1,40 @@
+internal import HelperProcesses
+
+/// The kind of a message between this process and a helper process for jq.
+enum FrameKind: UInt8 {
+    // To the process.
+    /// The limits, as the first frame. Answered with `ready`.
+    case limits = 1
+    /// The name and value of a variable for all programs. Answered with `bound` or `unreadableInput`.
+    case binding
+    /// The local variables and the text of the next program.
+    case program
+    /// Compile a range of programs. Answered with `done` or `compileError`.
+    case check
+    /// Run one program. Answered with any number of `output`, then `done` or an error.
+    case call
+
+    // From the process.
+    /// The limits are in force; or a program, at its first use, has been compiled.
+    case ready
+    /// The value has been read.
+    case bound
+    case output
+    case done
+    case compileError
+    case programError
+    case unreadableInput
+    case tooMuchOutput
+}
+
+extension FrameWriter {
+    mutating func begin(_ kind: FrameKind) { begin(kind.rawValue) }
+
+    mutating func append(_ content: some Sequence<UInt8>) { append(Array(content)) }
+
+    mutating func write(_ kind: FrameKind, _ content: some Sequence<UInt8>) {
+        begin(kind)
+        append(content)
+        end()
+    }
+}
