@@ -14,6 +14,8 @@ extension EmbeddedGateway {
         package var host: String
         /// The port to listen on. Default: 0, which picks a free one.
         package var port: Int
+        /// The address for administrators, as Sync Gateway's port 4985: whoever reaches it may do all. Nil (default): none.
+        package var administration: (host: String, port: Int)?
         /// The collections of the database as `SCOPE.COLLECTION`; ignored if ``users`` names collections. All share one
         /// sequence; channels are granted per collection. Default: `_default._default`.
         package var collections = ["_default._default"]
@@ -73,6 +75,13 @@ extension EmbeddedGateway {
         package let port: Int
         /// The database's name.
         package let database: String
+        /// The administrative address, if there is one.
+        package let administration: (host: String, port: Int)?
+
+        /// For example `http://127.0.0.1:4985/todo`; nil without an administrative address.
+        package var administrationURL: String? {
+            administration.map { "http://\(HostAndPort.text($0.host, $0.port))/\(database)" }
+        }
 
         /// For example `http://127.0.0.1:4984/todo`; an IPv6 host is in brackets.
         package var url: String {

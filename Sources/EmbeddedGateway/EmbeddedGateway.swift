@@ -14,13 +14,14 @@ internal import NIOConcurrencyHelpers
 /// ```
 ///
 /// Differences from Sync Gateway: members of documents keep their order and spelling, which Sync Gateway sorts.
-/// Channels come from the member `channels`, never from a sync function, and are granted only by
-/// ``Configuration-swift.struct/users``. It skips no sequences. It has no admin API. Unsupported paths answer 404
-/// `unknown URL`.
+/// Without a sync function, channels come from the member `channels`, and are granted only by
+/// ``Configuration-swift.struct/users``. It skips no sequences. Of the admin API it has only users, roles, the sync
+/// function and `_resync`, on a port of its own. Unsupported paths answer 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let router: Router
         let server: HTTPServer
+        let administration: HTTPServer?
         let clock: FaultClock
     }
 
@@ -56,11 +57,19 @@ package final class EmbeddedGateway: Sendable {
             let collections = try await collections(store)
             let router = router(store, collections, try await accounts(store))
             faults.follow(configuration.faults)
-            let server = try await listen(router)
+            let server = try await listen(router, configuration.host, configuration.port)
+            let administration = try await administrator(router, beside: server)
             let clock = FaultClock(router)
             clock.restart()
-            state.withLockedValue { $0 = .running(Running(router: router, server: server, clock: clock)) }
-            return Address(host: configuration.host, port: server.port, database: configuration.database)
+            state.withLockedValue { state in
+                state = .running(
+                    Running(router: router, server: server, administration: administration, clock: clock))
+            }
+            return Address(
+                host: configuration.host, port: server.port, database: configuration.database,
+                administration: administration.flatMap { server in
+                    configuration.administration.map { ($0.host, server.port) }
+                })
         } catch {
             state.withLockedValue { $0 = .idle }
             throw error
@@ -79,6 +88,7 @@ package final class EmbeddedGateway: Sendable {
         }
         guard let running else { return }
         await running.clock.stop()
+        await running.administration?.stop()
         await running.server.stop()
         try? running.router.store.close()
         state.withLockedValue { $0 = .idle }
@@ -168,7 +178,12 @@ package final class EmbeddedGateway: Sendable {
     private func collections(_ store: Store) async throws(EmbeddedGatewayError) -> [String: Store] {
         var collections: [String: Store] = [:]
         for name in collectionNames {
-            do { collections[name] = try await store.collection(name) } catch {
+            do {
+                let collection = try await store.collection(name)
+                collection.function.set(configuration.users?.functions[name])
+                collection.function.limits = configuration.users?.limits ?? collection.function.limits
+                collections[name] = collection
+            } catch {
                 try? store.close()
                 throw EmbeddedGatewayError(
                     .cannotOpenFile, "can't write collections to \(configuration.storage): \(Self.cause(error))")
@@ -178,8 +193,11 @@ package final class EmbeddedGateway: Sendable {
     }
 
     private func openStore() throws(EmbeddedGatewayError) -> Store {
-        let rules = WritingRules(
+        var rules = WritingRules(
             allowsConflicts: configuration.allowsConflicts, revisionsLimit: max(20, configuration.revisionsLimit))
+        rules.log = { [logger = configuration.logger] line in
+            logger.notice("the sync function logged", metadata: ["text": "\(line)"])
+        }
         let newFile = configuration.storage.newFile
         do {
             let store = try Store(configuration.storage, rules: rules)
@@ -215,11 +233,26 @@ package final class EmbeddedGateway: Sendable {
         return router
     }
 
-    private func listen(_ router: Router) async throws(EmbeddedGatewayError) -> HTTPServer {
+    /// The server of the administrative port, if there is one.
+    private func administrator(
+        _ router: Router, beside server: HTTPServer
+    ) async throws(EmbeddedGatewayError) -> HTTPServer? {
+        guard let place = configuration.administration else { return nil }
+        var router = router
+        router.isAdministration = true
+        do { return try await listen(router, place.host, place.port) } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    private func listen(
+        _ router: Router, _ host: String, _ port: Int
+    ) async throws(EmbeddedGatewayError) -> HTTPServer {
         do {
             var settings = HTTPServer.Settings.embeddedGateway
-            settings.host = configuration.host
-            settings.port = configuration.port
+            settings.host = host
+            settings.port = port
             return try await HTTPServer.start(settings) { request in await router.answer(request) }
         } catch {
             try? router.store.close()

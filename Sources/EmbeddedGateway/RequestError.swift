@@ -29,6 +29,7 @@ struct RequestError: Error, Equatable {
         case 412: "Precondition Failed"
         case 413: "Request Entity Too Large"
         case 415: "Unsupported Media Type"
+        case 418: "I'm a teapot"
         case 416: "Requested Range Not Satisfiable"
         case 503: "Service Unavailable"
         default: "Internal Server Error"
@@ -39,6 +40,7 @@ struct RequestError: Error, Equatable {
     var rowName: String {
         switch status {
         case 400: "bad_request"
+        case 401: "unauthorized"
         case 403: "forbidden"
         case 404: "not_found"
         case 409: "conflict"

@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"databases":{"todo":{"sync":"function(d){}"}}}"#, ":1:30: \"sync\" functions are not supported"),
+        (#"{"databases":{"todo":{"import_filter":"function(d){}"}}}"#, ":1:39: \"import_filter\" functions are not"),
+        ("{\"databases\":{\"todo\":{\"sync\":\n `function(d) {\n let a; }`}}}", ":2:2: \"sync\" is not a function"),
         ("{", ":1:2: "),
         (#"{"databases":{"todo":{"scopes":{"a b":{"collections":{"c":{}}}}}}}"#, ":1:55: scopes and collections have"),
     ])

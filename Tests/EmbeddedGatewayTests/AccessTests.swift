@@ -156,11 +156,13 @@ import Testing
     @Test func aDocumentThatLeavesIsRemovedAndComesBack() async throws {
         let gateway = try await gateway(Self.users(["a": ["A", "C"], "w": ["*"]]))
         var revision = ""
-        for (channel, expected) in [("A", "4 d"), ("C", "5 d"), ("B", "6 d-"), ("A", "7 d")] {
+        for (channel, expected) in [
+            ("A", ["4 d"]), ("C", ["5 d-"]), ("B", ["5 d-", "6 d-"]), ("A", ["6 d-", "7 d"]),
+        ] {
             let target = "/open/d" + (revision.isEmpty ? "" : "?rev=\(revision)")
             let put = try await gateway.answer("PUT", target, "{\"channels\":\"\(channel)\"}", fields: Self.basic("w"))
             revision = put.field("Etag")?.filter { $0 != "\"" } ?? ""
-            #expect(try await rows(gateway, "a", "since=3") == [expected])
+            #expect(try await rows(gateway, "a", "since=3") == expected)
         }
         let deleted = try await gateway.answer("DELETE", "/open/d?rev=\(revision)", fields: Self.basic("w"))
         #expect(deleted.status == 200)

@@ -200,7 +200,7 @@ struct Replay {
 
 extension TestGateway {
     /// Passes over sequences that the real gateway used in exchanges that are not repeated.
-    fileprivate func skipSequences(_ count: Int) async throws {
+    func skipSequences(_ count: Int) async throws {
         guard count > 0 else { return }
         let sequence = try store.lastSequence() + count
         try await store.database.write { db in

@@ -1,3 +1,4 @@
+import SyncFunctions
 import Testing
 
 @testable import EmbeddedGateway
@@ -45,6 +46,12 @@ import Testing
             users.accounts["a"]?.channels.byCollection == ["_default._default": ["D"], "_default.lists": ["L"]])
     }
 
+    @Test func textInBackquotesMayHaveLinesAndQuotes() throws {
+        let source = "function (d) {\n channel(\"a\\\\b\"); }"
+        let users = try parse("{\"databases\":{\"todo\":{\"bucket\":\"`\",\"sync\":`\(source)`}}}")
+        #expect(users.functions["_default._default"]?.source == source)
+    }
+
     @Test func guestIsDisabledWhereNothingIsSaid() throws {
         #expect(try parse(#"{"databases":{"todo":{}}}"#).guest.isDisabled)
         #expect(try parse(#"{"databases":{"todo":{"users":{"GUEST":{"disabled":false}}}}}"#).guest.isDisabled == false)
@@ -55,13 +62,22 @@ import Testing
         (#"{"databases":{"x":{}}}"#, 1, 14, "\"todo\" is missing"),
         ("{\"databases\":{\"todo\":\n  7}}", 2, 3, "must be an object"),
         (
-            "{\"databases\":{\"todo\":{\n \"sync\":\n   \"function(doc){}\"}}}", 3, 4,
-            "\"sync\" functions are not supported"
+            "{\"databases\":{\"todo\":{\n \"import_filter\":\n   \"function(doc){}\"}}}", 3, 4,
+            "\"import_filter\" functions are not supported"
+        ),
+        ("{\"databases\":{\"todo\":{\"sync\":\n 5}}}", 2, 2, "\"sync\" must be the text of a function"),
+        (
+            "{\"databases\":{\"todo\":{\"sync\":\n `function(d) {\n  \"x\"; let a; }`}}}", 2, 2,
+            "\"sync\" is not a function in JavaScript (ES5): line 2 of the function"
+        ),
+        (
+            "{\"databases\":{\"todo\":{\"sync\":`function(d) {\n\"x\";}`,\"javascript_timeout_secs\":-1}}}", 2, 34,
+            "\"javascript_timeout_secs\" must be a number of seconds"
         ),
         ("{\"databases\":{\"todo\":{\"scopes\":{}}}}", 1, 32, "\"scopes\" must hold at least one collection"),
         (
-            "{\"databases\":{\"todo\":{\"scopes\":{\"a\":{\"collections\":{\"b\":{\n\"sync\":\"f\"}}}}}}}", 2, 8,
-            "\"sync\" functions are not supported"
+            "{\"databases\":{\"todo\":{\"scopes\":{\"a\":{\"collections\":{\"b\":{\n\"sync\":\"f (\"}}}}}}}", 2, 8,
+            "\"sync\" is not a function"
         ),
         (
             "{\"databases\":{\"todo\":{\"users\":{\"a\":{\"collection_access\":{\"s\":{\"c\":{\n\"channels\":[]}}}}}}}}",

@@ -54,13 +54,19 @@ struct ChangesPage: Sendable {
     }
 
     /// - Note: Source: recorded, `{"seq":5,"id":"…","deleted":true,"doc":{…},"changes":[{"rev":"…"}]}`.
-    mutating func append(_ row: Row, _ position: FeedPosition, _ selection: ChangeSelection, _ branches: [String]) {
+    ///
+    /// - Parameter removed: The channels that the document left with this change.
+    mutating func append(
+        _ row: Row, _ position: FeedPosition, _ selection: ChangeSelection, _ branches: [String],
+        removed: [String] = []
+    ) {
         let id = JSONWriter.escaped(row[ChangeColumns.id])
         let revision = JSONWriter.escaped(row[ChangeColumns.revision])
         let isDeleted: Bool = row[ChangeColumns.isDeleted]
         let version: String? = row[ChangeColumns.version]
         begin(position, id)
         if isDeleted { text += #","deleted":true"#.utf8 }
+        appendRemoved(from: removed)
         if selection.includesDocuments {
             text += #","doc":"#.utf8
             FeedDocument.append(
@@ -73,7 +79,32 @@ struct ChangesPage: Sendable {
         text += "\"}]}\n".utf8
     }
 
-    /// A row for a document that has left channels, or to which the user has lost access.
+    /// A row for a document that has left channels.
+    ///
+    /// - Parameter row: The revision with which it left them; nil if it is not to be shown.
+    /// - Note: Source: recorded,
+    ///   `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
+    mutating func append(_ removal: Removal, _ position: FeedPosition, _ selection: ChangeSelection, _ row: Row?) {
+        guard let row else {
+            return append(removal, position, includesDocument: selection.includesDocuments, isRevoked: false)
+        }
+        let id = JSONWriter.escaped(removal.id)
+        let revision = JSONWriter.escaped(removal.revision)
+        begin(position, id)
+        appendRemoved(from: removal.channels)
+        text += #","doc":"#.utf8
+        FeedDocument.append(
+            row, at: 2, id: id, revision: revision, version: row[1], isDeleted: false, to: &text)
+        end(revision, [])
+    }
+
+    private mutating func appendRemoved(from channels: [String]) {
+        guard let list = DocumentChannels.write(channels.sorted()) else { return }
+        text += #","removed":"#.utf8
+        text += list
+    }
+
+    /// A row for a document that has left channels and can't be read, or to which the user has lost access.
     ///
     /// - Parameter isRevoked: Whether the user has lost access. The row then names no channels.
     /// - Note: Source: recorded,
@@ -84,10 +115,7 @@ struct ChangesPage: Sendable {
         let revision = JSONWriter.escaped(removal.revision)
         begin(position, id)
         if removal.isDeleted { text += #","deleted":true"#.utf8 }
-        if !isRevoked {
-            text += #","removed":"#.utf8
-            text += DocumentChannels.write(removal.channels.sorted()) ?? Array("[]".utf8)
-        }
+        appendRemoved(from: removal.channels)
         if includesDocument { appendRemoved(id, revision, isDeleted: removal.isDeleted) }
         end(revision, [])
         guard isRevoked else { return }

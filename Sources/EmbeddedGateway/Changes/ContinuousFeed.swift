@@ -6,14 +6,16 @@ internal import HTTPServing
 /// - Note: Source: recorded, Sync Gateway 4.1.1; the end has no `last_seq` line.
 struct ContinuousFeed {
     private let store: Store
-    private let asked: FeedRequest
+    private let accounts: Accounts
+    private var asked: FeedRequest
     private let send: Answer.Send
     private var looked: FeedPosition
     private var left: Int?
     private static let lineFeed = [UInt8(ascii: "\n")]
 
-    init(_ store: Store, _ asked: FeedRequest, _ send: @escaping Answer.Send) {
+    init(_ store: Store, _ accounts: Accounts, _ asked: FeedRequest, _ send: @escaping Answer.Send) {
         self.store = store
+        self.accounts = accounts
         self.asked = asked
         self.send = send
         looked = asked.since
@@ -41,6 +43,7 @@ struct ContinuousFeed {
     /// - Returns: Whether there was anything.
     private mutating func sendChanges() async throws -> Bool {
         let end = store.signal.lastSequence
+        asked.selection.visitor = accounts.refreshed(asked.selection.visitor)
         var reader = FeedPages(store, asked, since: looked, through: end, limit: left, separator: "")
         while !reader.isDone {
             let page = try reader.next()

@@ -2,7 +2,7 @@
 ///
 /// `SEQUENCE`, or `TRIGGER:SEQUENCE` for an older change that a user sees because a channel was granted at the sequence
 /// `TRIGGER`. All of these come before the change `TRIGGER` itself.
-struct FeedPosition: Sendable, Equatable, Comparable {
+struct FeedPosition: Sendable, Hashable, Comparable {
     /// The sequence of the grant; nil for a plain position.
     let trigger: Int?
     let sequence: Int

@@ -14,7 +14,7 @@ extension Router {
             return Answer(
                 status: 200, fields: [.neverCached, HTTPField("Content-Type", "application/octet-stream")],
                 body: .streamed { send in
-                    var feed = ContinuousFeed(store, asked, send)
+                    var feed = ContinuousFeed(store, accounts, asked, send)
                     try await feed.run()
                 })
         }
@@ -45,11 +45,13 @@ extension Router {
 
     /// Sends the head and the beginning at once, then waits for the first change.
     private func longpoll(_ asked: FeedRequest, _ send: @escaping Answer.Send) async throws {
+        var asked = asked
         let wait = FeedWait(asked, store.signal)
         var looked = asked.since
         try await send(ChangesArray.opening)
         while true {
             let end = store.signal.lastSequence
+            asked.selection.visitor = accounts.refreshed(asked.selection.visitor)
             var reader = FeedPages(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
             let page = try reader.next()
             if page.count > 0 { return try await sendPages(page, reader, asked, send) }

@@ -8,7 +8,7 @@ enum DocumentChannels {
     static func read(_ object: JSONValue) -> [String] {
         guard let value = object["channels"] else { return [] }
         let names = value.string.map { [$0] } ?? value.elements.compactMap(\.string)
-        return Set(names.filter { !$0.isEmpty && !$0.utf8.contains(0) }).sorted()
+        return Set(names.filter { !$0.utf8.contains(0) }).sorted()
     }
 
     /// The stored form; nil for none.

@@ -17,6 +17,8 @@ struct IncomingDocument: Sendable {
     let canonicalBody: [UInt8]
     let attachments: [IncomingAttachment]
     let channels: [String]
+    /// `_exp` as JSON: when the document expires.
+    let expiry: [UInt8]?
 
     /// Members that are not part of the stored body. Others that begin with an underscore are, as in the real gateway.
     private static let separate: Set<String> = [
@@ -38,6 +40,7 @@ struct IncomingDocument: Sendable {
         history = object["_revisions"].flatMap(RevisionHistory.read)
         attachments = try IncomingAttachment.read(object["_attachments"], following: following)
         channels = DocumentChannels.read(object)
+        expiry = object["_exp"].map { Array($0.bytes) }
         body = object.bytes(withoutMembers: Self.separate)
         guard body.count <= Self.bodyLimit else { throw .documentTooLarge }
         canonicalBody = CanonicalJSON.object(object, without: Self.separate, tombstone: isDeleted)
@@ -48,6 +51,7 @@ struct IncomingDocument: Sendable {
         attachments: [IncomingAttachment] = [], channels: [String] = []
     ) {
         id = nil
+        expiry = nil
         history = nil
         version = nil
         self.revision = revision

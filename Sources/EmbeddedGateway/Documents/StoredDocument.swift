@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// One revision of a document as stored.
@@ -11,6 +12,8 @@ struct StoredDocument: Sendable {
     let channels: [String]
     /// `_cv`; nil if it is not shown, or the revision was written before versions were kept.
     let version: String?
+    /// `_exp`: when it expires, in seconds since 1970; nil if it never does, or this was not asked for.
+    var expires: Int?
 
     init(
         id: String, revision: String, isDeleted: Bool, body: [UInt8], attachments: [UInt8]? = nil,
@@ -46,6 +49,7 @@ struct StoredDocument: Sendable {
             if let attachments { text.member("_attachments", raw: attachments) }
             if let version { text.member("_cv", string: version) }
             if isDeleted { text.member("_deleted", bool: true) }
+            if let expires { text.member("_exp", string: Timestamp.text(expires)) }
             text.member("_id", escaped: id)
             text.member("_rev", escaped: revision)
             if let history { text.member("_revisions", raw: RevisionHistory.write(history)) }

@@ -5,6 +5,7 @@ extension Router {
     /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.
     func checkDatabase(_ request: Request, _ keyspace: String) throws(RequestError) {
         guard keyspace.prefix(while: { $0 != "." }) != database else { return }
+        guard !isAdministration else { throw RequestError(404, "no such database \"\(keyspace)\"") }
         guard request.method != "PUT" else {
             throw RequestError(403, "Creating a DB over the public API is unsupported")
         }

@@ -19,7 +19,7 @@ extension Router {
             }
             return BulkLine(object, isNew: isNew, refused: refusedDocuments?.next())
         }
-        let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() })
+        let outcomes = try await store.write(lines.compactMap { try? $0.edit.get() }, as: visitor)
         let localOutcomes = try await writeLocalDocuments(localDocuments)
         return .json(Self.rows(lines, outcomes, localOutcomes), status: 201)
     }
@@ -31,9 +31,9 @@ extension Router {
         var body = JSONWriter(minimumCapacity: lines.count * 80)
         body.array { body in
             for line in lines {
-                switch line.edit.flatMap({ _ in outcomes.next() ?? .failure(.unknownURL) }) {
-                case .success(let written): body.bulkRow(line.id, written)
-                case .failure(let error): body.bulkRow(line.id, error)
+                switch line.edit.flatMap({ edit in (outcomes.next() ?? .failure(.unknownURL)).map { (edit.id, $0) } }) {
+                case .success(let (id, written)): body.bulkRow(id, written)
+                case .failure(let error): body.bulkRow(line.givenID ?? "", error)
                 }
             }
             for (id, outcome) in localOutcomes {
@@ -49,12 +49,13 @@ extension Router {
 
 /// One document of a `_bulk_docs` request: ready to be written, or already refused.
 private struct BulkLine {
-    let id: String
+    /// Nil if the gateway makes it.
+    let givenID: String?
     let edit: Result<DocumentEdit, RequestError>
 
     init(_ object: JSONValue, isNew: Bool, refused: RequestError?) {
-        let id = object["_id"]?.string ?? StoredDocumentID.make()
-        self.id = id
+        givenID = object["_id"]?.string
+        let id = givenID ?? StoredDocumentID.make()
         edit = Result { () throws(RequestError) in
             if let refused { throw refused }
             return try DocumentEdit(id: id, IncomingDocument(object), isNew: isNew)

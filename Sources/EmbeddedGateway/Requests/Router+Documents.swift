@@ -21,7 +21,8 @@ extension Router {
             return try await openRevisions(request, id, revisions)
         }
         let options = try DocumentOptions(query)
-        let document = try stored(id, revision: query["rev"])
+        var document = try stored(id, revision: query["rev"])
+        if query.flag("show_exp") { document.expires = try store.expiry(of: id) }
         let outgoing = try store.outgoing(document, options)
         let tag = HTTPField.revisionTag(document.revision)
         let takesJSON = request.accepts("application/json")
@@ -58,7 +59,7 @@ extension Router {
         let replicates = request.query["new_edits"] == "false"
         if !replicates, let revision = request.namedRevision { document.revision = revision }
         let edit = try DocumentEdit(id: id, document, isNew: !replicates)
-        return Self.written(id, try await store.write(edit), status: 201, tagged: !replicates)
+        return Self.written(id, try await store.write(edit, as: visitor), status: 201, tagged: !replicates)
     }
 
     /// `POST /DB/`: the gateway generates the id if the document has none.
@@ -66,7 +67,7 @@ extension Router {
         let (object, following) = try request.document()
         let document = try IncomingDocument(object, following: following)
         let id = document.id ?? StoredDocumentID.make()
-        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true))
+        let revision = try await store.write(DocumentEdit(id: id, document, isNew: true), as: visitor)
         var answer = Self.written(id, revision, status: 200)
         answer.fields.append(HTTPField("Location", StoredDocumentID.inPath(id)))
         return answer
@@ -74,9 +75,8 @@ extension Router {
 
     private func deleteDocument(_ request: Request, _ id: String) async throws -> Answer {
         let named = request.namedRevision
-        if named == nil { _ = try stored(id, revision: nil) }
         let edit = try DocumentEdit(id: id, .tombstone(of: named), isNew: true)
-        return Self.written(id, try await store.write(edit), status: 200, tagged: false)
+        return Self.written(id, try await store.write(edit, as: visitor), status: 200, tagged: false)
     }
 
     /// - Note: Source: recorded, `{"id":ID,"ok":true,"rev":REV,"cv":VERSION}`.

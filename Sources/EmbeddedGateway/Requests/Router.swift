@@ -12,6 +12,8 @@ struct Router: Sendable {
     let logger: Logger
     let started: Greeting
     let accounts: Accounts
+    /// Whether requests come through the administrative port.
+    var isAdministration = false
     /// The user who makes the request.
     var visitor = Visitor.nobody
     /// The injected faults.
@@ -55,14 +57,14 @@ struct Router: Sendable {
         try checkDatabase(request, path[0])
         var router = self
         let isSession = path.count == 2 && path[1] == "_session"
-        router.visitor = try admitted(request, requiresLogin: !isSession)
+        router.visitor = isAdministration ? .administrator : try admitted(request, requiresLogin: !isSession)
         let isDatabase = path.count == 1 || (path.count == 2 && path[1].isEmpty && request.method != "POST")
         if isDatabase || isSession {
             try checkName(path[0])
         } else {
             router = try router.entering(path[0])
         }
-        if let trouble = faults.trouble(for: request, path) {
+        if !isAdministration, let trouble = faults.trouble(for: request, path) {
             return try await router.answer(request, path, in: trouble)
         }
         return try await router.carriedOut(request, path).compressed(for: request)
@@ -70,6 +72,7 @@ struct Router: Sendable {
 
     /// The answer to an admitted request.
     func carriedOut(_ request: Request, _ path: [String]) async throws -> Answer {
+        try await store.expireDue(asking: path.count > 1 ? path[1] : "")
         var answer = try await inDatabase(request.decompressed(), path)
         if let cookie = visitor.cookie { answer.fields.append(cookie) }
         return answer
@@ -96,6 +99,7 @@ struct Router: Sendable {
     }
 
     private func keyspace(_ request: Request, _ path: [String]) async throws -> Answer {
+        if isAdministration, let answer = try await administration(request, path) { return answer }
         switch (path[0], path.count) {
         case ("_session", 1): return try await session(request)
         case ("_changes", 1): return try await changes(request)

@@ -16,9 +16,13 @@ struct DocumentEdit: Sendable {
 
 extension Store {
     /// Writes documents in one transaction, in order. Each has its own outcome; a refused one does not stop the others.
-    func write(_ edits: [DocumentEdit]) async throws -> [Result<WrittenRevision, RequestError>] {
-        let (outcomes, sequence, era) = try await database.write { [rules, collection, signal] db in
-            var writer = try DocumentWriter(db, rules, collection: collection)
+    ///
+    /// - Parameter visitor: Who writes, for the sync function.
+    func write(
+        _ edits: [DocumentEdit], as visitor: Visitor = .administrator
+    ) async throws -> [Result<WrittenRevision, RequestError>] {
+        let (outcomes, sequence, era) = try await database.write { [self] db in
+            var writer = try DocumentWriter(db, self, visitor)
             var outcomes: [Result<WrittenRevision, RequestError>] = []
             outcomes.reserveCapacity(edits.count)
             for edit in edits {
@@ -32,7 +36,9 @@ extension Store {
         return outcomes
     }
 
-    func write(_ edit: DocumentEdit) async throws -> WrittenRevision { try await write([edit])[0].get() }
+    func write(_ edit: DocumentEdit, as visitor: Visitor = .administrator) async throws -> WrittenRevision {
+        try await write([edit], as: visitor)[0].get()
+    }
 }
 
 extension DocumentEdit {

@@ -5,16 +5,23 @@ internal import GRDB
 struct DocumentWriter {
     let db: Database
     let rules: WritingRules
-    private let collection: Int64
+    /// The collection and its sync function.
+    let store: Store
+    /// Who writes.
+    let visitor: Visitor
+    private var collection: Int64 { store.collection }
     private let firstSequence: Int
-    private var sequence: Int
+    var sequence: Int
+    /// The users and roles whose grants change.
+    var changedPrincipals: Set<String> = []
     private var revisionKey: Int64
     private var versions: DocumentVersions
 
-    init(_ db: Database, _ rules: WritingRules, collection: Int64) throws {
+    init(_ db: Database, _ store: Store, _ visitor: Visitor) throws {
         self.db = db
-        self.collection = collection
-        self.rules = rules
+        self.store = store
+        self.visitor = visitor
+        rules = store.rules
         sequence = try Store.lastSequence(db)
         firstSequence = sequence
         revisionKey = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(key) FROM revisions")) ?? 0
@@ -31,6 +38,7 @@ struct DocumentWriter {
                 .execute(arguments: [sequence])
         }
         try versions.finish(db)
+        try updateDirectory()
         return sequence
     }
 
@@ -47,8 +55,10 @@ struct DocumentWriter {
         let parent = try parent(of: edit.document, in: current)
         let revision = StoredRevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
         let attachments = try entries(edit, revision, parent)
-        guard let current else { return try place(edit, revision, attachments, parent: nil) }
-        return try append(edit, revision, attachments, parent: parent, to: current, leafCount: current.leafCount)
+        let ruling = try ruling(edit, revision, parent: parent?.key)
+        guard let current else { return try place(edit, revision, attachments, ruling, parent: nil) }
+        return try append(
+            edit, revision, attachments, ruling, parent: parent, to: current, leafCount: current.leafCount)
     }
 
     /// - Note: Source: recorded, Sync Gateway 4.1.1: to overwrite a document, a client names its winning revision or
@@ -76,8 +86,9 @@ struct DocumentWriter {
     ) throws -> WrittenRevision {
         guard let current else {
             let attachments = try entries(edit, history[0], nil)
+            let ruling = try ruling(edit, history[0], parent: nil)
             let parent = try insertNames(history.dropFirst(), of: try documentKeyToCome(), onto: nil)
-            return try place(edit, history[0], attachments, parent: parent)
+            return try place(edit, history[0], attachments, ruling, parent: parent)
         }
         let tree = try RevisionTree(of: current.key, db)
         let known = history.firstIndex { tree[$0.description] != nil } ?? history.endIndex
@@ -88,10 +99,11 @@ struct DocumentWriter {
         }
         let ancestor = try joint.map { try ParentRevision($0, db) }
         let attachments = try entries(edit, history[0], ancestor)
+        let ruling = try ruling(edit, history[0], parent: ancestor?.key)
         let parent = try insertNames(history[1..<known], of: current.key, onto: ancestor)
         let continues = joint.map(tree.isLeaf) ?? false
         return try append(
-            edit, history[0], attachments, parent: parent, to: current,
+            edit, history[0], attachments, ruling, parent: parent, to: current,
             leafCount: current.leafCount + (continues ? 0 : 1))
     }
 
@@ -137,47 +149,45 @@ struct DocumentWriter {
 
     /// Inserts a document with its first revision.
     private mutating func place(
-        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        parent: ParentRevision?
     ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
-        try db.cachedStatement(sql: "INSERT INTO documents (collection, id, sequence, winner) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [collection, edit.id, sequence, revisionKey])
+        try db.cachedStatement(
+            sql: "INSERT INTO documents (collection, id, sequence, winner, expires) VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: [collection, edit.id, sequence, revisionKey, ruling.expires])
         let key = db.lastInsertedRowID
-        let written = try insert(edit.document, revision, attachments, parent: parent, of: key)
-        try ChannelRouting(db: db).move(
-            key, from: [], to: edit.document.channels, sequence: sequence,
-            revision: (revision.description, edit.document.isDeleted))
+        let written = try insert(edit.document, revision, attachments, ruling, parent: parent, of: key)
+        try apply(ruling, to: key, from: [], sequence, (revision.description, edit.document.isDeleted))
         return written
     }
 
     /// Adds a revision to an existing document.
     private mutating func append(
-        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
-        to current: CurrentDocument, leafCount: Int
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        parent: ParentRevision?, to current: CurrentDocument, leafCount: Int
     ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
-        let written = try insert(edit.document, revision, attachments, parent: parent, of: current.key)
+        let written = try insert(edit.document, revision, attachments, ruling, parent: parent, of: current.key)
         if let parent { try supersede(parent) }
         var winner = RevisionTree.Node(
             key: revisionKey, id: revision, parent: parent?.key, isDeleted: edit.document.isDeleted)
         if leafCount > 1 { winner = try RevisionTree(of: current.key, db).winner ?? winner }
-        try db.cachedStatement(sql: "UPDATE documents SET sequence = ?, winner = ?, leaves = ? WHERE key = ?")
-            .execute(arguments: [sequence, winner.key, leafCount, current.key])
-        let routing = ChannelRouting(db: db)
-        let isNew = winner.key == revisionKey
-        try routing.move(
-            current.key, from: current.channels,
-            to: isNew ? edit.document.channels : routing.channels(ofRevision: winner.key), sequence: sequence,
-            revision: (winner.id.description, winner.isDeleted))
+        let winning = try winner.key == revisionKey ? ruling : rulingAgain(winner, of: edit.id)
+        try db.cachedStatement(
+            sql: "UPDATE documents SET sequence = ?, winner = ?, leaves = ?, expires = ? WHERE key = ?"
+        ).execute(arguments: [sequence, winner.key, leafCount, winning.expires, current.key])
+        try apply(
+            winning, to: current.key, from: current.channels, sequence, (winner.id.description, winner.isDeleted))
         try prune(current.key, newest: revision, leafCount: leafCount)
         return written
     }
 
     private mutating func insert(
-        _ document: IncomingDocument, _ revision: StoredRevisionID, _ attachments: [UInt8]?, parent: ParentRevision?,
-        of documentKey: Int64
+        _ document: IncomingDocument, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        parent: ParentRevision?, of documentKey: Int64
     ) throws -> WrittenRevision {
         try storeContents(document.attachments, of: documentKey)
         let version = versions.next(now: rules.preciseNow())
@@ -190,7 +200,7 @@ struct DocumentWriter {
         ).execute(arguments: [
             revisionKey, documentKey, revision.description, revision.generation, parent?.key, document.isDeleted,
             attachments.map { Data($0) }, Data(document.body),
-            DocumentChannels.write(document.channels).map { Data($0) }, version,
+            DocumentChannels.write(ruling.channels).map { Data($0) }, version,
         ])
         return WrittenRevision(id: revision, version: version)
     }

@@ -70,7 +70,7 @@ struct RevocationQuery {
             guard let loss = losses[row[2]], (row[3] as Int) <= loss else { continue }
             let position = FeedPosition(row[1], trigger: loss)
             guard position > since, position > due[row[0]]?.position ?? .start else { continue }
-            let document = Removal(id: row[0], revision: row[4], isDeleted: row[5], channels: [])
+            let document = Removal(document: row[6], id: row[0], revision: row[4], isDeleted: row[5], channels: [])
             due[document.id] = ChannelChange(position: position, content: .revocation(document))
         }
     }

@@ -5,6 +5,7 @@ internal import GRDB
 /// - `collections`: `SCOPE.COLLECTION` by number; 0 is `_default._default`.
 /// - `documents`: one row per collection and document id. `sequence` is that of its newest change, so the changes feed
 ///   is one scan of an index; `winner` is the key of its winning revision, `leaves` the number of branches of its tree.
+///   `expires` is when it becomes a tombstone, in seconds since 1970; null: never.
 /// - `revisions`: the revision tree of each document. `parent` is the key of the parent revision: null at a root, and
 ///   dangling if that revision was pruned. `body` is null if only the revision's id is known, from the history of a
 ///   replicated revision or because the body has expired. `attachments` is the text of `_attachments`, stubs only.
@@ -15,6 +16,8 @@ internal import GRDB
 /// - `removals`: channels that a document has left, with the sequence and the revision of that change.
 /// - `principals`, `grants`: users and roles, their channels and roles, and the sequence of each grant; `ended` is the
 ///   sequence at which it was taken away. Grants of roles have no collection.
+/// - `document_grants`: what documents grant to principals through the sync function, and the sequence of the change
+///   that began it. A principal may be made later.
 /// - `attachments`: contents, stored once per digest.
 /// - `document_attachments`: which documents own a content. A stub with the digest of another document's attachment
 ///   gives no access to it, as in the real gateway.
@@ -45,6 +48,9 @@ enum Schema {
             try db.execute(sql: versions)
             try db.execute(
                 sql: "INSERT INTO versions VALUES (?, 0)", arguments: [DocumentVersions.makeSource()])
+        }
+        migrator.registerMigration("6: grants by documents, expiry") { db in
+            try db.execute(sql: documentGrants)
         }
         return migrator
     }
@@ -157,6 +163,20 @@ enum Schema {
         INSERT INTO collected_local_documents SELECT 0, name, revision, body FROM local_documents;
         DROP TABLE local_documents;
         ALTER TABLE collected_local_documents RENAME TO local_documents;
+        """
+
+    private static let documentGrants = """
+        CREATE TABLE document_grants (
+            document INTEGER NOT NULL,
+            principal TEXT NOT NULL,
+            collection TEXT NOT NULL,
+            name TEXT NOT NULL,
+            sequence INTEGER NOT NULL,
+            PRIMARY KEY (document, principal, collection, name)
+        ) WITHOUT ROWID;
+        CREATE INDEX document_grants_by_principal ON document_grants (principal, collection, name, sequence);
+        ALTER TABLE documents ADD COLUMN expires INTEGER;
+        CREATE INDEX documents_by_expiry ON documents (expires) WHERE expires IS NOT NULL;
         """
 
     private static let versions = """

@@ -89,7 +89,7 @@ extension Store {
     }
 
     /// Whether a change is older than the grant that made it visible.
-    static func isBackfill(_ sequence: Int, _ grant: Int) -> Bool { grant > guestSequence && sequence <= grant }
+    static func isBackfill(_ sequence: Int, _ grant: Int) -> Bool { grant > guestSequence && sequence < grant }
 
     /// The sequence up to which nothing is due for a user who sees all documents since `grant`.
     private static func floor(_ since: FeedPosition, _ grant: Int) -> Int {

@@ -1,8 +1,11 @@
+internal import FoundationEssentials
 internal import GRDB
 
-/// A document that has left channels of a user and is in none of the user's channels any more.
+/// A document that has left channels of a user.
 struct Removal: Sendable {
+    let document: Int64
     let id: String
+    /// The revision with which it left them.
     let revision: String
     let isDeleted: Bool
     var channels: [String]
@@ -12,21 +15,29 @@ struct Removal: Sendable {
 struct ChannelChange: Sendable {
     enum Content: Sendable {
         case visitor
-        /// A document by its key, with the sequence of its newest change.
-        case document(Int64, sequence: Int)
+        /// A document by its key, with the sequence of its newest change, and the channels that it left with that.
+        case document(Int64, sequence: Int, removed: [String] = [])
         case removal(Removal)
         case revocation(Removal)
     }
 
     var position: FeedPosition
-    let content: Content
+    var content: Content
+}
+
+/// A row is about one document at one position.
+private struct ChangePlace: Hashable {
+    let document: Int64
+    let position: FeedPosition
 }
 
 extension Store {
     /// The rows due for some channels, in the order of the feed.
     ///
-    /// A document older than the grant of its channel is due at that grant; with several channels, at the first
-    /// position after `since`.
+    /// A document older than the grant of its channel is due at that grant; with several channels, at each of these
+    /// positions. When it leaves a channel, it is due then too, even if it changes again or stays readable.
+    ///
+    /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func channelChanges(
         since: FeedPosition, through end: Int, _ selection: ChangeSelection, _ grants: [String: Int]
     ) throws -> [ChannelChange] {
@@ -36,8 +47,7 @@ extension Store {
             let query = ChannelQuery(
                 floor: isPast ? since.sequence : 0, end: end, since: since, grants: grants, ids: selection.idList,
                 collection: collection)
-            var changes = try query.documents(db)
-            if !selection.activeOnly { changes += try query.removals(db) }
+            var changes = try query.changes(db, withRemovals: !selection.activeOnly)
             changes += try RevocationQuery(
                 losses: selection.losses, held: Array(grants.keys), since: since, end: end, ids: selection.idList,
                 collection: collection
@@ -70,21 +80,34 @@ extension Store {
                 switch change.content {
                 case .visitor: page.append(visitor: selection.visitor)
                 case .removal(let removal):
-                    page.append(
-                        removal, change.position, includesDocument: selection.includesDocuments, isRevoked: false)
+                    try page.append(removal, change.position, selection, Self.body(of: removal, selection, db))
                 case .revocation(let document):
                     page.append(
                         document, change.position, includesDocument: selection.includesDocuments, isRevoked: true)
-                case .document(let key, let sequence):
+                case .document(let key, let sequence, let removed):
                     guard let row = try Row.fetchOne(statement, arguments: [key, sequence]),
                         !(selection.activeOnly && row[ChangeColumns.isDeleted])
                     else { continue }
-                    try page.append(row, change.position, selection, Self.branches(row, selection, db))
+                    try page.append(
+                        row, change.position, selection, Self.branches(row, selection, db), removed: removed)
                 }
             }
             page.isLast = used == changes.count
             return (page, used)
         }
+    }
+
+    /// The revision with which a document left channels; nil if it is not to be shown, or the user may not read it.
+    private static func body(of removal: Removal, _ selection: ChangeSelection, _ db: Database) throws -> Row? {
+        guard selection.includesDocuments, !removal.isDeleted else { return nil }
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT channels, version, body, attachments FROM revisions
+                WHERE document = ? AND revision = ? AND body IS NOT NULL
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [removal.document, removal.revision]) else { return nil }
+        let channels = DocumentChannels.read(stored: (row[0] as Data?).map { Array($0) })
+        return selection.visitor.sees(channels) ? row : nil
     }
 }
 
@@ -97,57 +120,60 @@ private struct ChannelQuery {
     let ids: String?
     let collection: Int64
 
-    func documents(_ db: Database) throws -> [ChannelChange] {
-        let rows = try cursor(
-            "d.key, d.sequence, c.channel",
-            "document_channels c JOIN documents d ON d.key = c.document", sequence: "d.sequence", db)
-        var due: [Int64: ChannelChange] = [:]
-        while let row = try rows.next() {
-            guard let position = position(row[1], row[2]) else { continue }
-            let key: Int64 = row[0]
-            if let known = due[key], known.position < position { continue }
-            due[key] = ChannelChange(position: position, content: .document(key, sequence: row[1]))
+    /// - Parameter withRemovals: Whether documents are due that have left a channel and are in no other.
+    func changes(_ db: Database, withRemovals: Bool) throws -> [ChannelChange] {
+        var due = try documents(db)
+        for (place, removal) in try removals(db) {
+            if case .document(let key, let sequence, _)? = due[place]?.content {
+                due[place]?.content = .document(key, sequence: sequence, removed: removal.channels)
+            } else if withRemovals {
+                due[place] = ChannelChange(position: place.position, content: .removal(removal))
+            }
         }
         return Array(due.values)
     }
 
-    func removals(_ db: Database) throws -> [ChannelChange] {
-        let inOthers = """
-             AND NOT EXISTS (SELECT 1 FROM document_channels o WHERE o.document = c.document
-                AND o.channel IN (SELECT value FROM json_each(?)))
-            """
+    private func documents(_ db: Database) throws -> [ChangePlace: ChannelChange] {
+        let rows = try cursor(
+            "d.key, d.sequence, c.channel",
+            "document_channels c JOIN documents d ON d.key = c.document", sequence: "d.sequence", db)
+        var due: [ChangePlace: ChannelChange] = [:]
+        while let row = try rows.next() {
+            guard let position = position(row[1], row[2]) else { continue }
+            let place = ChangePlace(document: row[0], position: position)
+            due[place] = ChannelChange(position: position, content: .document(place.document, sequence: row[1]))
+        }
+        return due
+    }
+
+    private func removals(_ db: Database) throws -> [ChangePlace: Removal] {
         let rows = try cursor(
             "c.document, c.sequence, c.channel, d.id, c.revision, c.deleted",
-            "removals c JOIN documents d ON d.key = c.document", sequence: "c.sequence", db, and: inOthers)
-        var due: [Int64: (sequence: Int, removal: Removal)] = [:]
+            "removals c JOIN documents d ON d.key = c.document", sequence: "c.sequence", db)
+        var due: [ChangePlace: Removal] = [:]
         while let row = try rows.next() {
             let sequence: Int = row[1]
-            guard sequence > grants[row[2]] ?? .max, FeedPosition(sequence) > since else { continue }
-            if var known = due[row[0]], known.sequence == sequence {
-                known.removal.channels.append(row[2])
-                due[row[0]] = known
-            } else if sequence > due[row[0]]?.sequence ?? 0 {
-                let removal = Removal(
-                    id: row[3], revision: row[4], isDeleted: row[5], channels: [row[2]])
-                due[row[0]] = (sequence, removal)
-            }
+            guard sequence >= grants[row[2]] ?? .max, FeedPosition(sequence) > since else { continue }
+            let place = ChangePlace(document: row[0], position: FeedPosition(sequence))
+            let known = due[place]?.channels ?? []
+            due[place] = Removal(
+                document: row[0], id: row[3], revision: row[4], isDeleted: row[5], channels: known + [row[2]])
         }
-        return due.values.map { ChannelChange(position: FeedPosition($0.sequence), content: .removal($0.removal)) }
+        return due
     }
 
     private func cursor(
-        _ columns: String, _ tables: String, sequence: String, _ db: Database, and condition: String = ""
+        _ columns: String, _ tables: String, sequence: String, _ db: Database
     ) throws -> RowCursor {
         let channels = ChangeSelection.list(grants.keys)
         let sql = """
             SELECT \(columns) FROM \(tables)
             WHERE \(sequence) > ? AND \(sequence) <= ? AND +d.collection = \(collection)
                 AND c.channel IN (SELECT value FROM json_each(?))\
-            \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")\(condition)
+            \(ids == nil ? "" : " AND d.id IN (SELECT value FROM json_each(?))")
             """
         var arguments: StatementArguments = [floor, end, channels]
         if let ids { arguments += [ids] }
-        if !condition.isEmpty { arguments += [channels] }
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 

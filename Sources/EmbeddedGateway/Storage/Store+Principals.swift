@@ -7,9 +7,9 @@ extension Store {
     /// due. Lost grants are kept with a sequence too, so that a client can be told what to forget. GUEST starts with
     /// the first sequence.
     ///
-    /// - Returns: All principals by key, including removed roles.
-    func settle(_ users: EmbeddedGateway.Users) async throws -> [String: Principal] {
-        let (principals, sequence) = try await database.write { db in
+    /// Afterwards ``principals`` has all of them, including removed roles.
+    func settle(_ users: EmbeddedGateway.Users) async throws {
+        let sequence = try await database.write { [directory = principals] db in
             var settlement = try Settlement(db)
             for (name, channels) in users.roles.sorted(by: { $0.key < $1.key }) {
                 try settlement.settle(Principal.role(name), channels.grants)
@@ -18,10 +18,11 @@ extension Store {
                 try settlement.settle(Principal.user(name), account.grants, flag: account.isDisabled)
             }
             try settlement.settle(Principal.user(nil), users.guest.grants)
-            return try settlement.finish()
+            let (principals, sequence) = try settlement.finish()
+            db.afterNextTransaction { _ in directory.replace(with: principals) }
+            return sequence
         }
         signal.advance(to: sequence)
-        return principals
     }
 }
 
@@ -99,13 +100,19 @@ private struct Settlement {
             try db.execute(sql: "DELETE FROM principals WHERE key = ?", arguments: [key])
             var role = Principal(sequence: 0, lost: known.lost)
             if Principal.isRole(key) {
+                sequence += 1
                 for grant in known.grants.keys { role.lose(grant, at: sequence) }
                 gone[key] = role
             }
             try writeGrants(of: key, Principal.isRole(key) ? role : Principal(sequence: 0))
         }
         try db.execute(sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [sequence])
-        return (principals.merging(gone) { current, _ in current }, sequence)
+        let all = try principals.merging(gone) { current, _ in current }.map { key, principal in
+            var principal = principal
+            principal.computed = try PrincipalReader(db: db).computed(key)
+            return (key, principal)
+        }
+        return (Dictionary(uniqueKeysWithValues: all), sequence)
     }
 }
 

@@ -20,12 +20,22 @@ final class Store: Sendable {
     private let lock: FileLock?
     /// The collection's key; 0 for `_default._default`.
     let collection: Int64
+    /// The collection as `SCOPE.COLLECTION`.
+    let name: String
+    /// The users and roles of the database.
+    let principals: PrincipalDirectory
+    /// When a document of the collection expires.
+    let nextExpiry = NextExpiry()
+    /// The collection's sync function.
+    let function = SyncFunctionSlot()
 
     /// - Throws: GRDB's `DatabaseError` if the file can't be opened; ``DatabaseFile/Foreign`` if it is not a gateway's
     ///   database; ``FileLock/Held`` if another gateway has it open.
     init(_ storage: EmbeddedGateway.Storage, rules: WritingRules = WritingRules()) throws {
         self.rules = rules
         collection = 0
+        name = Router.defaultCollection
+        principals = PrincipalDirectory()
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
@@ -44,25 +54,31 @@ final class Store: Sendable {
         try Schema.migrator.migrate(database)
         let sequence = try database.read { db in try Self.lastSequence(db) }
         signal = ChangeSignal(lastSequence: sequence)
+        nextExpiry.set(try database.read { db in try Self.nextExpiry(of: 0, db) })
     }
 
-    private init(_ other: Store, collection: Int64) {
+    private init(_ other: Store, collection: Int64, name: String) {
         database = other.database
         signal = other.signal
         rules = other.rules
         lock = other.lock
+        principals = other.principals
         self.collection = collection
+        self.name = name
     }
 
     /// Another collection of the same database, with its own documents and the same sequences. Made if it is missing.
     ///
     /// - Parameter name: `SCOPE.COLLECTION`.
     func collection(_ name: String) async throws -> Store {
-        let key = try await database.write { db in
+        let (key, next) = try await database.write { db in
             try db.execute(sql: "INSERT OR IGNORE INTO collections (name) VALUES (?)", arguments: [name])
-            return try Int64.fetchOne(db, sql: "SELECT key FROM collections WHERE name = ?", arguments: [name]) ?? 0
+            let key = try Int64.fetchOne(db, sql: "SELECT key FROM collections WHERE name = ?", arguments: [name]) ?? 0
+            return (key, try Self.nextExpiry(of: key, db))
         }
-        return Store(self, collection: key)
+        let store = Store(self, collection: key, name: name)
+        store.nextExpiry.set(next)
+        return store
     }
 
     /// Closes the file after moving the write-ahead log into it. Later calls throw.

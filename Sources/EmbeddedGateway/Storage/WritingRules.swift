@@ -10,6 +10,8 @@ struct WritingRules: Sendable {
     ///
     /// - Note: Source: `old_rev_expiry_seconds` of Sync Gateway; its recorded answers include such bodies.
     var oldBodySeconds = 300
+    /// Receives what sync functions log.
+    var log: @Sendable (String) -> Void = { _ in }
     /// Seconds since 1970.
     var now: @Sendable () -> Int = { time(nil) }
     /// Nanoseconds since 1970.

@@ -1,11 +1,11 @@
 internal import Encodings
+internal import Locking
 internal import NIOConcurrencyHelpers
 
 /// Authenticates users by name and password.
 final class Accounts: Sendable {
     private struct State {
         var users: EmbeddedGateway.Users?
-        var principals: [String: Principal] = [:]
         /// For each user, the digest of the last correct password: PBKDF2 is slow, and clients send it with each
         /// request.
         var verified: [String: [UInt8]] = [:]
@@ -14,6 +14,8 @@ final class Accounts: Sendable {
     private let store: Store
     private let stranger: Visitor
     private let state = NIOLockedValueBox(State())
+    /// Held while users change.
+    private let changes = TaskLock()
     let sessions: Sessions
 
     /// - Parameter stranger: The user of every request as long as there are no users.
@@ -25,8 +27,21 @@ final class Accounts: Sendable {
 
     /// Replaces all users; what changed gets sequences.
     func replace(with users: EmbeddedGateway.Users) async throws {
-        let principals = try await store.settle(users)
-        state.withLockedValue { $0 = State(users: users, principals: principals) }
+        try await store.settle(users)
+        state.withLockedValue { $0 = State(users: users) }
+    }
+
+    /// The current users, with changes; without users before, GUEST may read all.
+    func change(_ change: @Sendable (inout EmbeddedGateway.Users) throws(RequestError) -> Void) async throws {
+        try await changes.withLock {
+            var users = current
+            try change(&users)
+            try await replace(with: users)
+        }
+    }
+
+    var current: EmbeddedGateway.Users {
+        state.withLockedValue { $0.users } ?? EmbeddedGateway.Users(guest: .init(channels: [Visitor.everything]))
     }
 
     /// Assigns sequences to the users again after the database was emptied.
@@ -38,7 +53,7 @@ final class Accounts: Sendable {
     var guest: Visitor? {
         state.withLockedValue { state in
             guard let users = state.users else { return stranger }
-            return users.guest.isDisabled ? nil : Self.visitor(nil, state)
+            return users.guest.isDisabled ? nil : visitor(of: nil)
         }
     }
 
@@ -58,14 +73,20 @@ final class Accounts: Sendable {
     func visitor(_ name: String) -> Visitor? {
         state.withLockedValue { state in
             guard let account = state.users?.accounts[name], !account.isDisabled else { return nil }
-            return Self.visitor(name, state)
+            return visitor(of: name)
         }
     }
 
-    private static func visitor(_ name: String?, _ state: State) -> Visitor? {
-        guard let principal = state.principals[Principal.user(name)] else { return nil }
+    /// The visitor with the access of now, for a feed that waits; the same if the account is gone.
+    func refreshed(_ visitor: Visitor) -> Visitor {
+        guard visitor.isRestricted else { return visitor }
+        return (visitor.name.map { self.visitor($0) } ?? guest)?.entering(like: visitor) ?? visitor
+    }
+
+    private func visitor(of name: String?) -> Visitor? {
+        let principals = store.principals.all
+        guard let principal = principals[Principal.user(name)] else { return nil }
         return Visitor(
-            name: name, sequence: principal.sequence,
-            access: ChannelAccess.of(principal, roles: state.principals))
+            name: name, sequence: principal.sequence, access: ChannelAccess.of(principal, roles: principals))
     }
 }

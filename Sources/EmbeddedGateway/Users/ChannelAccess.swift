@@ -31,16 +31,16 @@ extension ChannelAccess {
             guard case .channel(let channel, let collection) = grant else { return }
             change(&access[collection, default: ChannelAccess()], channel)
         }
-        for (grant, since) in user.grants {
+        for (grant, since) in user.held {
             reach(grant) { $0.hold($1, since: since) }
             guard case .role(let name) = grant, let role = roles[Principal.role(name)] else { continue }
-            for (lent, sequence) in role.grants { reach(lent) { $0.hold($1, since: max(since, sequence)) } }
+            for (lent, sequence) in role.held { reach(lent) { $0.hold($1, since: max(since, sequence)) } }
             for (lent, end) in role.lost where end > since { reach(lent) { $0.lose($1, at: end) } }
         }
         for (grant, end) in user.lost {
             reach(grant) { $0.lose($1, at: end) }
             guard case .role(let name) = grant, let role = roles[Principal.role(name)] else { continue }
-            for lent in role.grants.keys { reach(lent) { $0.lose($1, at: end) } }
+            for lent in role.held.keys { reach(lent) { $0.lose($1, at: end) } }
             for (lent, lentEnd) in role.lost { reach(lent) { $0.lose($1, at: min(end, lentEnd)) } }
         }
         return access.mapValues { access in

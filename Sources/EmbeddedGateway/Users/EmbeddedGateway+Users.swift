@@ -1,4 +1,5 @@
 internal import LosslessJSON
+internal import SyncFunctions
 
 extension EmbeddedGateway {
     /// The users and roles of a database and their channels.
@@ -11,6 +12,10 @@ extension EmbeddedGateway {
         var roles: [String: ChannelList] = [:]
         /// The collections of the database as `SCOPE.COLLECTION`; nil if the file does not list any.
         var collections: [String]?
+        /// The sync functions of the collections, by `SCOPE.COLLECTION`. Each runs in a process already.
+        var functions: [String: SyncFunction] = [:]
+        /// The limits of functions.
+        var limits = SyncFunction.Limits()
         /// The account of anonymous requests. Disabled unless the file says otherwise.
         var guest = Account(isDisabled: true)
 
@@ -43,13 +48,14 @@ extension EmbeddedGateway {
         /// Reads a configuration file in Sync Gateway's style:
         /// `{"databases":{NAME:{"users":…,"roles":…,"guest":…,"scopes":…}}}`.
         ///
-        /// Other members of a database are ignored, but a sync function or import filter is an error.
+        /// Other members of a database are ignored, but an import filter is an error.
         ///
         /// - Parameters:
         ///   - text: The file's bytes.
         ///   - database: The database to look for.
         /// - Throws: ``UsersError`` with the line and the column.
-        /// - Note: Source: Sync Gateway's configuration, `databases.$db.users`, `.roles`, `.guest`, `.scopes`.
+        /// - Note: Source: Sync Gateway's configuration, `databases.$db.users`, `.roles`, `.guest`, `.scopes`, `.sync`,
+        ///   `.javascript_timeout_secs`.
         package static func parse(_ text: [UInt8], database: String) throws(UsersError) -> Users {
             try UsersFile(text).users(of: database)
         }

@@ -2,20 +2,21 @@ internal import LosslessJSON
 
 extension UsersFile {
     /// `"scopes":{SCOPE:{"collections":{COLLECTION:{}}}}`; nil if it is missing.
-    func collections(_ scopes: JSONValue?) throws(UsersError) -> [String]? {
+    func collections(_ scopes: JSONValue?, into users: inout Users) throws(UsersError) -> [String]? {
         guard let scopes else { return nil }
         var names: [String] = []
         for scope in try members(scopes, "\"scopes\"") {
             try refuseUnknown(scope.value, ["collections"])
             for collection in try members(scope.value["collections"], "\"collections\"") {
                 try expectObject(collection.value, "a collection")
-                try refuseFunctions(collection.value)
+                try refuseFilters(collection.value)
                 let name = "\(scope.name.string ?? "").\(collection.name.string ?? "")"
                 guard EmbeddedGateway.isCollectionName(name) else {
                     throw error(
                         "scopes and collections have names of 1 to 30 letters, digits, _, % and -", at: collection.name)
                 }
                 names.append(name)
+                users.functions[name] = try function(collection.value, users.limits)
             }
         }
         guard !names.isEmpty else { throw error("\"scopes\" must hold at least one collection", at: scopes) }

@@ -6,12 +6,14 @@ struct UsersFile {
     typealias UsersError = EmbeddedGateway.UsersError
 
     private let text: [UInt8]
-    private let root: JSONValue
+    private let json: BackquotedText
+    let root: JSONValue
 
     init(_ text: [UInt8]) throws(UsersError) {
         self.text = text
-        do { root = try JSONText(text, limits: .files).root } catch {
-            throw Self.error(error.description, at: error, in: text)
+        json = BackquotedText(text)
+        do { root = try JSONText(json.json, limits: .files).root } catch {
+            throw Self.error(error.description, at: JSONError(.unexpectedEnd, at: json.place(error.offset)), in: text)
         }
     }
 
@@ -23,11 +25,13 @@ struct UsersFile {
             throw error("the database \"\(database)\" is missing", at: databases)
         }
         try expectObject(settings, "a database")
-        try refuseFunctions(settings)
+        try refuseFilters(settings)
         var users = Users()
-        users.collections = try collections(settings["scopes"])
+        users.limits = try limits(settings)
+        users.functions[Router.defaultCollection] = try function(settings, users.limits)
+        users.collections = try collections(settings["scopes"], into: &users)
         for role in try members(settings["roles"], "\"roles\"") {
-            try checkName(role.name)
+            try checkName(role.name.string ?? "", at: role.name)
             try refuseUnknown(role.value, ["admin_channels", "collection_access", "name"])
             users.roles[role.name.string ?? ""] = try channels(role.value)
         }
@@ -36,7 +40,7 @@ struct UsersFile {
                 users.guest = try account(user.value, knownRoles: Set(users.roles.keys), isGuest: true)
                 continue
             }
-            try checkName(user.name)
+            try checkName(user.name.string ?? "", at: user.name)
             users.accounts[user.name.string ?? ""] = try account(user.value, knownRoles: Set(users.roles.keys))
         }
         if let guest = settings["guest"] {
@@ -45,28 +49,28 @@ struct UsersFile {
         return users
     }
 
-    /// The gateway can't run JavaScript, and must not silently decide differently from such a function.
-    func refuseFunctions(_ settings: JSONValue) throws(UsersError) {
-        for name in ["sync", "import_filter"] {
-            guard let value = settings[name] else { continue }
-            throw error(
-                "\"\(name)\" functions are not supported: "
-                    + "documents go to the channels that their member \"channels\" names",
-                at: value)
-        }
+    /// The gateway imports nothing, and must not silently decide differently from such a function.
+    func refuseFilters(_ settings: JSONValue) throws(UsersError) {
+        guard let value = settings["import_filter"] else { return }
+        throw error("\"import_filter\" functions are not supported: this gateway imports nothing", at: value)
     }
 
-    private func account(
-        _ value: JSONValue, knownRoles: Set<String>, isGuest: Bool = false
+    /// - Parameters:
+    ///   - knownRoles: Nil: a role may be made later.
+    ///   - known: What is left out stays as it is there.
+    func account(
+        _ value: JSONValue, knownRoles: Set<String>?, isGuest: Bool = false, over known: Users.Account = .init()
     ) throws(UsersError) -> Users.Account {
         try expectObject(value, isGuest ? "\"guest\"" : "a user")
         try refuseUnknown(
             value,
             ["name", "password", "admin_channels", "admin_roles", "collection_access", "disabled", "email"])
-        var account = Users.Account()
-        account.channels = try channels(value)
-        account.roles = try names(value, "admin_roles")
-        if let unknown = account.roles.subtracting(knownRoles).min(), let list = value["admin_roles"] {
+        var account = known
+        if value["admin_channels"] != nil || value["collection_access"] != nil {
+            account.channels = try channels(value)
+        }
+        if value["admin_roles"] != nil { account.roles = try names(value, "admin_roles") }
+        if let knownRoles, let unknown = account.roles.subtracting(knownRoles).min(), let list = value["admin_roles"] {
             throw error("the role \"\(unknown)\" is not among \"roles\"", at: list)
         }
         if let disabled = value["disabled"] {
@@ -103,10 +107,9 @@ struct UsersFile {
         return Array(value.members)
     }
 
-    private func checkName(_ name: JSONValue) throws(UsersError) {
-        let text = name.string ?? ""
-        guard !text.isEmpty, text.utf8.count <= 128, !text.contains(where: { ":/,`".contains($0) }) else {
-            throw error("names have 1 to 128 characters, without : / , and `", at: name)
+    func checkName(_ name: String, at place: JSONValue) throws(UsersError) {
+        guard !name.isEmpty, name.utf8.count <= 128, !name.contains(where: { ":/,`".contains($0) }) else {
+            throw error("names have 1 to 128 characters, without : / , and `", at: place)
         }
     }
 
@@ -123,7 +126,7 @@ struct UsersFile {
     }
 
     func error(_ reason: String, at value: JSONValue) -> UsersError {
-        Self.error(reason, at: JSONError(.unexpectedEnd, at: value.range.lowerBound), in: text)
+        Self.error(reason, at: JSONError(.unexpectedEnd, at: json.place(value.range.lowerBound)), in: text)
     }
 
     private static func error(_ reason: String, at place: JSONError, in text: [UInt8]) -> UsersError {

@@ -12,6 +12,9 @@ struct Visitor: Sendable {
     private(set) var lostChannels: [String: Int] = [:]
     /// By collection; nil if the channels are the same in all.
     private let access: [String: ChannelAccess]?
+    private var collection: String?
+    /// Whether it is an administrator, whom no sync function asks who it is.
+    private(set) var isAdministrator = false
     /// A cookie to set in the answer.
     var cookie: HTTPField?
 
@@ -22,9 +25,11 @@ struct Visitor: Sendable {
         self.access = access
     }
 
-    private init(everywhere channels: [String: Int]) {
-        name = nil
-        sequence = Store.guestSequence
+    private init(
+        name: String? = nil, sequence: Int = Store.guestSequence, everywhere channels: [String: Int]
+    ) {
+        self.name = name
+        self.sequence = sequence
         self.channels = channels
         access = nil
     }
@@ -33,6 +38,13 @@ struct Visitor: Sendable {
     static let everyone = Visitor(everywhere: [Self.everything: Store.guestSequence])
     /// An anonymous user who may only log in.
     static let nobody = Visitor(everywhere: [:])
+
+    /// Whoever uses the administrative port.
+    static let administrator: Visitor = {
+        var visitor = Visitor(name: nil, sequence: 0, everywhere: [Self.everything: Store.guestSequence])
+        visitor.isAdministrator = true
+        return visitor
+    }()
 
     /// The channel that contains all documents.
     static let everything = "*"
@@ -46,8 +58,15 @@ struct Visitor: Sendable {
         var visitor = self
         visitor.channels = here.held
         visitor.lostChannels = here.lost
+        visitor.collection = collection
         return visitor
     }
+
+    /// In the collection that another visitor has entered.
+    func entering(like other: Visitor) -> Visitor { other.collection.map { entering($0) } ?? self }
+
+    /// Whether the channels depend on grants.
+    var isRestricted: Bool { access != nil }
 
     var seesEverything: Bool { channels[Self.everything] != nil }
 

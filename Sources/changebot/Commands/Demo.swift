@@ -159,6 +159,12 @@ struct Demo {
                   let the bot follow it    changebot run --gateway http://127.0.0.1:4985/todo --rules rules/attach-images.yaml
                   add a task               curl -X PUT http://127.0.0.1:4985/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple"}'
                   look at it               curl http://127.0.0.1:4985/todo/t1
+
+            The same with users and a sync function, where the bot is a moderator and no administrator:
+                  serve a gateway          changebot gateway --listen 127.0.0.1:4984 --config assets/todo-gateway.conf
+                  make a list as Amy       curl -u amy:amy-secret -X PUT http://127.0.0.1:4984/todo/amy.food -H 'Content-Type: application/json' -d '{"type":"task-list","name":"Food","owner":"amy"}'
+                  let the bot follow it    CHANGEBOT_USER=bot CHANGEBOT_PASSWORD=bot-secret changebot run --gateway http://127.0.0.1:4984/todo --rules rules/attach-images.yaml
+                  add a task as Amy        curl -u amy:amy-secret -X PUT http://127.0.0.1:4984/todo/t1 -H 'Content-Type: application/json' -d '{"type":"task","task":"apple","complete":false,"taskList":{"id":"amy.food","owner":"amy"}}'
             """
         for line in next.visibleLines { show(line.text) }
     }

@@ -24,6 +24,12 @@ struct GatewayCommand: AsyncParsableCommand {
     )
     var listen: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen for administrators, who may do everything. Default: nowhere.", valueName: "host:port")
+    )
+    var adminListen: String?
+
     @Option(help: ArgumentHelp("The name of the database. Default: todo.", valueName: "name"))
     var database: String?
 
@@ -36,7 +42,7 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Users, roles and GUEST, in the format of Sync Gateway's configuration: databases.NAME.users and so on.",
+            "Users, roles, GUEST and the sync function, in the format of Sync Gateway's configuration: databases.NAME.users and so on.",
             valueName: "file"), completion: .file())
     var config: String?
 
@@ -74,6 +80,10 @@ struct GatewayCommand: AsyncParsableCommand {
             database: name,
             storage: (data ?? environment["data"]).map { .file($0) } ?? .memory,
             host: place.host, port: place.port, logger: logger)
+        if let text = adminListen ?? environment["admin-listen"] {
+            let place = try ListenAddress(text, option: "admin-listen")
+            configuration.administration = (place.host, place.port)
+        }
         if let file = config ?? environment["gateway-config"] {
             configuration.users = try Self.users(file, of: configuration.database)
         }
@@ -122,6 +132,7 @@ private struct EmbeddedGatewayService: Service {
             logger.warning("fault enabled", metadata: [LogKey.fault: "\(name)", LogKey.what: "\(text)"])
         }
         let address = try await gateway.start()
+        if let url = address.administrationURL { Console.print("administrators: \(url)") }
         Console.print("listening on \(address.url)")
         try? await gracefulShutdown()
         await gateway.stop()

@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import LosslessJSON
+internal import SyncFunctions
+
+/// Calls of the sync function, and what follows from its decisions.
+extension DocumentWriter {
+    /// Decides about a new revision.
+    ///
+    /// - Parameter parent: The key of the revision it continues.
+    /// - Throws: ``RequestError`` if the function refuses it.
+    func ruling(_ edit: DocumentEdit, _ revision: StoredRevisionID, parent: Int64?) throws -> Ruling {
+        let expires = edit.document.expiry.flatMap { Expiry.time($0, now: rules.now()) }
+        guard let function = store.function.current else { return try Ruling(edit.document, expires: expires) }
+        let document = StoredDocument(
+            id: edit.id, revision: revision.description, isDeleted: edit.document.isDeleted, body: edit.document.body)
+        let call = SyncFunctionCall(
+            document: document.text(), parent: try parent.flatMap { try self.parent($0, of: edit.id) },
+            user: try writer())
+        return try ruling(function, call, expires: expires)
+    }
+
+    /// Decides again about a stored revision, as for an administrator. What the function refuses is in no channel.
+    func rulingAgain(_ node: RevisionTree.Node, of id: String) throws -> Ruling {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT r.body, r.channels, d.expires FROM revisions r JOIN documents d ON d.key = r.document
+                WHERE r.key = ?
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [node.key]) else { return Ruling() }
+        var known = Ruling()
+        known.channels = DocumentChannels.read(stored: (row[1] as Data?).map { Array($0) })
+        known.expires = row[2]
+        guard let function = store.function.current, let body = row[0] as Data? else { return known }
+        let document = StoredDocument(
+            id: id, revision: node.id.description, isDeleted: node.isDeleted, body: Array(body))
+        let call = SyncFunctionCall(
+            document: document.text(), parent: try node.parent.flatMap { try parent($0, of: id) }, user: nil)
+        do { return try ruling(function, call, expires: known.expires) } catch is RequestError { return Ruling() }
+    }
+
+    /// Records the channels and grants of a document's winning revision.
+    mutating func apply(
+        _ ruling: Ruling, to documentKey: Int64, from channels: [String], _ sequence: Int,
+        _ revision: (name: String, isDeleted: Bool)
+    ) throws {
+        try ChannelRouting(db: db).move(
+            documentKey, from: channels, to: ruling.channels, sequence: sequence, revision: revision)
+        if let expires = ruling.expires {
+            db.afterNextTransaction { [next = store.nextExpiry] _ in next.bring(forwardTo: expires) }
+        }
+        changedPrincipals.formUnion(
+            try DocumentGrants(db: db).replace(documentKey, with: ruling.grants, sequence: sequence))
+    }
+
+    /// Lets others see the changed grants after the commit.
+    func updateDirectory() throws {
+        guard !changedPrincipals.isEmpty else { return }
+        var changed: [String: Principal] = [:]
+        for key in changedPrincipals { changed[key] = try PrincipalReader(db: db).principal(key) }
+        db.afterNextTransaction { [directory = store.principals, changed] _ in directory.update(changed) }
+    }
+
+    private func ruling(
+        _ function: SyncFunction, _ call: SyncFunctionCall, expires: Int?
+    ) throws -> Ruling {
+        let result: SyncFunctionResult
+        do throws(SyncFunction.Failure) { result = try function.call(call) } catch {
+            throw error == .timedOut ? RequestError.syncFunctionTimeout : .syncFunctionException
+        }
+        for line in result.log { rules.log(line) }
+        return try Ruling(result, collection: store.name, expires: expires, now: rules.now())
+    }
+
+    /// The parent as the function sees it; nil if its body is gone.
+    private func parent(_ key: Int64, of id: String) throws -> [UInt8]? {
+        let statement = try db.cachedStatement(sql: "SELECT deleted, body FROM revisions WHERE key = ?")
+        guard let row = try Row.fetchOne(statement, arguments: [key]), let body = row[1] as Data? else { return nil }
+        var text = JSONWriter(minimumCapacity: body.count + 64)
+        text.object { text in
+            if row[0] { text.member("_deleted", bool: true) }
+            text.member("_id", string: id)
+            if !row[0], body.count > 2 { text.raw(body.dropFirst().dropLast()) }
+        }
+        return text.bytes
+    }
+
+    /// Who writes, with the roles and channels as of this transaction; nil for an administrator.
+    private func writer() throws -> SyncFunctionCall.Writer? {
+        guard !visitor.isAdministrator else { return nil }
+        let name = visitor.name ?? ""
+        let reader = PrincipalReader(db: db)
+        guard visitor.isRestricted, let principal = try reader.principal(Principal.user(visitor.name)) else {
+            return .init(name: name, roles: [], channels: [Visitor.everybody] + visitor.channels.keys.sorted())
+        }
+        let access = ChannelAccess.of(principal, roles: try reader.roles(of: principal))
+        return .init(
+            name: name, roles: principal.roles,
+            channels: (access[store.name] ?? ChannelAccess()).held.keys.sorted())
+    }
+}

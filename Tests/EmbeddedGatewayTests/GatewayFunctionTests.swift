@@ -1,0 +1,198 @@
+import Encodings
+import HTTPServing
+import LosslessJSON
+import SyncFunctions
+import Testing
+
+@testable import EmbeddedGateway
+
+/// What a sync function does to the documents and feeds of a gateway, beyond the recorded scenes.
+@Suite(.timeLimit(.minutes(5))) struct GatewayFunctionTests {
+    private static let grants = """
+        function (doc, oldDoc) {
+            if (doc.type == "grant") { access(doc.user, doc.channel); role(doc.member, doc.role); return; }
+            if (doc.owner) requireUser(doc.owner);
+            channel(doc.channels);
+        }
+        """
+    private static let pass = PasswordHash("pass")
+
+    private func gateway(
+        _ source: String = grants, storage: EmbeddedGateway.Storage = .memory
+    ) async throws -> TestGateway {
+        let gateway = try TestGateway(storage: storage)
+        gateway.store.function.set(try SyncFunction(source))
+        var users = EmbeddedGateway.Users()
+        users.roles["staff"] = []
+        for name in ["kim", "lee"] { users.accounts[name] = .init(password: Self.pass) }
+        try await gateway.router.accounts.replace(with: users)
+        return gateway
+    }
+
+    private func fields(_ name: String) -> [HTTPField] {
+        [.json, HTTPField("Authorization", "Basic \(Base64.text(Array("\(name):pass".utf8)))")]
+    }
+
+    /// As an administrator.
+    @discardableResult
+    private func administer(
+        _ gateway: TestGateway, _ method: String, _ target: String, _ body: String = ""
+    ) async throws -> Collected {
+        var router = gateway.router
+        router.isAdministration = true
+        return try await Collected(
+            router.answer(Request(method, target, fields: [.json], body: Array(body.utf8))))
+    }
+
+    /// `SEQ ID` of each row, with `!` behind what was revoked.
+    private func rows(_ answer: Collected) -> [String] {
+        (SmallJSON(answer.bytes)?["results"]?.elements ?? []).map { row in
+            let sequence = row["seq"]?.integer.map(String.init) ?? row["seq"]?.string ?? "?"
+            return "\(sequence) \(row["id"]?.string ?? "?")\(row["revoked"] == nil ? "" : "!")"
+        }
+    }
+
+    private func changes(_ gateway: TestGateway, _ name: String, _ query: String) async throws -> [String] {
+        rows(try await gateway.answer("GET", "/open/_changes?\(query)", fields: fields(name)))
+    }
+
+    /// Runs `body` while a longpoll waits, and returns the rows of that.
+    private func waiting(
+        _ gateway: TestGateway, _ name: String, _ query: String, _ body: () async throws -> Void
+    ) async throws -> [String] {
+        async let answer = gateway.answer(
+            "GET", "/open/_changes?feed=longpoll&timeout=60000&\(query)", fields: fields(name))
+        while gateway.store.signal.waitingCount == 0 { await Task.yield() }
+        try await body()
+        return rows(try await answer)
+    }
+
+    @Test func aWaitingFeedSeesAGrantAndThatItIsTakenBack() async throws {
+        let gateway = try await gateway()
+        try await administer(gateway, "PUT", "/open/old", #"{"channels":"a"}"#)
+        let start = "since=\(try gateway.store.lastSequence())"
+        #expect(
+            try await waiting(gateway, "kim", start) {
+                try await administer(gateway, "PUT", "/open/g", #"{"type":"grant","user":"kim","channel":"a"}"#)
+            } == ["6:5 old"])
+        let revision = try #require(try gateway.store.winner(of: "g")?.revision)
+        #expect(
+            try await waiting(gateway, "kim", "since=6&revocations=true") {
+                try await administer(gateway, "DELETE", "/open/g?rev=\(revision)")
+            } == ["7:5 old!"])
+        #expect(try await gateway.answer("GET", "/open/old", fields: fields("kim")).status == 403)
+    }
+
+    @Test func aRoleByADocumentGivesItsChannels() async throws {
+        let gateway = try await gateway()
+        try await administer(gateway, "PUT", "/open/d", #"{"channels":"s"}"#)
+        try await administer(gateway, "PUT", "/open/g", #"{"type":"grant","user":"role:staff","channel":"s"}"#)
+        #expect(try await changes(gateway, "kim", "since=0").count == 1)
+        #expect(
+            try await waiting(gateway, "kim", "since=6") {
+                try await administer(gateway, "PUT", "/open/m", #"{"type":"grant","member":"kim","role":"role:staff"}"#)
+            } == ["7:5 d"])
+        #expect(try await changes(gateway, "lee", "since=0").count == 1)
+    }
+
+    @Test func grantsByTwoDocumentsEndWithTheLast() async throws {
+        let gateway = try await gateway()
+        for id in ["g1", "g2"] {
+            try await administer(gateway, "PUT", "/open/\(id)", #"{"type":"grant","user":"kim","channel":"a"}"#)
+        }
+        try await administer(gateway, "PUT", "/open/d", #"{"channels":"a"}"#)
+        for (id, status) in [("g1", 200), ("g2", 403)] {
+            let revision = try #require(try gateway.store.winner(of: id)?.revision)
+            try await administer(gateway, "DELETE", "/open/\(id)?rev=\(revision)")
+            #expect(try await gateway.answer("GET", "/open/d", fields: fields("kim")).status == status)
+        }
+    }
+
+    @Test func grantsAreThereAfterARestart() async throws {
+        try await withTemporaryFile { path in
+            let first = try await gateway(storage: .file(path))
+            try await administer(first, "PUT", "/open/d", #"{"channels":"a"}"#)
+            try await administer(first, "PUT", "/open/g", #"{"type":"grant","user":"kim","channel":"a"}"#)
+            let before = try await changes(first, "kim", "since=0")
+            try first.store.close()
+            let second = try await gateway(storage: .file(path))
+            #expect(try await changes(second, "kim", "since=0") == before)
+            try second.store.close()
+        }
+    }
+
+    @Test func resyncRunsANewFunctionOverAllDocuments() async throws {
+        let gateway = try await gateway("function (doc) { channel('first'); }")
+        try await administer(gateway, "PUT", "/open/a", #"{"to":"kim"}"#)
+        try await administer(gateway, "PUT", "/open/b", #"{"bad":true}"#)
+        let source = "function (doc) { if (doc.bad) throw {forbidden: 'bad'}; channel('c'); access(doc.to, 'c'); }"
+        #expect(try await administer(gateway, "PUT", "/open/_config/sync", source).status == 200)
+        #expect(try await administer(gateway, "GET", "/open/_config/sync").text == source)
+        #expect(try gateway.store.winner(of: "a")?.channels == ["first"])
+        #expect(try await administer(gateway, "POST", "/open/_resync").text.contains(#""docs_changed":2"#))
+        #expect(try gateway.store.winner(of: "a")?.channels == ["c"])
+        #expect(try gateway.store.winner(of: "b")?.channels == [])
+        #expect(try await changes(gateway, "kim", "since=0") == ["3 _user/kim", "5 a"])
+        #expect(try await administer(gateway, "POST", "/open/_resync").text.contains(#""docs_changed":0"#))
+        try await administer(
+            gateway, "PUT", "/open/_config/sync", "function (doc) { channel('d'); access('kim', 'd'); }")
+        try await administer(gateway, "POST", "/open/_resync?regenerate_sequences=true")
+        #expect(try await changes(gateway, "kim", "since=6").count == 2)
+    }
+
+    @Test func aFunctionThatDoesNotParseChangesNothing() async throws {
+        let gateway = try await gateway("function (doc) { channel('first'); }")
+        let answer = try await administer(gateway, "PUT", "/open/_config/sync", "function (doc) { let a; }")
+        #expect(answer.status == 400)
+        #expect(
+            answer.text.contains(#"1 errors:\nsync function error: invalid javascript syntax: (anonymous): Line 1 "#))
+        try await administer(gateway, "PUT", "/open/a", "{}")
+        #expect(try gateway.store.winner(of: "a")?.channels == ["first"])
+    }
+
+    @Test func attachmentsAndReplicatedRevisionsAreAskedToo() async throws {
+        let gateway = try await gateway()
+        let kim = fields("kim")
+        #expect(
+            try await gateway.answer("PUT", "/open/d", #"{"owner":"kim","channels":"!"}"#, fields: kim).status == 201)
+        let revision = try #require(try gateway.store.winner(of: "d")?.revision)
+        for (name, status) in [("lee", 403), ("kim", 201)] {
+            let put = try await gateway.answer("PUT", "/open/d/note?rev=\(revision)", "hello", fields: fields(name))
+            #expect(put.status == status, "\(put.text)")
+        }
+        let replicated = #"{"docs":[{"_id":"r","_rev":"1-a","owner":"lee"}],"new_edits":false}"#
+        let refused = try await gateway.answer("POST", "/open/_bulk_docs", replicated, fields: kim)
+        #expect(refused.text == #"[{"error":"forbidden","id":"r","reason":"sg wrong user","status":403}]"#)
+        #expect(try gateway.store.winner(of: "r") == nil)
+    }
+
+    @Test func administratorsHaveAPortOfTheirOwn() async throws {
+        var configuration = EmbeddedGateway.Configuration(logger: .quiet)
+        configuration.users = try EmbeddedGateway.Users.parse(
+            Array(#"{"databases":{"todo":{"sync":`function (doc) { requireAdmin(); }`}}}"#.utf8), database: "todo")
+        configuration.administration = ("127.0.0.1", 0)
+        try await EmbeddedGateway(configuration).whileServing { address in
+            #expect(address.administrationURL != address.url)
+            #expect(address.administrationURL?.hasSuffix("/todo") == true)
+        }
+    }
+
+    @Test func usersAreMadeAndChanged() async throws {
+        let gateway = try await gateway()
+        for (method, path, body, status) in [
+            ("PUT", "_user/zoe", #"{"password":"pass","admin_channels":["z"]}"#, 201),
+            ("PUT", "_user/zoe", #"{"admin_roles":["staff"]}"#, 200), ("PUT", "_role/new", "{}", 201),
+            ("POST", "_user/", #"{"name":"ann","password":"pass"}"#, 201), ("PUT", "_user/a:b", "{}", 400),
+            ("PUT", "_user/x", #"{"pasword":"pass"}"#, 400), ("DELETE", "_user/ann", "", 200),
+            ("DELETE", "_user/ann", "", 404), ("GET", "_user/nobody", "", 404), ("PATCH", "_user/zoe", "", 405),
+        ] {
+            #expect(try await administer(gateway, method, "/open/\(path)", body).status == status, "\(path)")
+        }
+        #expect(
+            try await administer(gateway, "GET", "/open/_user/zoe").text
+                == #"{"name":"zoe","admin_channels":["z"],"email":"","disabled":false,"admin_roles":["staff"],"#
+                + #""all_channels":["!","z"],"roles":["staff"]}"#)
+        #expect(try await administer(gateway, "GET", "/open/_user/").text == #"["kim","lee","zoe"]"#)
+        #expect(try await gateway.answer("GET", "/open/_user/zoe", fields: fields("zoe")).status == 404)
+    }
+}
