@@ -128,6 +128,21 @@ import Testing
         #expect(cut.hasSuffix("],\n\"last_seq\":\"7:5\"}\n"))
     }
 
+    /// - Note: Source: asked, Sync Gateway 4.1.1.
+    @Test(arguments: ["A", "*"]) func tombstonesFromBeforeAGrantDoNotCome(channel: String) async throws {
+        var users = Self.users(["a": [], "w": ["*"]])
+        let gateway = try await gateway(users)
+        for id in ["1", "2"] {
+            _ = try await gateway.answer("PUT", "/open/\(id)", #"{"channels":"A"}"#, fields: Self.basic("w"))
+        }
+        let revision = try #require(try gateway.store.winner(of: "1")?.revision)
+        let tombstone = #"{"_deleted":true,"channels":"A"}"#
+        _ = try await gateway.answer("PUT", "/open/1?rev=\(revision)", tombstone, fields: Self.basic("w"))
+        users.accounts["a"]?.channels = [channel]
+        try await gateway.router.accounts.replace(with: users)
+        #expect(try await rows(gateway, "a") == ["7:5 2", "7 _user/a"])
+    }
+
     @Test func whoeverIsGivenAllGetsAllAtTheGrant() async throws {
         var users = Self.users(["a": [], "w": ["*"]])
         let gateway = try await gateway(users)

@@ -89,6 +89,19 @@ import Testing
             try await gateway.answer("GET", "/open/inB", fields: fields("w")).field("Etag")?.filter { $0 != "\"" })
         try await put(gateway, "inB?rev=\(revision)", #"{"channels":"C"}"#)
         #expect(try await rows(gateway, "since=7&revocations=true") == ["8:7 both!", "8:9 inB!", "8 _user/a"])
+        let feed = try await gateway.answer(
+            "GET", "/open/_changes?since=8:8&revocations=true&limit=1", fields: fields("a"))
+        #expect(SmallJSON(feed.bytes)?["results"]?.elements?[0]["removed"]?.elements?[0].string == "B")
+    }
+
+    @Test func whatCameIntoALostChannelAndLeftItIsNot() async throws {
+        var (gateway, users) = try await gateway(["B"])
+        users.accounts["a"]?.channels = []
+        try await gateway.router.accounts.replace(with: users)
+        try await put(gateway, "later", #"{"channels":"B"}"#)
+        let revision = try #require(try gateway.store.winner(of: "later")?.revision)
+        try await put(gateway, "later?rev=\(revision)", #"{"channels":"C"}"#)
+        #expect(try await rows(gateway, "since=7&revocations=true") == ["8:6 inB!", "8:7 both!", "8 _user/a"])
     }
 
     @Test func aLostRoleTakesItsChannelsWithIt() async throws {

@@ -15,10 +15,15 @@ struct ChannelRouting {
     ) throws {
         guard old != new else { return }
         for channel in old where !new.contains(channel) {
+            try db.cachedStatement(
+                sql: """
+                    INSERT OR REPLACE INTO removals (document, channel, sequence, revision, deleted, entered)
+                    SELECT document, channel, ?, ?, ?, sequence FROM document_channels
+                    WHERE document = ? AND channel = ?
+                    """
+            ).execute(arguments: [sequence, revision.name, revision.isDeleted, documentKey, channel])
             try db.cachedStatement(sql: "DELETE FROM document_channels WHERE document = ? AND channel = ?")
                 .execute(arguments: [documentKey, channel])
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO removals VALUES (?, ?, ?, ?, ?)")
-                .execute(arguments: [documentKey, channel, sequence, revision.name, revision.isDeleted])
         }
         for channel in new where !old.contains(channel) {
             try db.cachedStatement(sql: "INSERT INTO document_channels (document, channel, sequence) VALUES (?, ?, ?)")

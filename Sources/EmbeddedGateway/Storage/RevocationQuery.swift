@@ -3,8 +3,8 @@ internal import GRDB
 /// Finds documents that a user could read through channels lost since, and can't read through another one now.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1, `revocations=true`: such a document is due at the loss,
-///   `LOSS:SEQUENCE`; and `wasDocInChannelPriorToRevocation`: documents that came into the channel after the loss are
-///   not.
+///   `LOSS:SEQUENCE`, with the channel if it has left that since. Documents that came into the channel after the loss
+///   are not.
 struct RevocationQuery {
     /// The lost channels, each with the sequence of the loss.
     let losses: [String: Int]
@@ -22,7 +22,7 @@ struct RevocationQuery {
         guard !losses.isEmpty else { return [] }
         var due: [String: ChannelChange] = [:]
         try collect(placed, losses, db, &due)
-        try collect(removed, losses, db, &due)
+        try collect(removed, losses, namesChannels: true, db, &due)
         if losses[Visitor.everything] != nil { try collect(all, losses, db, &due) }
         return Array(due.values)
     }
@@ -38,7 +38,7 @@ struct RevocationQuery {
     /// Documents that left those channels after the user could no longer see it.
     private var removed: String {
         """
-        SELECT d.id, c.sequence, c.channel, 0, c.revision, c.deleted, d.key AS document
+        SELECT d.id, c.sequence, c.channel, c.entered, c.revision, c.deleted, d.key AS document
         FROM removals c JOIN documents d ON d.key = c.document AND c.sequence > \(since.plainSequence)
         """
     }
@@ -53,7 +53,8 @@ struct RevocationQuery {
     }
 
     private func collect(
-        _ select: String, _ losses: [String: Int], _ db: Database, _ due: inout [String: ChannelChange]
+        _ select: String, _ losses: [String: Int], namesChannels: Bool = false, _ db: Database,
+        _ due: inout [String: ChannelChange]
     ) throws {
         let sql = """
             \(select)
@@ -70,7 +71,9 @@ struct RevocationQuery {
             guard let loss = losses[row[2]], (row[3] as Int) <= loss else { continue }
             let position = FeedPosition(row[1], trigger: loss)
             guard position > since, position > due[row[0]]?.position ?? .start else { continue }
-            let document = Removal(document: row[6], id: row[0], revision: row[4], isDeleted: row[5], channels: [])
+            let document = Removal(
+                document: row[6], id: row[0], revision: row[4], isDeleted: row[5],
+                channels: namesChannels ? [row[2]] : [])
             due[document.id] = ChannelChange(position: position, content: .revocation(document))
         }
     }

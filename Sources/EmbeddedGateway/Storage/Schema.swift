@@ -13,7 +13,8 @@ internal import GRDB
 ///   for none. `version` is `_cv` in the API; null if only the id is known.
 /// - `versions`: the source of this database's versions and the time of the newest.
 /// - `document_channels`: the channels of each document's winning revision, with the sequence at which it entered.
-/// - `removals`: channels that a document has left, with the sequence and the revision of that change.
+/// - `removals`: channels that a document has left, with the sequence and the revision of that change, and the sequence
+///   at which it had entered.
 /// - `principals`, `grants`: users and roles, their channels and roles, and the sequence of each grant; `ended` is the
 ///   sequence at which it was taken away. Grants of roles have no collection.
 /// - `document_grants`: what documents grant to principals through the sync function, and the sequence of the change
@@ -175,6 +176,7 @@ enum Schema {
             PRIMARY KEY (document, principal, collection, name)
         ) WITHOUT ROWID;
         CREATE INDEX document_grants_by_principal ON document_grants (principal, collection, name, sequence);
+        ALTER TABLE removals ADD COLUMN entered INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE documents ADD COLUMN expires INTEGER;
         CREATE INDEX documents_by_expiry ON documents (expires) WHERE expires IS NOT NULL;
         """

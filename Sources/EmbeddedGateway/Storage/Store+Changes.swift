@@ -72,6 +72,7 @@ extension Store {
                     own = nil
                     guard page.hasRoom(limit) else { break }
                 }
+                if position.trigger != nil, row[ChangeColumns.isDeleted] { continue }
                 try page.append(row, position, selection, Self.branches(row, selection, db))
             }
             if own != nil, page.hasRoom(limit) { page.append(visitor: selection.visitor) }

@@ -35,7 +35,8 @@ extension Store {
     /// The rows due for some channels, in the order of the feed.
     ///
     /// A document older than the grant of its channel is due at that grant; with several channels, at each of these
-    /// positions. When it leaves a channel, it is due then too, even if it changes again or stays readable.
+    /// positions; a tombstone is not due at a grant. When a document leaves a channel, it is due then
+    /// too, even if it changes again or stays readable.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func channelChanges(
@@ -135,11 +136,12 @@ private struct ChannelQuery {
 
     private func documents(_ db: Database) throws -> [ChangePlace: ChannelChange] {
         let rows = try cursor(
-            "d.key, d.sequence, c.channel",
-            "document_channels c JOIN documents d ON d.key = c.document", sequence: "d.sequence", db)
+            "d.key, d.sequence, c.channel, r.deleted",
+            "document_channels c JOIN documents d ON d.key = c.document JOIN revisions r ON r.key = d.winner",
+            sequence: "d.sequence", db)
         var due: [ChangePlace: ChannelChange] = [:]
         while let row = try rows.next() {
-            guard let position = position(row[1], row[2]) else { continue }
+            guard let position = position(row[1], row[2]), !(row[3] && position.trigger != nil) else { continue }
             let place = ChangePlace(document: row[0], position: position)
             due[place] = ChannelChange(position: position, content: .document(place.document, sequence: row[1]))
         }
