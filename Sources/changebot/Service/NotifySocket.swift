@@ -21,13 +21,12 @@ struct NotifySocket: Sendable {
 
     private static let longestName = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-    /// Sends one datagram, and never waits. Nobody who listens, or who has too much to read, is no error of a service.
+    /// Sends one datagram, and never waits. If nobody listens, that is no error of a service.
     ///
-    /// - Returns: Whether it was sent.
-    @discardableResult
+    /// - Returns: False if the listener has too much to read already, so that it must be sent later.
     func send(_ text: String) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
         let family = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) }
@@ -36,6 +35,6 @@ struct NotifySocket: Sendable {
                 descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL),
                 address.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count))
         }
-        return count == bytes.count
+        return count >= 0 || errno != EAGAIN
     }
 }

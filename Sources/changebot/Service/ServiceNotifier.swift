@@ -4,12 +4,14 @@ internal import Glibc
 internal import Locking
 internal import Monitoring
 
-/// Tells systemd what this process does. There is none without `NOTIFY_SOCKET`, and a message that can't be sent
-/// changes nothing.
+/// Tells systemd what this process does. There is none without `NOTIFY_SOCKET`. A message for which systemd has no room
+/// is sent with the next one; one that can't be sent at all changes nothing.
 final class ServiceNotifier: Sendable {
     private struct State {
         var messages = ServiceProtocol()
         var status = ServiceStatus()
+        /// What systemd had no room for yet, in order.
+        var unsent: [String] = []
 
         mutating func status(of process: MonitoredProcess) -> String? {
             let bots = process.bots.map {
@@ -55,7 +57,14 @@ final class ServiceNotifier: Sendable {
     private func send(_ decide: (inout State) -> [String?]) {
         state.withLock { state in
             let lines = decide(&state).compactMap(\.self)
-            if !lines.isEmpty { socket.send(lines.joined(separator: "\n")) }
+            if !lines.isEmpty { state.unsent.append(lines.joined(separator: "\n")) }
+            let sent = state.unsent.firstIndex { !socket.send($0) } ?? state.unsent.endIndex
+            state.unsent.removeFirst(sent)
+            // The next sign of life serves as well, and the newest status includes the others.
+            let newestStatus = state.unsent.lastIndex { $0.hasPrefix("STATUS=") }
+            state.unsent = state.unsent.enumerated().filter { index, message in
+                message != Self.signOfLife && (index == newestStatus || !message.hasPrefix("STATUS="))
+            }.map(\.element)
         }
     }
 
@@ -100,7 +109,9 @@ final class ServiceNotifier: Sendable {
     }
 
     /// The process is alive.
-    func feedWatchdog() { send { _ in ["WATCHDOG=1"] } }
+    func feedWatchdog() { send { _ in [Self.signOfLife] } }
+
+    private static let signOfLife = "WATCHDOG=1"
 
     // MARK: - The end
 

@@ -4,11 +4,13 @@ internal import Glibc
 
 /// Exits at the second SIGTERM or SIGINT, with 128 plus the signal's number.
 ///
-/// The service group handles the first signal, which starts the graceful shutdown.
+/// The service group handles the first signal, which starts the graceful shutdown. It must have its handlers before:
+/// a signal that only this object sees would be lost.
 final class SecondSignal {
     private let sources: [any DispatchSourceSignal]
 
-    init() {
+    /// Returns once the handlers are set.
+    init() async {
         let queue = DispatchQueue(label: "second-signal")
         nonisolated(unsafe) var seen = 0
         sources = [SIGTERM, SIGINT].map { number in
@@ -18,8 +20,13 @@ final class SecondSignal {
                 seen += 1
                 if seen > 1 { _exit(128 + number) }
             }
-            source.resume()
             return source
+        }
+        for source in sources {
+            await withCheckedContinuation { isRegistered in
+                source.setRegistrationHandler { isRegistered.resume() }
+                source.resume()
+            }
         }
     }
 

@@ -16,9 +16,8 @@ enum StoppableService {
     static func run(
         _ service: some Service, grace: Duration, logger: Logger, isStopped: Locked<Bool> = Locked(false)
     ) async throws {
-        let secondSignal = SecondSignal()
-        defer { withExtendedLifetime(secondSignal) {} }
-        var configuration = configuration(service, signals: [.sigterm, .sigint], logger, isStopped)
+        let attentive = Attentive(service: service)
+        var configuration = configuration(attentive, signals: [.sigterm, .sigint], logger, isStopped)
         configuration.maximumGracefulShutdownDuration = grace
         try await ServiceGroup(configuration: configuration).run()
     }
@@ -49,13 +48,24 @@ enum StoppableService {
     }
 }
 
-/// The service of the group. When it begins, the group's handlers of signals are set.
+/// The service of the outermost group. When it begins, the group's handlers of signals are set.
+private struct Attentive<Inner: Service>: Service {
+    let service: Inner
+
+    func run() async throws {
+        let secondSignal = await SecondSignal()
+        defer { withExtendedLifetime(secondSignal) {} }
+        EarlySignal.deliver()
+        try await service.run()
+    }
+}
+
+/// The service of a group.
 private struct Stoppable<Inner: Service>: Service {
     let service: Inner
     let isStopped: Locked<Bool>
 
     func run() async throws {
-        EarlySignal.deliver()
         try await withGracefulShutdownHandler {
             try await service.run()
         } onGracefulShutdown: {

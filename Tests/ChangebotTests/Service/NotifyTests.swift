@@ -31,7 +31,7 @@ import Testing
 
         /// Takes messages up to one that contains `part`.
         @discardableResult func wait(for part: String) async throws -> String {
-            while let message = await listener.next() {
+            while !Task.isCancelled, let message = await listener.next() {
                 messages.append(message)
                 if message.contains(part) { return message }
             }
