@@ -173,8 +173,8 @@ package struct Delivery: Sendable {
                 try await writer.run(progress)
                 return false
             }
-            while let hasRead = try await group.next(), !hasRead {}
-            group.cancelAll()
+            // Not cancelled: a document that it has written must be decided, too.
+            while let hasRead = try await group.next() { if hasRead { counts.endReading() } }
         }
         do { try await writeRemainingTotals(counts) } catch is RunIsStopping {}
     }

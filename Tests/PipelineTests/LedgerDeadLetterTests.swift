@@ -139,6 +139,24 @@ import Testing
         }
     }
 
+    /// It was gone as soon as the feed brought the document, although its total was not written.
+    @Test func theDeadLetterOfATotalStaysUntilTheTotalIsWritten() async throws {
+        try await LedgerTestBed.withLedger { _, ledger in
+            try await ledger.keep([
+                DeadLetter(sequence: nil, id: "t1", revision: nil, rule: "count", reason: "no"),
+                deadLetter(revision: "1-a", rule: "count"),
+            ])
+            try await ledger.markTotals(["t1"])
+            let resolved = Ledger.ResolvedDocument(id: "t1")
+            #expect(try await ledger.dropDeadLetters(of: [resolved]).map(\.count) == [1])
+            try await ledger.noteTotals(written: [], refused: [("t1", 1)])
+            #expect(try await ledger.dropDeadLetters(of: [resolved]).isEmpty)
+            #expect(try ledger.deadLetters().map(\.reason) == ["no"])
+            try await ledger.noteTotals(written: [("t1", 1)], refused: [])
+            #expect(try await ledger.dropDeadLetters(of: [resolved]).map(\.count) == [1])
+        }
+    }
+
     @Test func rulesThatWereNotAppliedKeepTheirDeadLetters() async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.keep([

@@ -23,6 +23,7 @@ final class Counts: Sendable {
         var openOfPass = 0
         /// The entries of the ledger up to this number are in the queue, or were.
         var queuedRecounts = 0
+        var isReadingOver = false
     }
 
     let role: Role
@@ -37,6 +38,7 @@ final class Counts: Sendable {
     /// A total has changed, or may be written from now on.
     let changed = Signal()
     private let passed = Signal()
+    private let over = Signal()
 
     /// Nil if no rule counts. Forgets what the ledger knows of other rules.
     static func keeper(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
@@ -103,6 +105,20 @@ final class Counts: Sendable {
 
     /// A total has changed.
     func noteChange() { changed.raise() }
+
+    /// Whether nothing more is read, so that totals need not be written before all is decided.
+    var isReadingOver: Bool { state.withLock(\.isReadingOver) }
+
+    func endReading() {
+        state.withLock { $0.isReadingOver = true }
+        changed.raise()
+        over.raise()
+    }
+
+    /// Returns after a time, or once nothing more is read.
+    ///
+    /// - Throws: `CancellationError`.
+    func pause(_ time: Duration) async throws { try await over.wait(until: .now + time) }
 
     // MARK: - What the feed brings
 

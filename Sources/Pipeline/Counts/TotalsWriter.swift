@@ -31,17 +31,20 @@ struct TotalsWriter {
         var hasQueued = false
     }
 
-    /// Writes totals as they change, until the task is cancelled or the run is to stop. What is left then is written by
+    /// Writes totals as they change, until nothing more is read or the run is to stop. What is left then is written by
     /// ``writeAll()``, or by the next run.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     mutating func run(_ progress: RunProgress) async throws {
-        while !counts.isComplete { try await counts.changed.wait() }
         do {
-            while true {
+            while !counts.isReadingOver {
+                guard counts.isComplete else {
+                    try await counts.changed.wait()
+                    continue
+                }
                 let round = try await writeAll()
                 let isFollowing = await progress.facts.phase == .following
-                try await settings.pauses.wait(isFollowing ? settings.totalsInterval : settings.totalsCatchUpInterval)
+                try await counts.pause(isFollowing ? settings.totalsInterval : settings.totalsCatchUpInterval)
                 if let due = round.due {
                     try await counts.changed.wait(until: due)
                 } else {
@@ -155,8 +158,8 @@ struct TotalsWriter {
                     reason: reason))
         }
         try await intake.deadLetter(deadLetters)
-        try await dropDeadLetters(of: zip(totals.indices, totals).filter { result.failures[$0.0] == nil }.map(\.1))
         try await ledger.noteTotals(written: written, refused: refused)
+        try await dropDeadLetters(of: zip(totals.indices, totals).filter { result.failures[$0.0] == nil }.map(\.1))
     }
 
     /// Those of earlier refusals.

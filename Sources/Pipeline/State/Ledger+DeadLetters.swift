@@ -100,7 +100,8 @@ extension Ledger {
         }
     }
 
-    /// Deletes the obsolete dead letters of documents.
+    /// Deletes the obsolete dead letters of documents. That of a total which the document does not show is not obsolete:
+    /// it goes when the total is written.
     ///
     /// - Returns: The documents that had any, and how many.
     package func dropDeadLetters(
@@ -111,7 +112,11 @@ extension Ledger {
             var dropped: [(id: DocumentID, count: Int)] = []
             for document in documents {
                 let rows = try Row.fetchAll(
-                    database, sql: "SELECT number, rule FROM dead_letter WHERE id = ?",
+                    database,
+                    sql: """
+                        SELECT number, rule FROM dead_letter WHERE id = ?1 AND (\(Self.isAboutChange) OR NOT EXISTS (
+                            SELECT 1 FROM total_to_write WHERE target = CAST(?1 AS TEXT)))
+                        """,
                     arguments: [WholeText(document.id.text)])
                 let numbers = rows.compactMap { row -> Int? in
                     let rule = (row["rule"] as WholeText?)?.text
@@ -124,6 +129,9 @@ extension Ledger {
         }
         return dropped ?? []
     }
+
+    /// Whether a dead letter is about a change, or about none and no rule's total.
+    private static let isAboutChange = "sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL"
 
     /// The ids of up to `limit` documents with dead letters, each once.
     package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {

@@ -141,8 +141,9 @@ extension BulkWriter {
                     failedRules: Set(candidate.skippedRules.map(\.rule)),
                     highestDeadLetterNumber: candidate.highestDeadLetterNumber)
             })
+        // Those of totals may be left.
         for candidate in resolved
-        where candidate.skippedRules.isEmpty && !isPartial
+        where candidate.skippedRules.isEmpty && !isPartial && shared.counts == nil
             && candidate.highestDeadLetterNumber >= shared.deadLettered.newest
         {
             shared.deadLettered.remove(candidate.id)

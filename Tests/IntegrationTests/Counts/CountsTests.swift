@@ -102,7 +102,7 @@ import Testing
 
           - name: fail
             on: [delete]
-            when: {}
+            when: { _id: t1 }
             then: [put: { id: x, document: { a: { jq: error("no") } } }]
         """
 
@@ -201,16 +201,19 @@ import Testing
         }
     }
 
+    /// They count documents that hold totals.
+    private static let rulesWithTotal =
+        rules + """
+
+              - name: all
+                when: { type: counts }
+                then:
+                  - aggregate: { into: total, count: { lists: true }, sum: { open: { jq: .open } } }
+            """
+
     @Test func countsOfCountsAreCountedInTheSameRun() async throws {
         try await BotTestBed.with { bed in
-            let rules = try bed.rules(
-                Self.rules + """
-
-                      - name: all
-                        when: { type: counts }
-                        then:
-                          - aggregate: { into: total, count: { lists: true }, sum: { open: { jq: .open } } }
-                    """)
+            let rules = try bed.rules(Self.rulesWithTotal)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
             try await bed.runOnce(rules)
             let total = try #require(try await bed.stored("total"))
