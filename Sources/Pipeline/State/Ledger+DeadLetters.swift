@@ -111,11 +111,13 @@ extension Ledger {
         let dropped = try await write { database in
             var dropped: [(id: DocumentID, count: Int)] = []
             for document in documents {
+                // One with a rule, but without a change, is about the rule's total.
                 let rows = try Row.fetchAll(
                     database,
                     sql: """
-                        SELECT number, rule FROM dead_letter WHERE id = ?1 AND (\(Self.isAboutChange) OR NOT EXISTS (
-                            SELECT 1 FROM total_to_write WHERE target = CAST(?1 AS TEXT)))
+                        SELECT number, rule FROM dead_letter
+                        WHERE id = ?1 AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
+                            OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = CAST(?1 AS TEXT)))
                         """,
                     arguments: [WholeText(document.id.text)])
                 let numbers = rows.compactMap { row -> Int? in
@@ -129,9 +131,6 @@ extension Ledger {
         }
         return dropped ?? []
     }
-
-    /// Whether a dead letter is about a change, or about none and no rule's total.
-    private static let isAboutChange = "sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL"
 
     /// The ids of up to `limit` documents with dead letters, each once.
     package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {
