@@ -26,7 +26,7 @@ struct Changebot: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
             StatusCommand.self, ListCommand.self, ConfigCommand.self, ExportCommand.self, ImportCommand.self,
-            VerifyCommand.self,
+            VerifyCommand.self, ReplicateCommand.self,
             DoctorCommand.self, GatewayCommand.self, ServiceCommand.self, DemoCommand.self,
         ])
 

@@ -52,6 +52,7 @@ package enum LogKey {
     package static let deleted = "deleted"
     package static let unchanged = "unchanged"
     package static let rejected = "rejected"
+    package static let written = "written"
 
     // MARK: - Sizes
 

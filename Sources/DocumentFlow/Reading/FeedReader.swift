@@ -35,6 +35,8 @@ package struct FeedReader: Sendable {
     package var following = Following.longpoll
     /// Only these channels of a Sync Gateway. Nil: all that this user may see.
     package var channels: [String]?
+    /// Only these documents. Sync Gateway then answers only requests that do not wait for changes. Nil: all.
+    package var documentIDs: [DocumentID]?
     /// Rows name all leaf revisions (`style=all_docs`) and have no bodies.
     package var listsLeaves = false
     /// The keyspace existed before: a 404 is retried.
@@ -184,7 +186,7 @@ package struct FeedReader: Sendable {
     private func request(_ progress: Progress) -> ChangesRequest {
         var request = ChangesRequest(
             since: progress.position, feed: feed(progress), includesDocuments: !listsLeaves,
-            filter: channels.map { .channels($0) })
+            filter: documentIDs.map { .documents($0) } ?? channels.map { .channels($0) })
         request.listsAllLeaves = listsLeaves
         request.longestWaitForWrites = progress.awaitsWrites ? longestWaitForWrites : nil
         return request

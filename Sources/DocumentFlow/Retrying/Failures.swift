@@ -9,6 +9,8 @@ package struct Failures: Sendable, Equatable {
         case rejected
         /// An export lacks them, or parts of them.
         case notExported
+        /// A replication could not read them, or its target refused them.
+        case notReplicated
     }
 
     /// How many failed.
@@ -33,8 +35,10 @@ package struct Failures: Sendable, Equatable {
 
     /// With the share: `3 of 10 documents (30%) were rejected`.
     var shareDescription: String {
-        "\(count) of \(documents.counted("document")) (\(ErrorLimit.text(percent: share))) \(predicate)"
+        "\(count) of \(documents.counted(noun)) (\(ErrorLimit.text(percent: share))) \(predicate)"
     }
+
+    private var noun: String { kind == .notReplicated ? "revision" : "document" }
 
     private var predicate: String {
         switch (kind, count == 1, isPreview) {
@@ -45,6 +49,8 @@ package struct Failures: Sendable, Equatable {
         case (.rejected, true, false): "was rejected"
         case (.rejected, false, false): "were rejected"
         case (.rejected, _, true): "would be rejected"
+        case (.notReplicated, true, _): "was not replicated"
+        case (.notReplicated, false, _): "were not replicated"
         case (.notExported, true, _): "is missing or incomplete in the export"
         case (.notExported, false, _): "are missing or incomplete in the export"
         }
@@ -53,7 +59,7 @@ package struct Failures: Sendable, Equatable {
 
 extension Failures: CustomStringConvertible {
     /// `3 documents were rejected`.
-    package var description: String { "\(count.counted("document")) \(predicate)" }
+    package var description: String { "\(count.counted(noun)) \(predicate)" }
 }
 
 extension RunCounters {

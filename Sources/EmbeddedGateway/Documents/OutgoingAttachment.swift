@@ -28,6 +28,22 @@ struct OutgoingAttachment: Sendable {
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMaxInlineAttachmentSize`.
     static let inlineLimit = 200
 
+    /// The same attachment with its bytes decompressed. They need a digest of their own, which clients compute.
+    func replacing(_ bytes: [UInt8]) -> OutgoingAttachment {
+        var text = JSONWriter()
+        text.object { text in
+            for member in entry.members {
+                guard let name = member.name.string,
+                    !["digest", "encoded_length", "encoding", "length"].contains(name)
+                else { continue }
+                text.member(name, raw: member.value.bytes)
+            }
+            text.member("length", integer: bytes.count)
+        }
+        let plain = (try? JSONText(text.bytes).root) ?? entry
+        return OutgoingAttachment(name: name, entry: plain, content: .loaded(bytes))
+    }
+
     /// The content, if it must be read from the store.
     var stored: StoredContent? {
         if case .stored(let content) = content { content } else { nil }

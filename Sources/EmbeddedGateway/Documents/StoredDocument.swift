@@ -11,7 +11,7 @@ struct StoredDocument: Sendable {
     let attachments: [UInt8]?
     let channels: [String]
     /// `_cv`; nil if it is not shown, or the revision was written before versions were kept.
-    let version: String?
+    private(set) var version: String?
     /// `_exp`: when it expires, in seconds since 1970; nil if it never does, or this was not asked for.
     var expires: Int?
 
@@ -35,6 +35,13 @@ struct StoredDocument: Sendable {
         StoredDocument(
             id: id, revision: revision, isDeleted: isDeleted,
             body: Array((isDeleted ? "{}" : #"{"_removed":true}"#).utf8))
+    }
+
+    /// The same without `_cv`.
+    var withoutVersion: StoredDocument {
+        var document = self
+        document.version = nil
+        return document
     }
 
     /// The document as GET returns it: the gateway's members first, then the stored body.

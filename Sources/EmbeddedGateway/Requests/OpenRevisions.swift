@@ -64,7 +64,8 @@ struct OpenRevisions: Sendable {
         guard !isClosed else { return nil }
         isClosed = true
         guard parts != nil else { return BodyParts(Array((isFirst ? "[\n]" : "]").utf8)) }
-        parts?.close()
+        // CouchDB 3.5's replicator fails on anything after the last boundary.
+        parts?.close(ending: options.isForCouchDB ? "" : "\r\n")
         return parts?.take()
     }
 

@@ -4,9 +4,11 @@ internal import LosslessJSON
 extension Router {
     /// `POST /DB/_bulk_get`: one part per document. Made while it is sent, so that one document is in memory at a time.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer. Clients made for CouchDB get
+    ///   one.
     func bulkGet(_ request: Request) async throws -> Answer {
         let (_, wishes) = try request.documents()
+        if request.query.flag("latest"), !request.accepts("multipart/") { return bulkGetRows(request, wishes) }
         guard request.accepts("multipart/") else { throw RequestError(406, "Response is multipart") }
         let query = request.query
         let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
@@ -25,7 +27,54 @@ extension Router {
             }, kept: kept)
     }
 
+    /// `{"results":[{"id":ID,"docs":[{"ok":DOCUMENT}]},…]}`
+    ///
+    /// - Note: Source: CouchDB 3.5, `bulk_get` in `couch_replicator_api_wrap.erl`.
+    private func bulkGetRows(_ request: Request, _ wishes: JSONValue) -> Answer {
+        let query = request.query
+        let kept = KeptBytes()
+        return Answer(
+            status: 200, fields: [.json],
+            body: .streamed { send in
+                var opening = #"{"results":["#
+                for wish in wishes.elements {
+                    var row = BodyParts()
+                    row.append(opening + #"{"id":"# + Self.quoted(wish["id"]?.string ?? "") + #","docs":["#)
+                    switch try outcome(of: wish, query) {
+                    case .success(let document):
+                        row.append(#"{"ok":"#)
+                        row.append(document.text)
+                    case .failure(let refusal):
+                        row.append(#"{"error":"#)
+                        row.append(refusal.row)
+                    }
+                    row.append("}]}")
+                    try await BodyPieces(row, from: store).send(send, counting: kept)
+                    opening = ",\n"
+                }
+                try await send(Array((opening == ",\n" ? "]}" : opening + "]}").utf8))
+            }, kept: kept)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = JSONWriter()
+        quoted.escapedString(text)
+        return String(decoding: quoted.bytes, as: UTF8.self)
+    }
+
     private func add(_ wish: JSONValue, _ query: Query, to parts: inout MultipartWriter) throws {
+        switch try outcome(of: wish, query) {
+        case .success(let document): document.write(to: &parts)
+        case .failure(let refusal): parts.error(refusal.row)
+        }
+    }
+
+    /// Why a document is not in the answer, as JSON.
+    private struct Refusal: Error {
+        let row: [UInt8]
+    }
+
+    private func outcome(of wish: JSONValue, _ query: Query) throws -> Result<OutgoingDocument, Refusal> {
         let id = wish["id"]?.string ?? ""
         let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
         do {
@@ -34,9 +83,9 @@ extension Router {
             }
             let options = try DocumentOptions(query, wish)
             let document = try stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
-            try store.outgoing(document, options).write(to: &parts)
+            return .success(try store.outgoing(document, options))
         } catch let error as RequestError {
-            parts.error(Self.row(id, revision: revision?.string, error))
+            return .failure(Refusal(row: Self.row(id, revision: revision?.string, error)))
         }
     }
 

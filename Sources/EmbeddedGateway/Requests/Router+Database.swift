@@ -55,4 +55,20 @@ extension Router {
         }
         return .json(body.bytes)
     }
+
+    /// `POST /DB/_ensure_full_commit`: does nothing, because every acknowledged write is in the file.
+    ///
+    /// The time is the text `0`, unlike Sync Gateway's number. CouchDB's replicator saves no checkpoint with a peer that
+    /// answers a number, and takes `0` for a peer that can't tell.
+    ///
+    /// - Note: Source: `do_checkpoint` in CouchDB 3.5's `couch_replicator_scheduler_job.erl`.
+    func ensureFullCommit(_ request: Request) throws(RequestError) -> Answer {
+        guard request.method == "POST" else { throw RequestError.methodNotAllowed("POST") }
+        var body = JSONWriter()
+        body.object { body in
+            body.member("instance_start_time", string: "0")
+            body.member("ok", bool: true)
+        }
+        return .json(body.bytes, status: 201)
+    }
 }

@@ -35,6 +35,9 @@ extension DocumentOptions {
             historyFrom = try Self.list(query, "revs_from") ?? known ?? []
         }
         if query.flag("attachments") { attachmentsSince = known ?? [] }
+        // A parameter that only CouchDB has: its replicator sends it, and so does PouchDB. Both refuse documents with
+        // members such as `_cv`, which begin with an underscore and which they do not know.
+        isForCouchDB = query.flag("latest")
     }
 
     private static func list(_ query: Query, _ name: String) throws(RequestError) -> [String]? {

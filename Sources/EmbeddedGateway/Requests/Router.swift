@@ -107,6 +107,7 @@ struct Router: Sendable {
         case ("_bulk_get", 1): return try await bulkGet(request)
         case ("_revs_diff", 1): return try await revisionsDifference(request)
         case ("_all_docs", 1): return try await allDocuments(request)
+        case ("_ensure_full_commit", 1): return try ensureFullCommit(request)
         case ("_local", 2...): return try await localDocument(request, path.dropFirst().joined(separator: "/"))
         case (let name, _) where name.hasPrefix("_") || name.isEmpty: throw RequestError.unknownURL
         case (let id, 1): return try await document(request, id)

@@ -1,3 +1,4 @@
+internal import Compression
 internal import FoundationEssentials
 internal import GRDB
 internal import LosslessJSON
@@ -10,6 +11,8 @@ struct DocumentOptions: Sendable {
     var historyFrom: [String] = []
     /// Includes attachments added after the newest of these revisions; nil for stubs only.
     var attachmentsSince: [String]?
+    /// In CouchDB's form: without `_cv`, and compressed attachments are decompressed.
+    var isForCouchDB = false
 }
 
 extension Store {
@@ -30,15 +33,33 @@ extension Store {
     ///
     /// - Throws: ``RequestError`` 404 if a requested attachment's content is missing.
     func outgoing(_ document: StoredDocument, _ options: DocumentOptions) throws -> OutgoingDocument {
-        var result = OutgoingDocument(document: document)
+        var result = OutgoingDocument(document: options.isForCouchDB ? document.withoutVersion : document)
         let needsHistory = options.historyLimit > 0 || options.attachmentsSince?.isEmpty == false
         let history = needsHistory ? try history(of: document.revision, of: document.id) : []
         if options.historyLimit > 0 { result.history = Self.cut(history, options) }
         if let since = options.attachmentsSince {
             let known = history.first { since.contains($0.description) }
             result.attachments = try contents(of: document, from: (known?.generation ?? 0) + 1)
+            if options.isForCouchDB { result.attachments = try result.attachments?.map(decompressed) }
         }
         return result
+    }
+
+    /// CouchDB stores the bytes of `data` as they are, whatever `encoding` says.
+    private func decompressed(_ attachment: OutgoingAttachment) throws -> OutgoingAttachment {
+        guard attachment.entry["encoding"]?.string == "gzip", let content = attachment.content else {
+            return attachment
+        }
+        let bytes: [UInt8]
+        switch content {
+        case .loaded(let loaded): bytes = loaded
+        case .stored(let stored):
+            guard let read = try attachmentContent(stored.digest, 0..<stored.length) else { throw RequestError.missing }
+            bytes = read
+        }
+        do { return attachment.replacing(try Gzip.decompress(bytes, limit: Router.bodyLimit)) } catch {
+            throw RequestError(decompressing: error)
+        }
     }
 
     private static func cut(_ history: [StoredRevisionID], _ options: DocumentOptions) -> [StoredRevisionID] {

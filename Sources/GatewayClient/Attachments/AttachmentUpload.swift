@@ -10,6 +10,8 @@ public struct AttachmentUpload: Sendable {
     public let digest: AttachmentDigest?
     /// Read once, while the request is sent.
     public let source: ByteSource
+    /// `revpos`: the generation of the revision that added it. Only for revisions that are stored as they are.
+    package var generation: Int?
 
     /// Checks nothing: ``Gateway/put(_:body:attachments:)`` throws `.invalidRequest` for what can't be sent.
     public init(name: String, contentType: String, digest: AttachmentDigest?, source: ByteSource) {

@@ -37,7 +37,31 @@ extension Gateway {
     public func put(
         _ id: DocumentID, body: [UInt8], attachments: [AttachmentUpload]
     ) async throws(GatewayError) -> RevisionID {
-        guard !attachments.isEmpty else { return try await put(id, body: body) }
+        try await put(id, body, attachments, query: [])
+    }
+
+    /// Stores a revision unchanged, with its id and history, together with attachments.
+    ///
+    /// - Parameter body: A JSON object with `_rev` and `_revisions`. Attachments that the gateway has already may be in
+    ///   it as stubs.
+    /// - Throws: As ``put(_:body:attachments:)``. `.conflict` if the gateway keeps one leaf and has another, or on
+    ///   CouchDB if it lacks the bytes for a stub (``GatewayError/name`` `missing_stub`).
+    /// - Note: Source: `PUT /{keyspace}/{id}?new_edits=false`.
+    @discardableResult
+    package func storeRevision(
+        _ id: DocumentID, body: [UInt8], attachments: [AttachmentUpload] = []
+    ) async throws(GatewayError) -> RevisionID {
+        try await put(id, body, attachments, query: [("new_edits", "false")])
+    }
+
+    private func put(
+        _ id: DocumentID, _ body: [UInt8], _ attachments: [AttachmentUpload], query: [(name: String, value: String)]
+    ) async throws(GatewayError) -> RevisionID {
+        guard !attachments.isEmpty else {
+            let request = GatewayRequest(
+                method: "PUT", place: place(of: id), query: query, body: [body], deadline: settings.deadlines.bulk)
+            return try await revision(writtenBy: request)
+        }
         guard let document = try? JSONText(body), document.root.kind == .object else {
             throw GatewayError(.invalidRequest, "the document '\(id)' must be a JSON object")
         }
@@ -48,7 +72,7 @@ extension Gateway {
         guard let source = parts.source() else {
             throw GatewayError(.invalidRequest, "the attachments of '\(id)' are too long to send")
         }
-        var request = GatewayRequest(method: "PUT", place: place(of: id))
+        var request = GatewayRequest(method: "PUT", place: place(of: id), query: query)
         request.contentType = parts.contentType
         return try await upload(source, request)
     }

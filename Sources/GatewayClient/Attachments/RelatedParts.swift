@@ -111,6 +111,7 @@ extension AttachmentUpload {
         stub.member("follows", bool: true)
         stub.member("content_type", string: contentType)
         stub.member("length", integer: source.count)
+        if let generation { stub.member("revpos", integer: generation) }
         if let digest, digest.algorithm == digests { stub.member("digest", string: digest.description) }
     }
 }

@@ -52,6 +52,9 @@ struct GatewayCommand: AsyncParsableCommand {
             valueName: "file"), completion: .yamlFile)
     var faults: String?
 
+    @Flag(help: "Keep several leaf revisions of a document, as CouchDB does. Default: refuse them as conflicts.")
+    var allowConflicts = false
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("How long the gateway may take to stop. Default: 30s.", valueName: "duration"),
@@ -84,6 +87,7 @@ struct GatewayCommand: AsyncParsableCommand {
             let place = try ListenAddress(text, option: "admin-listen")
             configuration.administration = (place.host, place.port)
         }
+        configuration.allowsConflicts = try environment.isOn(allowConflicts, "allow-conflicts")
         if let file = config ?? environment["gateway-config"] {
             configuration.users = try Self.users(file, of: configuration.database)
         }

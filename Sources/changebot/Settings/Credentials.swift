@@ -7,8 +7,9 @@ internal import Glibc
 struct Credentials {
     /// What to do if there are none.
     static func advice(_ environment: Environment) -> String {
-        guard let file = environment.configurationPath else {
-            return "set CHANGEBOT_USER and CHANGEBOT_PASSWORD, or CHANGEBOT_TOKEN"
+        guard let file = environment.configurationPath, !environment.isOfOneSide else {
+            let names = ["user", "password", "token"].map(environment.naming)
+            return "set \(names[0]) and \(names[1]), or \(names[2])"
         }
         return "write 'user' and 'password_file', or 'token_file', in \(file)"
     }

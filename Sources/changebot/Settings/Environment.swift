@@ -23,8 +23,15 @@ struct Environment: Sendable {
         }
     }
 
+    /// One of the two gateways of `replicate`.
+    enum Side: String {
+        case source = "SOURCE"
+        case target = "TARGET"
+    }
+
     private let values: [String: String]
     private var file: FileSettings?
+    private var side: Side?
 
     private struct FileSettings {
         let source: ConfigurationFile
@@ -46,6 +53,17 @@ struct Environment: Sendable {
         return environment
     }
 
+    /// Whether these are the settings for one gateway of two.
+    var isOfOneSide: Bool { side != nil }
+
+    /// The settings for one gateway of two: `CHANGEBOT_SOURCE_USER` is the user at the source. Credentials come only from
+    /// such variables, so that none is sent to the other gateway.
+    func of(_ side: Side) -> Environment {
+        var environment = self
+        environment.side = side
+        return environment
+    }
+
     /// The configuration file; nil if there is none.
     var configurationPath: String? { file?.source.path }
 
@@ -58,6 +76,11 @@ struct Environment: Sendable {
     func source(of option: String) -> Source? { find(option)?.source }
 
     private func find(_ option: String) -> (texts: [String], source: Source)? {
+        if side != nil {
+            let name = variableName(of: option)
+            if let text = variable(name) { return ([text], .variable(name)) }
+            if Credentials.options.contains(option) { return nil }
+        }
         let name = Self.variable(of: option)
         if let text = variable(name) { return ([text], .variable(name)) }
         return findInFile(option)
@@ -74,13 +97,18 @@ struct Environment: Sendable {
         "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
     }
 
+    /// The name of the variable for an option of this side.
+    private func variableName(of option: String) -> String {
+        Self.variable(of: side.map { "\($0.rawValue)-\(option)" } ?? option)
+    }
+
     /// The variable with exactly this name; nil if it is unset or empty.
     func variable(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Settings that belong together, as a view: if any of them is a variable, those of the file don't count.
     func together(_ options: [String]) -> Environment {
         var environment = self
-        if options.contains(where: { variable(Self.variable(of: $0)) != nil }) { environment.file = nil }
+        if options.contains(where: { variable(variableName(of: $0)) != nil }) { environment.file = nil }
         return environment
     }
 
@@ -151,9 +179,9 @@ struct Environment: Sendable {
     /// What a message calls an option: its key if the settings of a file are in force and no variable is set, else its
     /// variable.
     func naming(_ option: String) -> String {
-        let name = Self.variable(of: option)
+        let name = variableName(of: option)
         let key = SettingKey.name(of: option)
-        guard file != nil, variable(name) == nil, SettingKey.named(key) != nil else { return name }
+        guard side == nil, file != nil, variable(name) == nil, SettingKey.named(key) != nil else { return name }
         return "'\(key)'"
     }
 

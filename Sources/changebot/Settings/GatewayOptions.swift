@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import GatewayClient
+internal import Transfer
 
 /// The gateway: an option of every command that talks to one, beside ``AccessOptions``.
 ///
@@ -60,6 +61,16 @@ enum GatewayChoice: Equatable {
         }
         do throws(GatewayURLError) { self = .remote(try GatewayURL(text)) } catch {
             throw CommandError(.usage, "\(option): \(error)")
+        }
+    }
+
+    /// What tells this gateway from others in the name of a replication.
+    ///
+    /// - Parameter user: Who logs in; nil for an anonymous user or a token.
+    func identity(user: String?) -> ReplicationID.End {
+        switch self {
+        case .remote(let url): ReplicationID.End(address: url.description, user: user)
+        case .embedded: ReplicationID.End(address: stateAddress, user: nil)
         }
     }
 

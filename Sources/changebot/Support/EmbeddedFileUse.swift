@@ -19,9 +19,14 @@ struct EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
     }
 
+    /// For the target of `replicate`: a missing file is made, and keeps conflicting leaves.
+    static let replicating = EmbeddedFileUse(makesFile: true, mayBeFirst: true, keepsConflicts: true)
+
     private var makesFile = false
     private var mayBeFirst = false
     private var isDryRun = false
+    /// Whether the gateway keeps several leaves of a document.
+    private(set) var keepsConflicts = false
 
     /// - Throws: ``CommandError`` with 66 if the file is missing and this command does not make it.
     func require(_ file: String) throws(CommandError) {

@@ -29,8 +29,10 @@ enum GatewayConnection {
             }
         case .embedded(let given):
             let file = try given.flatMap { try use.fileToOpen($0, logger) }
-            let embedded = EmbeddedGateway(
-                EmbeddedGateway.Configuration(storage: file.map { .file($0) } ?? .memory, logger: logger))
+            var configuration = EmbeddedGateway.Configuration(
+                storage: file.map { .file($0) } ?? .memory, logger: logger)
+            configuration.allowsConflicts = use.keepsConflicts
+            let embedded = EmbeddedGateway(configuration)
             try await embedded.whileServing { address in
                 logger.notice("embedded gateway", metadata: [LogKey.url: "\(address.url)"])
                 if let file { try use.checkCollections(of: embedded, file, logger) }

@@ -1,0 +1,49 @@
+internal import GatewayClient
+internal import LosslessJSON
+
+/// A changed document of the source, with its leaf revisions; the winner first.
+struct ChangedDocument: Sendable {
+    let id: DocumentID
+    var revisions: [RevisionID]
+}
+
+/// A revision as the source sent it.
+struct ReplicatedRevision: Sendable {
+    let text: JSONText
+    let key: BulkGetKey
+    /// Revisions of the document that the target has.
+    let knownAncestors: [RevisionID]
+
+    var isDeleted: Bool { text.root["_deleted"]?.bool == true }
+
+    /// Sync Gateway sends this in place of a revision that the user may not see.
+    var isRemoved: Bool { text.root["_removed"]?.bool == true }
+
+    /// The generation of the newest ancestor that the target has; 0 if it has none.
+    var knownGeneration: Int {
+        guard let history = text.root["_revisions"], let start = history["start"]?.integer,
+            let digests = history["ids"]?.elements.map(\.string)
+        else { return 0 }
+        let known = Set(knownAncestors.map(\.text))
+        for (age, digest) in digests.enumerated() where known.contains("\(start - age)-\(digest ?? "")") {
+            return start - age
+        }
+        return 0
+    }
+
+    /// Attachments whose bytes the target needs, and those that it has from an ancestor: an attachment that is older
+    /// than the ancestor was stored with it.
+    var attachments: (needed: [AttachmentStub], known: [AttachmentStub]) {
+        let stubs = AttachmentStub.all(of: text.root)
+        guard !stubs.isEmpty else { return ([], []) }
+        let generation = knownGeneration
+        let entries = text.root["_attachments"]
+        var needed: [AttachmentStub] = []
+        var known: [AttachmentStub] = []
+        for stub in stubs {
+            let position = entries?[stub.name]?["revpos"]?.integer ?? .max
+            if position <= generation { known.append(stub) } else { needed.append(stub) }
+        }
+        return (needed, known)
+    }
+}

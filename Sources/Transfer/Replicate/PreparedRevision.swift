@@ -1,0 +1,22 @@
+internal import GatewayClient
+
+/// A revision that is ready to be sent.
+struct PreparedRevision: Sendable {
+    let revision: ReplicatedRevision
+    let body: [UInt8]
+    var uploads: [SpooledUpload] = []
+    var sentAttachments = 0
+    var keptAttachments = 0
+
+    init(_ revision: ReplicatedRevision, _ body: [UInt8]) {
+        self.revision = revision
+        self.body = body
+    }
+
+    var id: RevisionID { revision.key.revision ?? RevisionID("") }
+    var document: BulkDocument { BulkDocument(id: revision.key.id, segments: [body]) }
+    /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request for
+    /// one stub that it can't resolve.
+    var hasStubs: Bool { keptAttachments > 0 }
+    var isAlone: Bool { hasStubs || !uploads.isEmpty }
+}

@@ -1,0 +1,100 @@
+internal import DocumentFlow
+internal import GatewayClient
+
+/// Divides the feed into batches and replicates several of them at once.
+///
+/// A batch begins as soon as a worker is free; while all are busy, changes gather for the next one.
+struct ReplicationBatches {
+    private let settings: ReplicationSettings
+    private let transfer: RevisionTransfer
+    private let checkpoints: ReplicationCheckpoints
+    private let report: ReplicationReport
+
+    private typealias Work = ThrowingTaskGroup<Void, any Error>
+
+    init(
+        _ settings: ReplicationSettings, transfer: RevisionTransfer, checkpoints: ReplicationCheckpoints,
+        report: ReplicationReport
+    ) {
+        self.settings = settings
+        self.transfer = transfer
+        self.checkpoints = checkpoints
+        self.report = report
+    }
+
+    /// Changes that belong to no batch yet.
+    private struct Gathered {
+        var documents: [ChangedDocument] = []
+        var end: SequenceID?
+        var underWay = 0
+        /// Documents of the batch by id: a feed may name one twice.
+        private var positions: [DocumentID: Int] = [:]
+
+        mutating func add(_ change: Change) {
+            let keys = RevisionsReader.leaves(of: change)
+            guard !keys.isEmpty else { return }
+            let revisions = keys.compactMap(\.revision)
+            guard let position = positions[change.id] else {
+                positions[change.id] = documents.count
+                documents.append(ChangedDocument(id: change.id, revisions: revisions))
+                return
+            }
+            documents[position].revisions += revisions.filter { !documents[position].revisions.contains($0) }
+        }
+
+        mutating func take() -> [ChangedDocument] {
+            defer { (documents, positions, end) = ([], [:], nil) }
+            return documents
+        }
+    }
+
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
+    func replicate(_ reader: FeedReader, from start: SequenceID) async throws {
+        try await withThrowingTaskGroup { (group: inout Work) in
+            var gathered = Gathered()
+            try await reader.read(from: start) { rows, reached in
+                guard let rows else {
+                    // The end of an answer: the reader may wait for the next change now.
+                    try await drain(&gathered, &group)
+                    await checkpoints.pass(to: reached)
+                    return try await checkpoints.saveIfDue()
+                }
+                report.update { $0.changes += rows.count }
+                for row in rows {
+                    gathered.add(row)
+                    gathered.end = row.sequence ?? gathered.end
+                    if gathered.documents.count >= settings.batchChanges { try await dispatch(&gathered, &group) }
+                }
+                gathered.end = reached
+                if gathered.underWay < settings.workers { try await dispatch(&gathered, &group) }
+            }
+            try await drain(&gathered, &group)
+        }
+    }
+
+    private func drain(_ gathered: inout Gathered, _ group: inout Work) async throws {
+        try await dispatch(&gathered, &group)
+        while gathered.underWay > 0 { try await finishOne(&gathered, &group) }
+    }
+
+    private func dispatch(_ gathered: inout Gathered, _ group: inout Work) async throws {
+        guard let end = gathered.end else { return }
+        while gathered.underWay >= settings.workers { try await finishOne(&gathered, &group) }
+        let number = await checkpoints.open(to: end)
+        let documents = gathered.take()
+        gathered.underWay += 1
+        group.addTask { [transfer, checkpoints] in
+            if !documents.isEmpty { try await transfer.replicate(documents) }
+            await checkpoints.finish(number)
+        }
+    }
+
+    private func finishOne(_ gathered: inout Gathered, _ group: inout Work) async throws {
+        try await group.next()
+        gathered.underWay -= 1
+        if let limit = settings.errorLimit, limit.isExceeded(by: report.failures) {
+            throw RunError(limit, report.failures)
+        }
+        try await checkpoints.saveIfDue()
+    }
+}

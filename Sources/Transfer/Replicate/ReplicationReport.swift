@@ -1,0 +1,95 @@
+package import DocumentFlow
+package import GatewayClient
+internal import Locking
+internal import LosslessJSON
+
+/// The progress and the result of a replication, whatever its end. Safe to read from any thread.
+package final class ReplicationReport: Sendable {
+    /// A snapshot of the replication.
+    package struct State: Sendable {
+        /// Rows of the source's feed.
+        package var changes = 0
+        /// Revisions by outcome, of this run.
+        package var counts = ReplicationCounts()
+        package var retries = 0
+        package var writeRequests = 0
+        package var bytesIn = 0
+        package var bytesOut = 0
+        /// The sequence up to which everything is replicated.
+        package var lastSequence: SequenceID?
+        /// The number of changes to come at the start; nil if unknown.
+        package var expected: Int?
+        /// Whether the run was asked to stop before the end.
+        package var isStopped = false
+    }
+
+    private let began = ContinuousClock.now
+    private let locked = Locked(State())
+
+    /// Starts the clock for the summary's `seconds`.
+    package init() {}
+
+    /// A copy of the current state.
+    package var state: State { locked.withLock { $0 } }
+
+    /// Counts a request that is sent again.
+    package func noteRetry() { update { $0.retries += 1 } }
+
+    func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
+
+    func count(_ change: (inout ReplicationCounts) -> Void) { locked.withLock { change(&$0.counts) } }
+}
+
+extension ReplicationReport: TransferReport {
+    /// `matched` counts the revisions that the target did not have, `unchanged` those that it had, `rejected` those that
+    /// could not be replicated.
+    package var counters: RunCounters {
+        let state = state
+        var counters = RunCounters()
+        counters.changes = state.changes
+        counters.matched = state.counts.missing
+        counters.unchanged = state.counts.checked - state.counts.missing
+        counters.written = state.counts.written
+        counters.deleted = state.counts.deleted
+        counters.conflicts = state.counts.conflicts
+        counters.rejected = state.counts.failed
+        counters.retries = state.retries
+        counters.writeRequests = state.writeRequests
+        counters.bytesIn = state.bytesIn
+        counters.bytesOut = state.bytesOut
+        return counters
+    }
+
+    /// `bytes` counts what was sent to the target.
+    package var standing: TransferStanding {
+        let state = state
+        return TransferStanding(
+            documents: state.changes, expected: state.expected, isEstimate: true, bytes: state.bytesOut)
+    }
+
+    package var failures: Failures {
+        let counts = state.counts
+        return Failures(.notReplicated, counts.failed, of: max(counts.missing, counts.failed))
+    }
+
+    package func shortfall(isLogged: Bool) -> String {
+        "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
+            + "with --log-level debug all"
+    }
+
+    /// The JSON object of `--summary`, with `attachments` and `attachments_kept` added.
+    package func summary(exitCode: Int32) -> [UInt8] {
+        let state = state
+        let summary = RunSummary(
+            counters: counters, lastSequence: state.lastSequence, duration: began.duration(to: .now),
+            exitCode: exitCode)
+        var text = try? JSONText(summary.json)
+        for (name, count) in [
+            ("attachments", state.counts.attachments), ("attachments_kept", state.counts.keptAttachments),
+            ("filtered", state.counts.filtered),
+        ] {
+            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
+        }
+        return text?.bytes ?? summary.json
+    }
+}

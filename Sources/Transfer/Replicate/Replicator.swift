@@ -1,0 +1,114 @@
+internal import DocumentFlow
+internal import GatewayClient
+package import Logging
+internal import ServiceLifecycle
+
+/// `changebot replicate`: copies revisions from one keyspace to another, as CouchDB's replicator does: with their ids,
+/// histories and attachments, tombstones and conflicting leaves too.
+///
+/// It reads the source's feed from the newest checkpoint that both ends know, and works on several batches at once. On
+/// graceful shutdown it stops, saves the checkpoint and returns. If it is killed, the next run begins at the last
+/// checkpoint and compares the rest again, which changes nothing.
+package struct Replicator: Service {
+    private let source: ReplicationEnd
+    private let target: ReplicationEnd
+    private let settings: ReplicationSettings
+    private let report: ReplicationReport
+    private let logger: Logger
+    private let isReturn: Bool
+
+    /// - Parameters:
+    ///   - isReturn: Whether this is the way back of a replication in both directions, whose sequence is not reported.
+    ///   - report: Updated during the run.
+    package init(
+        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, isReturn: Bool = false,
+        report: ReplicationReport, logger: Logger
+    ) {
+        self.isReturn = isReturn
+        self.source = source
+        self.target = target
+        self.settings = settings
+        self.report = report
+        self.logger = logger
+    }
+
+    /// Returns when the target has everything, or after a graceful shutdown or cancellation; `report.state.isStopped`
+    /// tells which.
+    ///
+    /// - Throws: `RunError`, ``TransferError``.
+    package func run() async throws {
+        let id = ReplicationID(from: source.identity, to: target.identity, selection: settings.selection)
+        let checkpoints = ReplicationCheckpoints(
+            id: id.name, ends: [source, target], interval: settings.checkpointInterval, report: report,
+            reportsSequence: !isReturn, logger: logger)
+        do {
+            try await cancelWhenGracefulShutdown { try await replicate(checkpoints) }
+            try await checkpoints.save()
+            log("replicated")
+        } catch is CancellationError {
+            report.update { $0.isStopped = true }
+            try? await checkpoints.save(isLast: true)
+            log("stopped before the end; the next run continues")
+        } catch {
+            try? await checkpoints.save(isLast: true)
+            throw error
+        }
+    }
+
+    private func log(_ message: Logger.Message) {
+        let counts = report.state.counts
+        logger.info(
+            message,
+            metadata: [
+                LogKey.revisions: "\(counts.checked)", LogKey.written: "\(counts.written)",
+                LogKey.deleted: "\(counts.deleted)", LogKey.unchanged: "\(counts.checked - counts.missing)",
+                LogKey.rejected: "\(counts.failed)", LogKey.attachments: "\(counts.attachments)",
+            ])
+    }
+
+    private func replicate(_ checkpoints: ReplicationCheckpoints) async throws {
+        let info = try await source.contact.connect(to: source.gateway)
+        let targetInfo = try await target.contact.connect(to: target.gateway)
+        try source.gateway.check(channels: settings.channels)
+        let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
+        try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
+        let start = try await checkpoints.begin(others: jobsOfCouchDB(servers.0, servers.1))
+        let newest = info.newestSequence
+        if let ahead = newest.flatMap({ start.distance(to: $0) }) {
+            report.update { $0.expected = ($0.expected ?? 0) + ahead }
+        }
+        let transfer = RevisionTransfer(from: source, to: target, settings, report: report, logger: logger)
+        let batches = ReplicationBatches(settings, transfer: transfer, checkpoints: checkpoints, report: report)
+        var reader = FeedReader(
+            gateway: source.gateway, end: settings.isContinuous ? .never : .caughtUp(with: newest),
+            retries: settings.sourceRetries, logger: logger,
+            noteRetry: { [report] in report.update { $0.retries += 1 } })
+        reader.channels = settings.channels
+        reader.documentIDs = settings.documentIDs
+        reader.listsLeaves = true
+        reader.logsCaughtUp = settings.isContinuous
+        try await batches.replicate(reader, from: start)
+    }
+
+    /// - Throws: `RunError` if both ends are the same database.
+    private func checkEndsDiffer(
+        _ source: DatabaseInfo, _ sourceServer: ServerInfo?, _ target: DatabaseInfo, _ targetServer: ServerInfo?
+    ) throws(RunError) {
+        guard let server = sourceServer?.identity, server == targetServer?.identity,
+            self.source.gateway.url.keyspace == self.target.gateway.url.keyspace, source.name == target.name,
+            source.instance == target.instance
+        else { return }
+        throw RunError(
+            .badConfiguration,
+            "source and target are the same database, \(self.source.gateway.url): there is nothing to replicate")
+    }
+
+    /// The names of this job at CouchDB's own replicator, if it runs on one of the ends.
+    private func jobsOfCouchDB(_ servers: ServerInfo?...) -> [String] {
+        guard settings.selection.isEmpty else { return [] }
+        return servers.compactMap { server in
+            guard server?.dialect == .couchDB, let identity = server?.identity else { return nil }
+            return ReplicationID.ofCouchDB(server: identity, from: source.identity, to: target.identity)
+        }
+    }
+}

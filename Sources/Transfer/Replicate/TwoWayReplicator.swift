@@ -1,0 +1,39 @@
+package import Logging
+internal import ServiceLifecycle
+
+/// Replicates from one end to the other and back: one after the other, or both at the same time if they go on with
+/// changes. A revision that came from the other end is not sent back, because that end has it.
+package struct TwoWayReplicator: Service {
+    private let first: Replicator
+    private let second: Replicator
+    private let report: ReplicationReport
+    private let isContinuous: Bool
+
+    /// - Parameters:
+    ///   - back: Of the way back. Its retries are those of the other ends.
+    ///   - report: Counts the revisions of both directions; its sequence is that of the source.
+    package init(
+        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings,
+        back: ReplicationSettings, report: ReplicationReport, logger: Logger
+    ) {
+        first = Replicator(from: source, to: target, settings: settings, report: report, logger: logger)
+        second = Replicator(
+            from: target, to: source, settings: back, isReturn: true, report: report, logger: logger)
+        self.report = report
+        isContinuous = settings.isContinuous
+    }
+
+    /// - Throws: `RunError`, ``TransferError``.
+    package func run() async throws {
+        guard isContinuous else {
+            try await first.run()
+            if !report.state.isStopped { try await second.run() }
+            return
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await first.run() }
+            group.addTask { try await second.run() }
+            try await group.waitForAll()
+        }
+    }
+}
