@@ -26,8 +26,8 @@ struct Changebot: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, FixCommand.self, RulesCommand.self, CheckpointCommand.self, DeadLettersCommand.self,
             StatusCommand.self, ListCommand.self, ConfigCommand.self, ExportCommand.self, ImportCommand.self,
-            VerifyCommand.self, ReplicateCommand.self,
-            DoctorCommand.self, GatewayCommand.self, ServiceCommand.self, DemoCommand.self,
+            VerifyCommand.self, ReplicateCommand.self, ResolveCommand.self, DoctorCommand.self,
+            GatewayCommand.self, ServiceCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

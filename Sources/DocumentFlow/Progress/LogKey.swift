@@ -53,6 +53,16 @@ package enum LogKey {
     package static let unchanged = "unchanged"
     package static let rejected = "rejected"
     package static let written = "written"
+    package static let conflicts = "conflicts"
+    package static let resolved = "resolved"
+    /// Conflicts of which one leaf stayed as it was.
+    package static let kept = "kept"
+    /// Conflicts of which a new revision was made.
+    package static let merged = "merged"
+    /// How a conflict was resolved.
+    package static let policy = "policy"
+    /// How many leaves a document had.
+    package static let leaves = "leaves"
 
     // MARK: - Sizes
 

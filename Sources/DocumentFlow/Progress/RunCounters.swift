@@ -51,7 +51,7 @@ package struct RunCounters: Sendable, Equatable {
     ]
 
     /// What was counted since `earlier`.
-    func difference(from earlier: RunCounters) -> RunCounters {
+    package func difference(from earlier: RunCounters) -> RunCounters {
         var difference = RunCounters()
         difference.changes = changes - earlier.changes
         difference.matched = matched - earlier.matched

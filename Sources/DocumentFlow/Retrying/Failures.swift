@@ -11,6 +11,8 @@ package struct Failures: Sendable, Equatable {
         case notExported
         /// A replication could not read them, or its target refused them.
         case notReplicated
+        /// They are still in conflict.
+        case notResolved
     }
 
     /// How many failed.
@@ -51,6 +53,8 @@ package struct Failures: Sendable, Equatable {
         case (.rejected, _, true): "would be rejected"
         case (.notReplicated, true, _): "was not replicated"
         case (.notReplicated, false, _): "were not replicated"
+        case (.notResolved, true, _): "is left in conflict"
+        case (.notResolved, false, _): "are left in conflict"
         case (.notExported, true, _): "is missing or incomplete in the export"
         case (.notExported, false, _): "are missing or incomplete in the export"
         }

@@ -13,6 +13,8 @@ struct ReplicatedRevision: Sendable {
     let key: BulkGetKey
     /// Revisions of the document that the target has.
     let knownAncestors: [RevisionID]
+    /// Whether another leaf of the document wins over it.
+    var isLosing = false
 
     var isDeleted: Bool { text.root["_deleted"]?.bool == true }
 

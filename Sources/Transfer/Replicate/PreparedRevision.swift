@@ -15,6 +15,8 @@ struct PreparedRevision: Sendable {
 
     var id: RevisionID { revision.key.revision ?? RevisionID("") }
     var document: BulkDocument { BulkDocument(id: revision.key.id, segments: [body]) }
+    /// The bytes of the attachments that are sent beside the document.
+    var uploadedByteCount: Int { uploads.reduce(0) { $0 + $1.byteCount } }
     /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request for
     /// one stub that it can't resolve.
     var hasStubs: Bool { keptAttachments > 0 }

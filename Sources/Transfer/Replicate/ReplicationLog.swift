@@ -122,7 +122,8 @@ package struct ReplicationCounts: Sendable, Equatable {
     package var deleted = 0
     /// Revisions that the source could not send or the target refused.
     package var failed = 0
-    /// Of these, other leaves of a document of which the target keeps only one.
+    /// Leaves of a document of which the target keeps only one. They are among the failed ones, but for deletions of
+    /// losing branches.
     package var conflicts = 0
     /// Attachments whose bytes were sent.
     package var attachments = 0

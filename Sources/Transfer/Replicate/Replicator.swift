@@ -48,7 +48,7 @@ package struct Replicator: Service {
         } catch is CancellationError {
             report.update { $0.isStopped = true }
             try? await checkpoints.save(isLast: true)
-            log("stopped before the end; the next run continues")
+            log("stopped; the next run continues")
         } catch {
             try? await checkpoints.save(isLast: true)
             throw error

@@ -58,6 +58,9 @@ struct RevisionMapping: Sendable {
         guard let text = try? JSONText(body.bytes) else {
             return .failed(reason: "the mapping does not make valid JSON of it")
         }
-        return .mapped(ReplicatedRevision(text: text, key: revision.key, knownAncestors: revision.knownAncestors))
+        return .mapped(
+            ReplicatedRevision(
+                text: text, key: revision.key, knownAncestors: revision.knownAncestors,
+                isLosing: revision.isLosing))
     }
 }

@@ -17,13 +17,10 @@ struct RevisionTransfer: Sendable {
     private let report: ReplicationReport
     private let logger: Logger
     private let reader: RevisionsReader
-    private let fetcher: AttachmentFetcher
     private let mapping: RevisionMapping?
-    private let progress = RunProgress(start: .start)
-    private let pace = WritePace()
+    private let preparation: RevisionPreparation
+    private let sender: RevisionSender
     private let refusals: Locked<RepeatedMessages>
-    /// What is in the report of ``progress``.
-    private let sent = Locked(RunCounters())
 
     init(
         from source: ReplicationEnd, to target: ReplicationEnd, _ settings: ReplicationSettings,
@@ -36,7 +33,10 @@ struct RevisionTransfer: Sendable {
         self.logger = logger
         mapping = settings.mapping.map { RevisionMapping($0) }
         reader = RevisionsReader(gateway: source.gateway, contact: source.contact)
-        fetcher = AttachmentFetcher(gateway: source.gateway, contact: source.contact)
+        preparation = RevisionPreparation(
+            fetcher: AttachmentFetcher(gateway: source.gateway, contact: source.contact),
+            inlineByteCount: settings.inlineAttachmentBytes, dialect: target.gateway.dialect)
+        sender = RevisionSender(gateway: target.gateway, retries: settings.targetRetries, logger: logger)
         refusals = Locked(
             RepeatedMessages(last: "more revisions could not be replicated; --log-level debug names them"))
     }
@@ -48,8 +48,10 @@ struct RevisionTransfer: Sendable {
         report.count { $0.checked += documents.reduce(0) { $0 + $1.revisions.count } }
         var ancestors: [DocumentID: [RevisionID]] = [:]
         var keys: [BulkGetKey] = []
+        var winners: Set<BulkGetKey> = []
         for (document, difference) in zip(documents, differences) where !difference.missing.isEmpty {
             ancestors[document.id] = difference.possibleAncestors
+            winners.insert(BulkGetKey(id: document.id, revision: document.revisions.first))
             // The winner first, whatever the order of the answer: a target that keeps one leaf keeps the first.
             let missing = Set(difference.missing)
             keys += document.revisions.filter(missing.contains).map { BulkGetKey(id: document.id, revision: $0) }
@@ -64,7 +66,8 @@ struct RevisionTransfer: Sendable {
                     note(key, "the source could not send a revision", reason)
                 case .revision(let text, let key):
                     let revision = ReplicatedRevision(
-                        text: text, key: key, knownAncestors: ancestors[key.id] ?? [])
+                        text: text, key: key, knownAncestors: ancestors[key.id] ?? [],
+                        isLosing: !winners.contains(key))
                     guard admits(revision, matcher) else { return }
                     group.add(revision)
                     if group.byteCount >= settings.batchBytes {
@@ -109,9 +112,7 @@ struct RevisionTransfer: Sendable {
 
     private func store(_ revisions: [ReplicatedRevision]) async throws {
         guard !revisions.isEmpty else { return }
-        var sender = BulkSender(
-            gateway: target.gateway, progress: progress, pace: pace, pauses: Pauses(),
-            policy: RetryPolicy.ofKnownGateway(settings.targetRetries), logger: logger)
+        var sender = sender.forOneBatch()
         var together: [PreparedRevision] = []
         var byteCount = 0
         for revision in revisions {
@@ -124,103 +125,48 @@ struct RevisionTransfer: Sendable {
             }
             guard let prepared = try await prepare(revision, needed, known) else { continue }
             if prepared.isAlone {
-                try await storeAlone(prepared, &sender)
+                try await sender.storeAlone(prepared, settle) { try await prepare(revision, needed + known, []) }
+                await noteRequests()
             } else {
                 together.append(prepared)
                 byteCount += prepared.body.count
             }
             if byteCount >= settings.batchBytes {
-                try await storeTogether(together, &sender)
+                try await sender.storeTogether(together, settle)
+                await noteRequests()
                 (together, byteCount) = ([], 0)
             }
         }
-        try await storeTogether(together, &sender)
-    }
-
-    /// Repeats revisions that the target did not decide, until the sender gives up.
-    private func storeTogether(_ revisions: [PreparedRevision], _ sender: inout BulkSender) async throws {
-        var open = revisions
-        while !open.isEmpty {
-            try Task.checkCancellation()
-            let asked = open
-            var again: [PreparedRevision] = []
-            try await sender.send(
-                asked.map(\.document)[...],
-                by: { [target] part async throws(GatewayError) in
-                    try await target.gateway.storeRevisions(
-                        asked[part.indices].map { RevisionToStore($0.document, revision: $0.id) })
-                },
-                answered: { answered, outcomes in
-                    for (revision, outcome) in zip(asked[answered], outcomes) {
-                        if settle(revision, outcome) == false { again.append(revision) }
-                    }
-                })
-            open = again
-        }
+        try await sender.storeTogether(together, settle)
         await noteRequests()
     }
 
-    /// Stores a revision with streamed attachments or with stubs. If the target lacks an attachment after all, sends all
-    /// of them.
-    private func storeAlone(_ prepared: PreparedRevision, _ sender: inout BulkSender) async throws {
-        var revision = prepared
-        while true {
-            try Task.checkCancellation()
-            var last: BulkOutcome?
-            let asked = revision
-            try await sender.send(
-                [asked.document], isPut: true,
-                by: { [target] _ async throws(GatewayError) in [try await Self.put(asked, at: target.gateway)] },
-                answered: { _, outcomes in last = outcomes.first })
-            await noteRequests()
-            guard let last else { return }
-            if case .rejected = last, asked.hasStubs {
-                let all = AttachmentStub.all(of: asked.revision.text.root)
-                guard let whole = try await prepare(asked.revision, all, []) else { return }
-                revision = whole
-                continue
-            }
-            if settle(asked, last) { return }
-        }
-    }
-
-    private static func put(_ revision: PreparedRevision, at gateway: Gateway) async throws(GatewayError) -> BulkOutcome
-    {
-        do throws(GatewayError) {
-            let id = try await gateway.storeRevision(
-                revision.document.id, body: revision.body, attachments: revision.uploads.map(\.upload))
-            return .written(id)
-        } catch {
-            // CouchDB's `missing_stub`, and Sync Gateway's answers to stubs that it can't resolve.
-            if revision.hasStubs, let status = error.status, [400, 404, 409, 412].contains(status) {
-                return .rejected(status: status, reason: error.message)
-            }
-            switch error.code {
-            case .conflict: return .conflict
-            case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
-            default: throw error
-            }
+    /// - Returns: Nil if an attachment can't be read, which is noted.
+    private func prepare(
+        _ revision: ReplicatedRevision, _ needed: [AttachmentStub], _ known: [AttachmentStub]
+    ) async throws -> PreparedRevision? {
+        switch try await preparation.prepare(revision, needed.map { ($0, revision.key.revision) }, known) {
+        case .success(let prepared): return prepared
+        case .failure(let unreadable):
+            note(revision.key, "the source could not send an attachment", unreadable.reason)
+            return nil
         }
     }
 
     private func noteRequests() async {
-        let now = await progress.counters
-        let before = sent.withLock { sent in
-            defer { sent = now }
-            return sent
-        }
+        let new = await sender.newRequests()
         report.update {
-            $0.writeRequests += now.writeRequests - before.writeRequests
-            $0.bytesOut += now.bytesOut - before.bytesOut
-            $0.retries += now.retries - before.retries
+            $0.writeRequests += new.writeRequests
+            $0.bytesOut += new.bytesOut
+            $0.retries += new.retries
         }
     }
 
     /// - Returns: Whether that was the last word.
-    @discardableResult
-    private func settle(_ revision: PreparedRevision, _ outcome: BulkOutcome) -> Bool {
+    @Sendable private func settle(_ revision: PreparedRevision, _ outcome: BulkOutcome) -> Bool {
         switch outcome {
         case .written:
+            report.update { $0.bytesOut += revision.uploadedByteCount }
             report.count {
                 $0.written += 1
                 if revision.revision.isDeleted { $0.deleted += 1 }
@@ -229,6 +175,8 @@ struct RevisionTransfer: Sendable {
             }
         case .conflict:
             report.count { $0.conflicts += 1 }
+            // Nobody misses the end of a branch that has lost anyway.
+            if revision.revision.isDeleted, revision.revision.isLosing { return true }
             note(
                 revision.revision.key, "the target refused a revision",
                 "it keeps one leaf revision of a document, and has another one")
@@ -248,49 +196,6 @@ struct RevisionTransfer: Sendable {
                     LogKey.reason: "\(reason)",
                 ])
         }
-    }
-
-    // MARK: - Attachments
-
-    /// Fetches the attachments that the target needs.
-    ///
-    /// - Returns: Nil if one can't be read, which is noted.
-    private func prepare(
-        _ revision: ReplicatedRevision, _ needed: [AttachmentStub], _ known: [AttachmentStub]
-    ) async throws -> PreparedRevision? {
-        let size = needed.reduce(0) { $0 + ($1.byteCount ?? .max / 1024) }
-        let isInline = size <= settings.inlineAttachmentBytes
-        var entries = known.map { (name: $0.name, json: ReplicatedBody.stub($0, of: revision.text)) }
-        var uploads: [SpooledUpload] = []
-        let shared = isInline && !needed.isEmpty ? try makeSpool() : nil
-        for stub in needed {
-            let spool = try shared ?? makeSpool()
-            let key = revision.key
-            switch try await fetcher.fetch(stub, of: key.id, revision: key.revision, into: spool) {
-            case .missing(let reason):
-                note(key, "the source could not send an attachment", "'\(stub.name)': \(reason)")
-                return nil
-            case .fetched(let body):
-                if isInline {
-                    try await spool.rewind()
-                    let base64 = Base64.encode(try await spool.read(upTo: body.byteCount))
-                    entries.append((stub.name, ReplicatedBody.inline(stub, of: revision.text, base64: base64)))
-                } else {
-                    uploads.append(
-                        try await SpooledUpload(
-                            stub, of: revision.text, spool, byteCount: body.byteCount, for: target.gateway.dialect))
-                }
-            }
-        }
-        var prepared = PreparedRevision(revision, ReplicatedBody.bytes(of: revision.text, attachments: entries))
-        prepared.uploads = uploads
-        prepared.sentAttachments = needed.count
-        prepared.keptAttachments = known.count
-        return prepared
-    }
-
-    private func makeSpool() throws(TransferError) -> AttachmentSpool {
-        try AttachmentSpool(directory: WholeFile.temporaryDirectory)
     }
 }
 

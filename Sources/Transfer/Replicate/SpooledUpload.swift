@@ -7,7 +7,7 @@ struct SpooledUpload: Sendable {
 
     private let stub: AttachmentStub
     private let spool: AttachmentSpool
-    private let byteCount: Int
+    let byteCount: Int
     private let digest: AttachmentDigest
     private let generation: Int?
 

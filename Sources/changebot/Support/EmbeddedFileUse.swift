@@ -19,6 +19,9 @@ struct EmbeddedFileUse {
         EmbeddedFileUse(makesFile: true, mayBeFirst: true, isDryRun: isDryRun)
     }
 
+    /// For `resolve`: the file exists, and keeps conflicting leaves.
+    static let resolving = EmbeddedFileUse(keepsConflicts: true)
+
     /// For the target of `replicate`: a missing file is made, and keeps conflicting leaves.
     static let replicating = EmbeddedFileUse(makesFile: true, mayBeFirst: true, keepsConflicts: true)
 

@@ -126,6 +126,20 @@ import Transfer
         }
     }
 
+    @Test func theDeletionOfALosingBranchIsNotMissed() async throws {
+        try await BotTestBed.withTwoFiles(targetKeepsConflicts: false) { source, target in
+            try await source.store("c", "c a", #","n":2"#)
+            try await source.replicate(to: target)
+            try await source.store("c", "x b a", #","_deleted":true"#)
+            let state = try await source.replicate(to: target)
+            #expect(state.counts.missing == 1 && state.counts.failed == 0 && state.counts.conflicts == 1)
+            // A deletion against an edit is a conflict like others.
+            try await source.store("d", "b a", #","_deleted":true"#)
+            try await target.store("d", "c a")
+            #expect(try await source.replicate(to: target).counts.failed == 1)
+        }
+    }
+
     @Test func bothWaysMakeBothEndsEqual() async throws {
         try await BotTestBed.withTwoFiles { source, target in
             try await source.store("c", "b a", #","n":1"#)

@@ -1,0 +1,103 @@
+package import LosslessJSON
+
+/// A leaf revision of a document in conflict, with its history.
+package struct ConflictLeaf: Sendable {
+    /// As the gateway sent it, with `_rev` and `_revisions`.
+    package let document: JSONText
+    package let revision: String
+    /// The newest first, beginning with ``revision``.
+    package let history: [String]
+
+    package var isDeleted: Bool { document.root["_deleted"]?.bool == true }
+
+    /// Nil if the document has no `_rev` or no `_revisions`.
+    package init?(_ document: JSONText) {
+        guard let revision = document.root["_rev"]?.string, let revisions = document.root["_revisions"],
+            let start = revisions["start"]?.integer, let digests = revisions["ids"]?.elements.map(\.string)
+        else { return nil }
+        self.document = document
+        self.revision = revision
+        history = digests.enumerated().map { "\(start - $0)-\($1 ?? "")" }
+        guard history.first == revision else { return nil }
+    }
+
+    /// Whether it wins over another leaf that is not deleted.
+    func wins(over other: ConflictLeaf) -> Bool {
+        guard generation == other.generation else { return generation > other.generation }
+        return other.revision.utf8.lexicographicallyPrecedes(revision.utf8)
+    }
+
+    private var generation: Int { Self.generation(of: revision) }
+
+    /// How many edits led to a revision.
+    static func generation(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
+
+    /// The revision before this one; nil if it is the first one, or the server has forgotten it.
+    package var parent: String? { history.count > 1 ? history[1] : nil }
+}
+
+/// A document with its leaf revisions.
+package struct Conflict: Sendable {
+    /// The leaves that are not deleted, the winner first.
+    package let leaves: [ConflictLeaf]
+    /// The leaves that are.
+    package let tombstones: [ConflictLeaf]
+
+    /// - Parameter leaves: In any order. The winner has the highest generation, and of several the greatest digest.
+    /// - Note: Source: "Replication and conflict model" in the documentation of CouchDB 3.5.
+    package init(_ leaves: [ConflictLeaf]) {
+        let sorted = leaves.sorted { $0.wins(over: $1) }
+        self.leaves = sorted.filter { !$0.isDeleted }
+        tombstones = sorted.filter(\.isDeleted)
+    }
+
+    /// The newest revision from which all leaves that are not deleted come; nil if the server has forgotten it.
+    package var commonAncestor: String? {
+        guard let first = leaves.first else { return nil }
+        let others = leaves.dropFirst().map { Set($0.history) }
+        return first.history.first { revision in others.allSatisfy { $0.contains(revision) } }
+    }
+
+    /// The revisions at which the leaves that are not deleted branched.
+    package var branchings: Set<String> {
+        var found: Set<String> = []
+        var histories = leaves.map { $0.history[...] }
+        while let point = Self.youngestBranching(histories), let own = histories.first(where: { $0.contains(point) }),
+            let start = own.firstIndex(of: point)
+        {
+            found.insert(point)
+            histories.removeAll { $0.contains(point) }
+            histories.append(own[start...])
+        }
+        return found
+    }
+
+    /// The newest revision that is in several of these histories; nil if there is none.
+    static func youngestBranching(_ histories: [ArraySlice<String>]) -> String? {
+        var counts: [String: Int] = [:]
+        for revision in histories.joined() { counts[revision, default: 0] += 1 }
+        let shared = histories.compactMap { history in history.first { counts[$0] ?? 0 > 1 } }
+        return shared.max { ConflictLeaf.generation(of: $0) < ConflictLeaf.generation(of: $1) }
+    }
+
+    /// Deletions of a revision that others have edited since.
+    ///
+    /// A branch that was edited first and then deleted is not among them: so looks one that lost an earlier conflict.
+    package var deletions: [Deletion] {
+        tombstones.compactMap { tombstone in
+            guard let parent = tombstone.parent else { return nil }
+            let edits = leaves.compactMap { leaf in
+                leaf.history.firstIndex(of: parent).map { Array(leaf.history[1..<max($0, 1)]) }
+            }
+            return edits.isEmpty ? nil : Deletion(tombstone: tombstone, between: Set(edits.joined()))
+        }
+    }
+
+    /// A deletion of a revision that others have edited since.
+    package struct Deletion: Sendable {
+        package let tombstone: ConflictLeaf
+        /// The revisions between the deleted one and the leaves that others made of it. If one of them is deleted, the
+        /// document was created anew, and this deletion is done with.
+        package let between: Set<String>
+    }
+}

@@ -1,0 +1,126 @@
+internal import LosslessJSON
+
+/// Merges the leaves of a document, member by member.
+///
+/// Leaves are merged where they branched, the youngest branches first: each time against the revision from which the
+/// branches come. A member that one branch changed since then is taken from that one. If several changed it to different
+/// values, objects are merged in turn, and any other value is taken from the branch with the latest update. If the server
+/// has forgotten the revision, members that only some branches have are kept. Arrays are values as a whole, and so are
+/// objects below a hundred levels. Values keep their bytes.
+struct ConflictMerge {
+    /// A leaf, or what was made of several.
+    private struct Branch {
+        let document: JSONText
+        let attachments: [LeafAttachment]
+        /// From the leaf, or from the revision at which its leaves branched; the newest first.
+        let history: ArraySlice<String>
+        /// The smallest of several wins if they changed a value differently.
+        let rank: Int
+    }
+
+    private let leaves: [ConflictLeaf]
+    private let ancestors: [String: JSONText]
+    private let order: [Int]
+
+    /// - Parameters:
+    ///   - conflict: Without members that are twice in an object.
+    ///   - ancestors: Those of ``Conflict/branchings`` that the server still has.
+    ///   - order: The leaves, as indexes: whose change is taken if several changed a value differently.
+    init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int]) {
+        leaves = conflict.leaves
+        self.ancestors = ancestors
+        self.order = order
+    }
+
+    /// - Throws: `JSONError` if the result is larger than a document may be.
+    func merge() throws -> ResolvedDocument {
+        var branches = leaves.enumerated().map { index, leaf in
+            Branch(
+                document: leaf.document, attachments: LeafAttachment.all(of: leaf.document.root, leaf: index),
+                history: leaf.history[...], rank: order.firstIndex(of: index) ?? index)
+        }
+        while branches.count > 1 {
+            let point = Conflict.youngestBranching(branches.map(\.history))
+            // Without one, the server has forgotten the past of all: they are merged against nothing.
+            let isOwn = branches.map { branch in point.map(branch.history.contains) ?? true }
+            let own = zip(branches, isOwn).filter(\.1).map(\.0)
+            let place = isOwn.firstIndex(of: true) ?? 0
+            branches[place] = try merge(own, at: point)
+            branches = branches.indices.filter { $0 == place || !isOwn[$0] }.map { branches[$0] }
+        }
+        let members = ValueMerge(order: [0], hasAncestor: false)
+            .members(of: [branches[0].document.root], nil, skipsReserved: true)
+        return ResolvedDocument(
+            members: try JSONText(members), attachments: branches[0].attachments.map { ($0.name, $0.leaf) })
+    }
+
+    private func merge(_ branches: [Branch], at point: String?) throws -> Branch {
+        let ancestor = point.flatMap { ancestors[$0] }?.root
+        let merge = ValueMerge(
+            order: branches.indices.sorted { branches[$0].rank < branches[$1].rank }, hasAncestor: ancestor != nil)
+        let members = merge.members(of: branches.map(\.document.root), ancestor, skipsReserved: true)
+        let history = branches[0].history
+        return Branch(
+            document: try JSONText(members),
+            attachments: attachments(of: branches, LeafAttachment.all(of: ancestor, leaf: 0), merge),
+            history: point.flatMap(history.firstIndex).map { history[$0...] } ?? [],
+            rank: branches.map(\.rank).min() ?? 0)
+    }
+
+    /// An attachment is a value like others: its digest and its type.
+    private func attachments(
+        of branches: [Branch], _ ancestor: [LeafAttachment], _ merge: ValueMerge
+    ) -> [LeafAttachment] {
+        var names: [String] = []
+        for branch in branches {
+            names += branch.attachments.map(\.name).filter { name in !names.contains { $0.isSame(as: name) } }
+        }
+        return names.compactMap { name in
+            let values = branches.map { $0.attachments.first { $0.name.isSame(as: name) } }
+            let choice = merge.choice(values, ancestor.first { $0.name.isSame(as: name) }) { $0.content == $1.content }
+            guard let taken = values[choice.taken ?? 0] else { return nil }
+            // Of equal ones, that of the first branch: the winner's bytes need not be sent.
+            return values.compactMap { $0 }.first { $0.content == taken.content }
+        }
+    }
+}
+
+/// An attachment of a leaf.
+struct LeafAttachment {
+    let name: String
+    /// The digest and the type.
+    let content: [String?]
+    /// An index in ``Conflict/leaves``.
+    let leaf: Int
+
+    static func all(of document: JSONValue?, leaf: Int) -> [LeafAttachment] {
+        document?["_attachments"]?.members.compactMap { member in
+            member.name.string.map { name in
+                LeafAttachment(
+                    name: name, content: [member.value["digest"]?.string, member.value["content_type"]?.string],
+                    leaf: leaf)
+            }
+        } ?? []
+    }
+}
+
+extension ResolvedDocument {
+    /// Whether a leaf is this document already.
+    func isEqual(to leaf: ConflictLeaf, of conflict: Conflict) -> Bool {
+        let own = leaf.document.root.members.filter { $0.name.characters.first != UInt8(ascii: "_") }
+        guard own.count == members.root.childCount,
+            own.allSatisfy({ member in
+                member.name.utf8.flatMap(members.root.member)?.isEquivalent(to: member.value) == true
+            })
+        else { return false }
+        let present = LeafAttachment.all(of: leaf.document.root, leaf: 0)
+        let wanted = attachments.compactMap { attachment in
+            LeafAttachment.all(of: conflict.leaves[attachment.leaf].document.root, leaf: 0)
+                .first { $0.name.isSame(as: attachment.name) }
+        }
+        return wanted.count == present.count
+            && wanted.allSatisfy { one in
+                present.contains { $0.name.isSame(as: one.name) && $0.content == one.content }
+            }
+    }
+}

@@ -1,0 +1,180 @@
+internal import JQ
+package import LosslessJSON
+
+/// Which policy resolves the conflicts of which documents.
+package struct ConflictPolicies: Sendable {
+    private static let programPrefix = "jq:"
+
+    /// The policies of documents whose member `type` has this value.
+    private var byType: [String: ConflictPolicy] = [:]
+    private var general: ConflictPolicy?
+    /// The member with the date of the last update.
+    private let dateMember: String
+    private let pool: JQPool?
+
+    /// - Parameters:
+    ///   - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for those of a type. `POLICY` is one of
+    ///     ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
+    ///   - dateMember: A member of documents with a date or a number.
+    /// - Throws: ``ConflictPolicyError`` for a policy that there is not, two for the same documents, or a program that
+    ///   does not compile.
+    package init(_ texts: [String], dateMember: String) throws(ConflictPolicyError) {
+        self.dateMember = dateMember
+        var programs: [JQProgram] = []
+        for text in texts {
+            let (type, policy) = try Self.read(text, &programs)
+            var former: ConflictPolicy?
+            if let type {
+                former = byType.updateValue(policy, forKey: type)
+            } else {
+                (former, general) = (general, policy)
+            }
+            guard former == nil else {
+                throw ConflictPolicyError(
+                    description: "two policies are given for \(type.map { "the type '\($0)'" } ?? "all documents")")
+            }
+        }
+        try Self.check(programs)
+        pool = programs.isEmpty ? nil : JQPool(programs: programs)
+    }
+
+    private static func read(
+        _ text: String, _ programs: inout [JQProgram]
+    ) throws(ConflictPolicyError) -> (type: String?, ConflictPolicy) {
+        if let policy = policy(text, &programs) { return (nil, policy) }
+        if let equals = text.firstIndex(of: "="), equals != text.startIndex,
+            let policy = policy(String(text[text.index(after: equals)...]), &programs)
+        {
+            return (String(text[..<equals]), policy)
+        }
+        throw ConflictPolicyError(
+            description: "there is no policy '\(text)'; write \(ConflictPolicy.names.joined(separator: ", ")) or "
+                + "jq:PROGRAM, or TYPE= and one of them")
+    }
+
+    private static func policy(_ text: String, _ programs: inout [JQProgram]) -> ConflictPolicy? {
+        guard text.hasPrefix(programPrefix) else { return ConflictPolicy(name: text) }
+        programs.append(JQProgram(String(text.dropFirst(programPrefix.count)), locals: ["ancestor"]))
+        return .jq(programs.count - 1)
+    }
+
+    private static func check(_ programs: [JQProgram]) throws(ConflictPolicyError) {
+        guard !programs.isEmpty else { return }
+        let errors: [JQCompileError?]
+        do throws(JQError) { errors = try JQCompiler.check(programs.map(\.text), variables: ["ancestor"]) } catch {
+            throw ConflictPolicyError(description: "jq programs can't be compiled here: \(error)")
+        }
+        for (program, error) in zip(programs, errors) {
+            guard let error else { continue }
+            throw ConflictPolicyError(description: "the program '\(program.text)' does not compile: \(error)")
+        }
+    }
+
+    /// The policy for a document: by the type of its winner. Nil if there is none for it.
+    package func policy(of conflict: Conflict) -> ConflictPolicy? {
+        let document = conflict.leaves.first ?? conflict.tombstones.first
+        return document?.document.root["type"]?.string.flatMap { byType[$0] } ?? general
+    }
+
+    /// Decides what becomes of a document. There must be two leaves that are not deleted, unless a deletion wins.
+    ///
+    /// - Parameters:
+    ///   - ancestors: Those of ``Conflict/branchings`` that the server still has.
+    ///   - isDeleted: Whether one of ``Conflict/deletions`` holds; for ``ConflictPolicy/deletesWin``.
+    ///   - now: The programs' `$now`.
+    package func resolve(
+        _ conflict: Conflict, by policy: ConflictPolicy, ancestors: [String: JSONText], isDeleted: Bool,
+        now: Int
+    ) async -> ConflictResolution {
+        if let name = conflict.leaves.lazy.compactMap(\.document.root.duplicateMemberName).first {
+            return .setAside(reason: Decision.duplicateReason(name))
+        }
+        switch policy {
+        case .setAside: return .setAside(reason: "its policy is to set it aside")
+        case .winner: return .keep(0)
+        case .deletesWin: return isDeleted ? .delete : merge(conflict, ancestors)
+        case .merge: return merge(conflict, ancestors)
+        case .lastUpdateWins:
+            guard let order = conflict.latestFirst(by: dateMember) else {
+                return .setAside(reason: "some leaves have a text in '\(dateMember)', others a number")
+            }
+            return .keep(order[0])
+        case .jq(let program):
+            return await run(program, conflict, conflict.commonAncestor.flatMap { ancestors[$0] }, now)
+        }
+    }
+
+    private func merge(_ conflict: Conflict, _ ancestors: [String: JSONText]) -> ConflictResolution {
+        let order = conflict.latestFirst(by: dateMember) ?? Array(conflict.leaves.indices)
+        let merge = ConflictMerge(conflict, ancestors: ancestors, order: order)
+        guard let document = try? merge.merge() else {
+            return .setAside(reason: "its leaves can't be merged into one document")
+        }
+        return Self.resolution(document, conflict)
+    }
+
+    /// A leaf that is the result already needs no new revision.
+    private static func resolution(_ document: ResolvedDocument, _ conflict: Conflict) -> ConflictResolution {
+        let same = conflict.leaves.firstIndex { document.isEqual(to: $0, of: conflict) }
+        return same.map { .keep($0) } ?? .write(document)
+    }
+
+    // MARK: - jq
+
+    private func run(
+        _ program: Int, _ conflict: Conflict, _ ancestor: JSONText?, _ now: Int
+    ) async -> ConflictResolution {
+        var leaves = JSONWriter()
+        leaves.array { leaves in for leaf in conflict.leaves { leaves.raw(leaf.document.bytes) } }
+        let locals = Array(#"{"ancestor":"#.utf8) + (ancestor?.bytes ?? Array("null".utf8)) + [UInt8(ascii: "}")]
+        guard let pool, let document = try? JSONText(leaves.bytes), let locals = try? JSONText(locals) else {
+            return .setAside(reason: "its leaves can't be given to a program")
+        }
+        let call = JQCall(
+            program: program, document: document, change: Array("null".utf8), match: Array("{}".utf8), now: now,
+            locals: locals)
+        switch await pool.run([call]).first {
+        case .outputs(let outputs)?: return resolution(outputs, conflict)
+        case .failed(let error)?: return .setAside(reason: "the program fails: \(error)")
+        case nil: return .setAside(reason: "the program did not run")
+        }
+    }
+
+    private func resolution(_ outputs: [JSONText], _ conflict: Conflict) -> ConflictResolution {
+        guard outputs.count == 1, let output = outputs.first?.root else {
+            return .setAside(
+                reason: outputs.isEmpty
+                    ? "the program has no output for it" : "the program has several outputs for it")
+        }
+        if output.kind == .null || output["_deleted"]?.bool == true { return .delete }
+        guard output.kind == .object else {
+            return .setAside(reason: "the program's output is neither an object nor null")
+        }
+        var members = JSONWriter()
+        members.object { members in
+            for member in output.members where member.name.characters.first != UInt8(ascii: "_") {
+                members.raw(output.text.bytes[member.range])
+            }
+        }
+        guard let text = try? JSONText(members.bytes) else {
+            return .setAside(reason: "the program's output is not valid JSON")
+        }
+        return Self.resolution(
+            ResolvedDocument(members: text, attachments: Self.attachments(of: output, conflict)), conflict)
+    }
+
+    /// The attachments that a program leaves in its output: each from the first leaf with the same name and digest.
+    /// Without `_attachments`, those of the winner.
+    private static func attachments(of output: JSONValue, _ conflict: Conflict) -> [(name: String, leaf: Int)] {
+        let wanted = output["_attachments"] ?? conflict.leaves.first?.document.root["_attachments"]
+        return wanted?.members.compactMap { member -> (name: String, leaf: Int)? in
+            guard let name = member.name.string else { return nil }
+            let digest = member.value["digest"]?.string
+            let leaf = conflict.leaves.firstIndex { leaf in
+                let own = leaf.document.root["_attachments"]?[name]
+                return own != nil && own?["digest"]?.string == digest
+            }
+            return leaf.map { (name, $0) }
+        } ?? []
+    }
+}

@@ -1,0 +1,21 @@
+package import LosslessJSON
+
+/// What becomes of a document in conflict.
+package enum ConflictResolution: Sendable {
+    /// This leaf stays: an index in ``Conflict/leaves``. The others are deleted.
+    case keep(Int)
+    /// A new revision after the winner. Then the leaves are deleted, but for the winner.
+    case write(ResolvedDocument)
+    /// All leaves are deleted.
+    case delete
+    /// Nothing is written.
+    case setAside(reason: String)
+}
+
+/// A document that was made of several leaves.
+package struct ResolvedDocument: Sendable {
+    /// An object without members whose names begin with `_`.
+    package let members: JSONText
+    /// Its attachments, and from which of ``Conflict/leaves`` they come.
+    package let attachments: [(name: String, leaf: Int)]
+}

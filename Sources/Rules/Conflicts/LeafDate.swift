@@ -1,0 +1,58 @@
+internal import Encodings
+internal import LosslessJSON
+
+/// When a leaf was last updated, by a member of it: a date as text, or a number.
+enum LeafDate {
+    case time(seconds: Int, fraction: String)
+    case number(JSONValue)
+
+    /// Nil if the value is neither.
+    init?(_ value: JSONValue?) {
+        guard let value else { return nil }
+        if value.kind == .number {
+            self = .number(value)
+            return
+        }
+        guard let text = value.string, let date = UTCDate(rfc3339: text) ?? UTCDate(ecmaScript: Array(text.utf8)) else {
+            return nil
+        }
+        // `…:00.500Z`: the digits after the point order times within a second.
+        let fraction = date.text.split(separator: ".").last?.dropLast() ?? ""
+        self = .time(seconds: date.seconds, fraction: String(fraction))
+    }
+
+    /// Nil if a text is compared with a number.
+    func isLater(than other: LeafDate) -> Bool? {
+        switch (self, other) {
+        case (.time(let seconds, let fraction), .time(let others, let otherFraction)):
+            return seconds == others
+                ? otherFraction.utf8.lexicographicallyPrecedes(fraction.utf8) : seconds > others
+        case (.number(let number), .number(let other)):
+            return JSONCollation.compare(number, other) == .greater
+        default: return nil
+        }
+    }
+}
+
+extension Conflict {
+    /// The leaves by their dates, the latest first, as indexes in ``leaves``. A leaf without a date comes after those
+    /// with one, and of equal dates the winner comes first.
+    ///
+    /// - Returns: Nil if the dates of some leaves can't be compared.
+    func latestFirst(by member: String) -> [Int]? {
+        let dates = leaves.map { LeafDate($0.document.root[member]) }
+        let dated = dates.compactMap { $0 }
+        for date in dated.dropFirst() where date.isLater(than: dated[0]) == nil { return nil }
+        return leaves.indices.sorted { left, right in
+            switch (dates[left], dates[right]) {
+            case (let date?, let other?):
+                if date.isLater(than: other) == true { return true }
+                if other.isLater(than: date) == true { return false }
+                return left < right
+            case (_?, nil): return true
+            case (nil, _?): return false
+            case (nil, nil): return left < right
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import LosslessJSON
+
+/// Merges values against the one that all of them come from: the side that changed it is taken.
+struct ValueMerge {
+    private static let deepest = 100
+
+    /// Indexes of the values: whose change is taken if several changed it to different values.
+    let order: [Int]
+    /// Whether what they come from is known. If not, each value counts as a change, and a missing one as none.
+    let hasAncestor: Bool
+
+    /// Which values changed, as indexes; and the one to take, nil if none changed.
+    struct Choice {
+        var changed: [Int] = []
+        var taken: Int?
+        /// Whether several changed it to different values.
+        var differs = false
+    }
+
+    func choice<Value>(_ values: [Value?], _ ancestor: Value?, _ isEqual: (Value, Value) -> Bool) -> Choice {
+        func areEqual(_ left: Value?, _ right: Value?) -> Bool {
+            switch (left, right) {
+            case (nil, nil): true
+            case (let left?, let right?): isEqual(left, right)
+            default: false
+            }
+        }
+        let changed = values.indices.filter { hasAncestor ? !areEqual(values[$0], ancestor) : values[$0] != nil }
+        guard let first = changed.first else { return Choice() }
+        let differs = changed.dropFirst().contains { !areEqual(values[$0], values[first]) }
+        return Choice(
+            changed: changed, taken: differs ? order.first(where: changed.contains) ?? first : first, differs: differs)
+    }
+
+    /// Merges objects, member by member.
+    ///
+    /// - Parameters:
+    ///   - objects: Nil where a side has none. The order of the members is that of the first.
+    ///   - skipsReserved: Leaves out members whose names begin with `_`.
+    func members(of objects: [JSONValue?], _ ancestor: JSONValue?, skipsReserved: Bool, depth: Int = 0) -> [UInt8] {
+        var names: [(name: JSONValue, key: [UInt8])] = []
+        var seen: Set<[UInt8]> = []
+        for object in objects.compactMap({ $0 }) {
+            for member in object.members {
+                let key = member.name.utf8 ?? Array(member.name.bytes)
+                guard !skipsReserved || key.first != UInt8(ascii: "_"), seen.insert(key).inserted else { continue }
+                names.append((member.name, key))
+            }
+        }
+        var writer = JSONWriter()
+        writer.object { writer in
+            for (name, key) in names {
+                let values = objects.map { $0?.member(named: key) }
+                guard let value = merged(values, ancestor?.member(named: key), depth) else { continue }
+                writer.raw(name.bytes + [UInt8(ascii: ":")] + value)
+            }
+        }
+        return writer.bytes
+    }
+
+    /// - Returns: The bytes of the value; nil if the member is removed.
+    private func merged(_ values: [JSONValue?], _ ancestor: JSONValue?, _ depth: Int) -> [UInt8]? {
+        let choice = choice(values, ancestor) { $0.isEquivalent(to: $1) }
+        let areObjects = choice.changed.allSatisfy { values[$0]?.kind == .object }
+        if choice.differs, areObjects, ancestor == nil || ancestor?.kind == .object, depth < Self.deepest {
+            let merge = ValueMerge(order: order, hasAncestor: ancestor != nil)
+            return merge.members(
+                of: values.map { $0?.kind == .object ? $0 : nil }, ancestor, skipsReserved: false, depth: depth + 1)
+        }
+        return values[choice.taken ?? 0].map { Array($0.bytes) }
+    }
+}

@@ -1,0 +1,57 @@
+internal import Encodings
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Fetches the attachments of a revision that is to be stored elsewhere, or as another revision.
+struct RevisionPreparation: Sendable {
+    /// An attachment could not be fetched.
+    struct Unreadable: Error {
+        let reason: String
+    }
+
+    let fetcher: AttachmentFetcher
+    /// Attachments are sent inside the document up to this many bytes in all.
+    let inlineByteCount: Int
+    /// Of the target.
+    let dialect: GatewayDialect
+
+    /// - Parameters:
+    ///   - needed: Attachments whose bytes are sent, with the revisions that have them.
+    ///   - known: Attachments that the target has from the revision's ancestors.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
+    func prepare(
+        _ revision: ReplicatedRevision, _ needed: [(stub: AttachmentStub, origin: RevisionID?)],
+        _ known: [AttachmentStub]
+    ) async throws -> Result<PreparedRevision, Unreadable> {
+        let size = needed.reduce(0) { $0 + ($1.stub.byteCount ?? .max / 1024) }
+        let isInline = size <= inlineByteCount
+        var entries = known.map { (name: $0.name, json: ReplicatedBody.stub($0, of: revision.text)) }
+        var uploads: [SpooledUpload] = []
+        let shared = isInline && !needed.isEmpty ? try makeSpool() : nil
+        for (stub, origin) in needed {
+            let spool = try shared ?? makeSpool()
+            switch try await fetcher.fetch(stub, of: revision.key.id, revision: origin, into: spool) {
+            case .missing(let reason): return .failure(Unreadable(reason: "'\(stub.name)': \(reason)"))
+            case .fetched(let body):
+                if isInline {
+                    try await spool.rewind()
+                    let base64 = Base64.encode(try await spool.read(upTo: body.byteCount))
+                    entries.append((stub.name, ReplicatedBody.inline(stub, of: revision.text, base64: base64)))
+                } else {
+                    uploads.append(
+                        try await SpooledUpload(stub, of: revision.text, spool, byteCount: body.byteCount, for: dialect)
+                    )
+                }
+            }
+        }
+        var prepared = PreparedRevision(revision, ReplicatedBody.bytes(of: revision.text, attachments: entries))
+        prepared.uploads = uploads
+        prepared.sentAttachments = needed.count
+        prepared.keptAttachments = known.count
+        return .success(prepared)
+    }
+
+    private func makeSpool() throws(TransferError) -> AttachmentSpool {
+        try AttachmentSpool(directory: WholeFile.temporaryDirectory)
+    }
+}

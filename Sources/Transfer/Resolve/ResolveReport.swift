@@ -1,0 +1,71 @@
+package import DocumentFlow
+internal import Locking
+internal import LosslessJSON
+
+/// The progress and the result of `changebot resolve`, whatever its end. Safe to read from any thread.
+package final class ResolveReport: Sendable {
+    /// A snapshot of the run.
+    package struct State: Sendable {
+        /// `matched` counts documents in conflict, `rejected` those that were left so.
+        package var counters = RunCounters()
+        /// Documents whose conflict was resolved.
+        package var resolved = 0
+        /// Leaves that stayed as they were.
+        package var kept = 0
+        /// New revisions that were made of several leaves.
+        package var merged = 0
+        /// The number of changes to read; nil if unknown.
+        package var expected: Int?
+        /// Whether the run was asked to stop before the end.
+        package var isStopped = false
+    }
+
+    private let began = ContinuousClock.now
+    private let isDryRun: Bool
+    private let locked = Locked(State())
+
+    /// Starts the clock for the summary's `seconds`.
+    package init(isDryRun: Bool = false) { self.isDryRun = isDryRun }
+
+    /// A copy of the current state.
+    package var state: State { locked.withLock { $0 } }
+
+    /// Counts a request that is sent again.
+    package func noteRetry() { update { $0.counters.retries += 1 } }
+
+    func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
+}
+
+extension ResolveReport: TransferReport {
+    package var counters: RunCounters { state.counters }
+
+    package var standing: TransferStanding {
+        let state = state
+        return TransferStanding(
+            documents: state.counters.changes, expected: state.expected, isEstimate: true,
+            bytes: state.counters.bytesOut)
+    }
+
+    package var failures: Failures {
+        let counters = counters
+        return Failures(.notResolved, counters.rejected, of: max(counters.matched, counters.rejected))
+    }
+
+    package func shortfall(isLogged: Bool) -> String {
+        "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
+            + "with --log-level debug all"
+    }
+
+    /// The JSON object of `--summary`, with `resolved`, `kept` and `merged` added.
+    package func summary(exitCode: Int32) -> [UInt8] {
+        let state = state
+        let summary = RunSummary(
+            counters: state.counters, lastSequence: nil, duration: began.duration(to: .now), exitCode: exitCode,
+            isDryRun: isDryRun)
+        var text = try? JSONText(summary.json)
+        for (name, count) in [("resolved", state.resolved), ("kept", state.kept), ("merged", state.merged)] {
+            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
+        }
+        return text?.bytes ?? summary.json
+    }
+}

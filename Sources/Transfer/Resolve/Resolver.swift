@@ -1,0 +1,86 @@
+internal import DocumentFlow
+package import GatewayClient
+package import Logging
+internal import ServiceLifecycle
+
+/// `changebot resolve`: finds documents with conflicting revisions in the feed, and makes one of them by a policy.
+///
+/// On graceful shutdown it stops after the documents under way. It may be run again, or killed, at any time: what was
+/// resolved is no conflict any more, and what was resolved in part is resolved to the same end.
+package struct Resolver: Service {
+    /// Takes one JSON object about a document that would be resolved.
+    package typealias Show = @Sendable ([UInt8]) async throws -> Void
+
+    private let gateway: Gateway
+    private let settings: ResolveSettings
+    private let report: ResolveReport
+    private let logger: Logger
+    private let show: Show
+
+    /// - Parameters:
+    ///   - report: Updated during the run.
+    ///   - show: Called in a dry run.
+    package init(
+        gateway: Gateway, settings: ResolveSettings, report: ResolveReport, logger: Logger,
+        show: @escaping Show = { _ in }
+    ) {
+        self.gateway = gateway
+        self.settings = settings
+        self.report = report
+        self.logger = logger
+        self.show = show
+    }
+
+    /// Returns at the end of the feed, or after a graceful shutdown or cancellation; `report.state.isStopped` tells
+    /// which.
+    ///
+    /// - Throws: `RunError`, ``TransferError``, and what `show` throws.
+    package func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await resolve() }
+            log("looked for conflicts")
+        } catch is CancellationError {
+            report.update { $0.isStopped = true }
+            log("stopped before the end")
+        }
+    }
+
+    private func log(_ message: Logger.Message) {
+        let state = report.state
+        logger.info(
+            message,
+            metadata: [
+                LogKey.conflicts: "\(state.counters.matched)",
+                LogKey.resolved: "\(state.resolved)", LogKey.kept: "\(state.kept)", LogKey.merged: "\(state.merged)",
+                LogKey.rejected: "\(state.counters.rejected)",
+            ])
+    }
+
+    private func resolve() async throws {
+        let contact = GatewayContact(settings: settings.retries, logger: logger) { [report] in report.noteRetry() }
+        let info = try await contact.connect(to: gateway)
+        let newest = info.newestSequence
+        if let expected = newest.flatMap({ SequenceID.start.distance(to: $0) }) {
+            report.update { $0.expected = expected }
+        }
+        let resolution = DocumentResolution(gateway, contact, settings, report: report, logger: logger, show: show)
+        var reader = FeedReader(
+            gateway: gateway, end: .caughtUp(with: newest), retries: settings.retries, logger: logger,
+            noteRetry: { [report] in report.noteRetry() })
+        reader.listsLeaves = true
+        var found: [ChangedDocument] = []
+        try await reader.read(from: .start) { rows, _ in
+            guard let rows else { return }
+            report.update { $0.counters.changes += rows.count }
+            for row in rows {
+                let leaves = RevisionsReader.leaves(of: row).compactMap(\.revision)
+                guard leaves.count > 1 else { continue }
+                found.append(ChangedDocument(id: row.id, revisions: leaves))
+                guard found.count >= settings.batchDocuments else { continue }
+                try await resolution.resolve(found)
+                found = []
+            }
+        }
+        try await resolution.resolve(found)
+    }
+}

@@ -1,0 +1,105 @@
+internal import ArgumentParser
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import Pipeline
+internal import Rules
+internal import Transfer
+
+struct ResolveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve",
+        abstract: "Make one revision of documents with conflicting revisions.",
+        discussion: """
+            Finds documents with several leaf revisions and resolves them by a policy. To see first what would be done:
+
+            changebot resolve --gateway http://127.0.0.1:5984/todo --policy merge --dry-run
+
+            POLICY is merge, deletes-win, last-update-wins, winner, set-aside or jq:PROGRAM. TYPE=POLICY holds for \
+            documents with this 'type':
+
+            changebot resolve --gateway http://127.0.0.1:5984/todo --policy task=merge --policy winner
+
+            Exit codes: 0 done; 1 some documents are left in conflict; 65 stopped at --max-errors.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: AccessOptions
+    @OptionGroup var common: CommonJobOptions
+    @OptionGroup var log: LogOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "How conflicts are resolved, of all documents or, as TYPE=POLICY, of one type. Can be repeated.",
+            valueName: "policy"))
+    var policy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The member with the date of the last update: ISO 8601 or a number. Default: updatedAt.",
+            valueName: "member"))
+    var dateMember: String?
+
+    @Option(help: ArgumentHelp("Only documents whose winner matches this Mango selector.", valueName: "json"))
+    var selector: String?
+
+    @Flag(help: "Write nothing; print one JSON object for each document in conflict.")
+    var dryRun = false
+
+    func run() async throws {
+        let environment = try config.environment()
+        OpenFiles.raiseLimit()
+        let logger = try log.logger(environment)
+        let choice = try gateway.choice(environment)
+        try choice.requireFile()
+        let summary = common.summaryPath(environment)
+        var files = DistinctFiles(outputs: [("--summary", summary)])
+        files.read(access, choice, environment)
+        try files.check()
+        if let summary { try OutputFile.check(summary) }
+        let settings = try settings(environment)
+        let report = ResolveReport(isDryRun: settings.isDryRun)
+        let job = TransferJob(
+            options: common, environment: environment, logger: logger, progress: try progress(environment, settings))
+        try await job.run(report, limit: settings.errorLimit) { service in
+            try await GatewayConnection.with(
+                choice, for: .resolving, access: access, environment: environment, logger: logger
+            ) { gateway in
+                try await service(
+                    Resolver(gateway: gateway, settings: settings, report: report, logger: logger) { line in
+                        try Console.write(line)
+                    })
+            }
+        }
+    }
+
+    /// Shows no progress while a dry run prints documents on the same terminal.
+    private func progress(
+        _ environment: Environment, _ settings: ResolveSettings
+    ) throws(CommandError) -> ProgressPacing {
+        if settings.isDryRun, TerminalStyle.isTerminal(.standardOutput) { return ProgressPacing(.none) }
+        return try common.progress(environment, log)
+    }
+
+    /// - Throws: ``CommandError`` with 64; `RuleFilesError` if the selector is not valid.
+    private func settings(_ environment: Environment) throws -> ResolveSettings {
+        guard let given = environment.values(policy, "policy") else {
+            throw CommandError(
+                .usage, "--policy is missing; write \(ConflictPolicy.names.joined(separator: ", ")) or jq:PROGRAM")
+        }
+        let date = dateMember ?? environment["date-member"] ?? "updatedAt"
+        let policies: ConflictPolicies
+        do throws(ConflictPolicyError) { policies = try ConflictPolicies(given, dateMember: date) } catch {
+            throw CommandError(.usage, "--policy: \(error)")
+        }
+        var settings = ResolveSettings(policies: policies)
+        settings.filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in
+            try DocumentFilter(text, name: "--selector")
+        }
+        settings.isDryRun = try environment.isOn(dryRun, "dry-run")
+        settings.retries = try common.retries(environment)
+        settings.errorLimit = try common.errorLimit(environment)
+        return settings
+    }
+}

@@ -1,0 +1,217 @@
+import DocumentFlow
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import Locking
+import LosslessJSON
+import Rules
+import TestKit
+import Testing
+import Transfer
+
+/// Conflicts that are resolved in a database that keeps them: on a CouchDB if the environment names one, else on an
+/// embedded gateway.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ResolveTests {
+    private func with(_ body: (BotTestBed) async throws -> Void) async throws {
+        if try RealServer.fromEnvironment()?.settings.dialect == .couchDB {
+            try await BotTestBed.with(countsRevisions: true, body)
+        } else {
+            try await BotTestBed.withFile(body)
+        }
+    }
+
+    @discardableResult
+    private func resolve(
+        _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, show: @escaping Resolver.Show = { _ in }
+    ) async throws -> ResolveReport.State {
+        var settings = ResolveSettings(policies: try ConflictPolicies(policies, dateMember: "updatedAt"))
+        settings.isDryRun = isDryRun
+        let report = ResolveReport(isDryRun: isDryRun)
+        let gateway = Gateway(bed.url, settings: bed.settings)
+        try await Resolver(gateway: gateway, settings: settings, report: report, logger: BotTestBed.logger, show: show)
+            .run()
+        return report.state
+    }
+
+    /// The leaves that are not deleted.
+    private func live(_ bed: BotTestBed, _ id: DocumentID) async throws -> [JSONText] {
+        try await bed.phone.openRevisions(of: id).compactMap { leaf in
+            guard case .found(let document) = leaf, document.root["_deleted"]?.bool != true else { return nil }
+            return document
+        }
+    }
+
+    private func members(_ document: JSONText?) -> [String: String] {
+        var members: [String: String] = [:]
+        guard let document else { return [:] }
+        for member in document.root.members {
+            guard let name = member.name.string, !name.hasPrefix("_") else { continue }
+            members[name] = String(decoding: member.value.bytes, as: UTF8.self)
+        }
+        return members
+    }
+
+    @Test func titleOnOnePhoneCompletedOnTheOther() async throws {
+        try await with { bed in
+            try await bed.store("task", "a", #","task":"apple","complete":false"#)
+            try await bed.store("task", "b a", #","task":"Apples","complete":false"#)
+            try await bed.store("task", "c a", #","task":"apple","complete":true"#)
+            let state = try await resolve(bed, "merge")
+            #expect(state.counters.matched == 1 && state.resolved == 1 && state.merged == 1)
+            #expect(state.counters.written == 2 && state.counters.deleted == 1 && state.counters.rejected == 0)
+            let left = try await live(bed, "task")
+            #expect(left.count == 1)
+            #expect(members(left.first) == ["task": #""Apples""#, "complete": "true"])
+            let second = try await resolve(bed, "merge")
+            #expect(second.counters.matched == 0 && second.counters.written == 0)
+        }
+    }
+
+    @Test func picturesOfBothSidesSurvive() async throws {
+        try await with { bed in
+            try await bed.store("task", "a", #","n":0"#)
+            let large = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 9) })
+            func picture(_ name: String, _ bytes: Data) -> String {
+                #","_attachments":{"\#(name)":{"content_type":"image/png","data":"\#(bytes.base64EncodedString())"}}"#
+            }
+            try await bed.store("task", "b a", #","n":1"# + picture("large", large))
+            try await bed.store("task", "c a", #","n":0"# + picture("own", Data("own".utf8)))
+            let state = try await resolve(bed, "merge")
+            #expect(state.resolved == 1 && state.merged == 1)
+            let left = try #require(try await live(bed, "task").first)
+            #expect(left.root["n"]?.integer == 1)
+            for (name, bytes) in [("large", large), ("own", Data("own".utf8))] {
+                var answer = try #require(try await bed.phone.openAttachment(name, of: "task", revision: nil))
+                var content = Data()
+                while let piece = try await answer.next() { content += piece }
+                #expect(content == bytes)
+            }
+        }
+    }
+
+    @Test func aDeletionAgainstAnEditFollowsThePolicy() async throws {
+        try await with { bed in
+            for id in ["x", "y"] {
+                try await bed.store(id, "a", #","type":"\#(id)","n":0"#)
+                try await bed.store(id, "b a", #","_deleted":true"#)
+                try await bed.store(id, "c a", #","type":"\#(id)","n":1"#)
+            }
+            let state = try await resolve(bed, "x=deletes-win", "y=merge")
+            #expect(state.resolved == 1 && state.counters.matched == 1)
+            #expect(try await live(bed, "x").isEmpty)
+            #expect(try await live(bed, "y").count == 1)
+        }
+    }
+
+    @Test func aDocumentThatIsCreatedAnewIsNotDeletedAgain() async throws {
+        try await with { bed in
+            try await bed.store("x", "a", #","n":0"#)
+            try await bed.store("x", "b a", #","_deleted":true"#)
+            try await bed.store("x", "c a", #","n":1"#)
+            try await resolve(bed, "deletes-win")
+            try await bed.phone.put("x", body: Array(#"{"n":2}"#.utf8))
+            let state = try await resolve(bed, "deletes-win")
+            #expect(state.counters.matched == 0)
+            #expect(try await live(bed, "x").count == 1)
+        }
+    }
+
+    @Test func anAncestorThatIsGone() async throws {
+        try await with { bed in
+            // The server knows its id only.
+            try await bed.store("x", "b a", #","n":1,"b":true"#)
+            try await bed.store("x", "c a", #","n":1,"c":true"#)
+            let state = try await resolve(bed, "merge")
+            #expect(state.merged == 1)
+            #expect(members(try await live(bed, "x").first) == ["n": "1", "b": "true", "c": "true"])
+        }
+    }
+
+    @Test func manyLeavesOfManyDocuments() async throws {
+        try await with { bed in
+            for number in 0..<45 {
+                try await bed.store("d\(number)", "a", #","w":0,"x":0,"y":0,"z":0"#)
+                try await bed.store("d\(number)", "b a", #","w":0,"x":1,"y":0,"z":0"#)
+                try await bed.store("d\(number)", "c a", #","w":0,"x":0,"y":1,"z":0"#)
+                try await bed.store("d\(number)", "f e a", #","w":0,"x":0,"y":0,"z":1"#)
+            }
+            let state = try await resolve(bed, "merge")
+            #expect(state.resolved == 45 && state.counters.deleted == 90 && state.counters.rejected == 0)
+            for number in 0..<45 {
+                let left = try await live(bed, DocumentID("d\(number)"))
+                #expect(left.count == 1)
+                #expect(members(left.first) == ["w": "0", "x": "1", "y": "1", "z": "1"])
+            }
+        }
+    }
+
+    @Test func theLeafThatStaysKeepsItsRevision() async throws {
+        try await with { bed in
+            try await bed.store("x", "a")
+            try await bed.store("x", "b a", #","updatedAt":"2026-11-26T10:00:00Z""#)
+            try await bed.store("x", "c a", #","updatedAt":"2026-11-25T10:00:00Z""#)
+            let state = try await resolve(bed, "last-update-wins")
+            #expect(state.kept == 1 && state.counters.written == 1 && state.counters.deleted == 1)
+            #expect(try await live(bed, "x").first?.root["_rev"]?.string == "2-b")
+        }
+    }
+
+    @Test func aDryRunWritesNothing() async throws {
+        try await with { bed in
+            try await bed.store("x", "a", #","n":0,"m":0"#)
+            try await bed.store("x", "b a", #","n":0,"m":1"#)
+            try await bed.store("x", "c a", #","n":1,"m":0"#)
+            let lines = Locked<[String]>([])
+            let state = try await resolve(bed, "merge", isDryRun: true) { line in
+                lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+            }
+            #expect(state.counters.shown == 2 && state.counters.shownDeletions == 1 && state.counters.written == 0)
+            #expect(
+                lines.withLock { $0 } == [
+                    #"{"id":"x","policy":"merge","leaves":["2-c","2-b"],"ancestor":"1-a","action":"write","#
+                        + #""document":{"n":1,"m":1},"attachments":[]}"#
+                ])
+            #expect(try await live(bed, "x").count == 2)
+        }
+    }
+
+    @Test func whatIsSetAsideIsNamedAndLeftAlone() async throws {
+        try await with { bed in
+            try await bed.store("x", "b a", #","n":1"#)
+            try await bed.store("x", "c a", #","n":2"#)
+            let state = try await resolve(bed, "set-aside")
+            #expect(state.counters.rejected == 1 && state.resolved == 0 && state.counters.written == 0)
+            #expect(try await live(bed, "x").count == 2)
+        }
+    }
+
+    @Test func anEditInTheMeantimeIsNotLost() async throws {
+        try await with { bed in
+            try await bed.store("x", "a", #","n":0,"m":0"#)
+            try await bed.store("x", "b a", #","n":0,"m":1"#)
+            try await bed.store("x", "c a", #","n":1,"m":0"#)
+            // A resolution that was decided before the edits, and stored after them.
+            let before = try await leaves(bed)
+            try await bed.store("x", "b2 b a", #","n":0,"m":2,"updatedAt":"2026-11-26T10:00:00Z""#)
+            try await bed.store("x", "c2 c a", #","n":2,"m":0"#)
+            let winner = try #require(before.first { $0.revision == "2-c" })
+            try await bed.store(
+                "x", "resolved \(winner.history.map { $0.dropFirst(2) }.joined(separator: " "))", #","n":1,"m":1"#)
+            try await bed.store("x", "bgone b a", #","_deleted":true"#)
+            try await resolve(bed, "merge")
+            #expect(
+                members(try await live(bed, "x").first) == [
+                    "n": "2", "m": "2", "updatedAt": #""2026-11-26T10:00:00Z""#,
+                ])
+        }
+    }
+
+    private func leaves(_ bed: BotTestBed) async throws -> [ConflictLeaf] {
+        var found: [ConflictLeaf] = []
+        for revision in ["2-b", "2-c"] {
+            let document = try await bed.phone.document("x", revision: RevisionID(revision), with: .history)
+            if let leaf = document.flatMap({ ConflictLeaf($0) }) { found.append(leaf) }
+        }
+        return found
+    }
+}

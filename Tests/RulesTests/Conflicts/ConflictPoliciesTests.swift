@@ -1,0 +1,213 @@
+import LosslessJSON
+import Rules
+import Testing
+
+/// What becomes of leaves, by policy. Without a server.
+@Suite struct ConflictPoliciesTests {
+    /// `leaf("c a", …)` is `2-c`, after `1-a`.
+    private func leaf(_ history: String, _ members: String) throws -> ConflictLeaf {
+        let digests = history.split(separator: " ")
+        let list = digests.map { "\"\($0)\"" }.joined(separator: ",")
+        let text =
+            #"{"_id":"d","_rev":"\#(digests.count)-\#(digests[0])","_revisions":{"start":\#(digests.count),"ids":[\#(list)]}\#(members)}"#
+        return try #require(ConflictLeaf(try JSONText(text)))
+    }
+
+    /// Two leaves of `1-a`: `2-c`, which wins, and `2-b`.
+    private func pair(_ winner: String, _ other: String) throws -> Conflict {
+        Conflict([try leaf("b a", other), try leaf("c a", winner)])
+    }
+
+    private func resolve(
+        _ conflict: Conflict, _ policies: String..., ancestor: String? = nil, ancestors: [String: String] = [:],
+        isDeleted: Bool = false
+    ) async throws -> String {
+        let policies = try ConflictPolicies(policies, dateMember: "updatedAt")
+        let policy = try #require(policies.policy(of: conflict))
+        let resolution = await policies.resolve(
+            conflict, by: policy, ancestors: try texts(ancestor, ancestors), isDeleted: isDeleted, now: 0)
+        switch resolution {
+        case .keep(let leaf): return conflict.leaves[leaf].revision
+        case .delete: return "delete"
+        case .setAside(let reason): return reason
+        case .write(let document):
+            let attachments = document.attachments.map { " \($0.name) of \(conflict.leaves[$0.leaf].revision)" }
+            return String(decoding: document.members.bytes, as: UTF8.self) + attachments.joined()
+        }
+    }
+
+    private func texts(_ first: String?, _ others: [String: String]) throws -> [String: JSONText] {
+        var texts = others
+        texts["1-a"] = first
+        return try texts.mapValues { try JSONText($0) }
+    }
+
+    // MARK: - Merge
+
+    @Test func titleChangedOnOnePhoneCompletedOnTheOther() async throws {
+        let conflict = try pair(#","task":"Apples","complete":false"#, #","task":"apple","complete":true"#)
+        let ancestor = #"{"_id":"d","task":"apple","complete":false}"#
+        #expect(try await resolve(conflict, "merge", ancestor: ancestor) == #"{"task":"Apples","complete":true}"#)
+    }
+
+    @Test func threeLeaves() async throws {
+        let conflict = Conflict([
+            try leaf("b a", #","x":1,"y":0,"z":0"#), try leaf("c a", #","x":0,"y":1,"z":0"#),
+            try leaf("d a", #","x":0,"y":0,"z":1"#),
+        ])
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"x":0,"y":0,"z":0}"#) == #"{"x":1,"y":1,"z":1}"#)
+    }
+
+    /// At `1-a`, and both branches once more.
+    @Test func leavesAreMergedWhereTheyBranched() async throws {
+        let conflict = Conflict([
+            try leaf("d b a", #","x":1,"y":1,"z":0"#), try leaf("c b a", #","x":1,"y":0,"z":1"#),
+            try leaf("g e a", #","x":0,"y":0,"z":0,"w":1,"v":1"#), try leaf("f e a", #","x":0,"y":0,"z":0,"w":2"#),
+        ])
+        #expect(conflict.branchings == ["1-a", "2-b", "2-e"])
+        let ancestors = ["2-b": #"{"x":1,"y":0,"z":0}"#, "2-e": #"{"x":0,"y":0,"z":0,"w":1}"#]
+        let merged = try await resolve(conflict, "merge", ancestor: #"{"x":0,"y":0,"z":0}"#, ancestors: ancestors)
+        #expect(merged == #"{"x":1,"y":1,"z":1,"w":2,"v":1}"#)
+    }
+
+    @Test func removedByOneSideIsRemoved() async throws {
+        let conflict = try pair(#","a":1"#, #","a":1,"b":2,"c":3"#)
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"a":1,"b":2}"#) == #"{"a":1,"c":3}"#)
+    }
+
+    @Test func changedByBothTheLaterUpdateWins() async throws {
+        let earlier = #","a":1,"n":{"x":1,"y":0},"updatedAt":"2026-11-20T10:00:00Z""#
+        let later = #","a":2,"n":{"x":0,"y":1},"updatedAt":"2026-11-20T10:00:00.5Z""#
+        let ancestor = #"{"a":0,"n":{"x":0,"y":0},"updatedAt":"2026-11-01T10:00:00Z"}"#
+        let merged = #"{"a":2,"n":{"x":1,"y":1},"updatedAt":"2026-11-20T10:00:00.5Z"}"#
+        #expect(try await resolve(pair(earlier, later), "merge", ancestor: ancestor) == merged)
+    }
+
+    @Test func changedByBothWithoutDatesTheWinnerWins() async throws {
+        let conflict = try pair(#","a":1,"b":0"#, #","a":2,"b":1"#)
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0,"b":0}"#) == #"{"a":1,"b":1}"#)
+    }
+
+    @Test func withoutTheAncestorNothingIsLost() async throws {
+        let conflict = try pair(#","a":1,"b":2"#, #","a":1,"c":3"#)
+        #expect(try await resolve(conflict, "merge") == #"{"a":1,"b":2,"c":3}"#)
+    }
+
+    @Test func bytesStayAsTheyWere() async throws {
+        let conflict = try pair(
+            #","big":12345678901234567890123,"a":1"#, #","big":12345678901234567890123,"p":1.10,"a":0"#)
+        let ancestor = #"{"big":12345678901234567890123,"a":0}"#
+        #expect(
+            try await resolve(conflict, "merge", ancestor: ancestor)
+                == #"{"big":12345678901234567890123,"a":1,"p":1.10}"#)
+    }
+
+    @Test func aLeafThatIsTheResultStays() async throws {
+        let conflict = try pair(#","a":1,"b":0"#, #","a":1,"b":1"#)
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0,"b":0}"#) == "2-b")
+        #expect(try await resolve(pair(#","a":1"#, #","a":1"#), "merge") == "2-c")
+    }
+
+    @Test func thePictureSurvives() async throws {
+        let picture = #","_attachments":{"image":{"digest":"md5-x","stub":true,"revpos":2}}"#
+        let conflict = try pair(#","a":1"#, #","a":0"# + picture)
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0}"#) == #"{"a":1} image of 2-b"#)
+        let both = try pair(#","a":1"# + picture, #","a":0,"b":1"# + picture)
+        #expect(try await resolve(both, "merge", ancestor: #"{"a":0}"#) == #"{"a":1,"b":1} image of 2-c"#)
+    }
+
+    @Test func aPictureThatOneSideRemovedIsRemoved() async throws {
+        let picture = #","_attachments":{"image":{"digest":"md5-x","stub":true,"revpos":1}}"#
+        let conflict = try pair(#","a":1"# + picture, #","a":0"#)
+        #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0\#(picture)}"#) == #"{"a":1}"#)
+    }
+
+    @Test func aMemberTwiceIsSetAside() async throws {
+        let conflict = try pair(#","a":1,"a":2"#, #","a":3"#)
+        #expect(try await resolve(conflict, "merge").hasPrefix("two members are named 'a'"))
+    }
+
+    @Test func veryDeepDocumentsAreNoDanger() async throws {
+        func nested(_ value: Int) -> String {
+            #","n":"# + String(repeating: #"{"n":"#, count: 3_000) + "\(value)" + String(repeating: "}", count: 3_000)
+        }
+        let result = try await resolve(pair(nested(1) + #","a":1"#, nested(2) + #","b":1"#), "merge")
+        #expect(result.hasPrefix(#"{"n":{"#))
+    }
+
+    // MARK: - The others
+
+    @Test func lastUpdateWins() async throws {
+        let later = #","updatedAt":"2026-11-20T10:00:00.25Z""#
+        #expect(
+            try await resolve(pair(#","updatedAt":"2026-11-20T11:00:00.2+01:00""#, later), "last-update-wins") == "2-b")
+        #expect(try await resolve(pair(#","updatedAt":3"#, #","updatedAt":20"#), "last-update-wins") == "2-b")
+        #expect(try await resolve(pair("", later), "last-update-wins") == "2-b")
+        #expect(try await resolve(pair("", ""), "last-update-wins") == "2-c")
+        #expect(
+            try await resolve(pair(#","updatedAt":3"#, later), "last-update-wins")
+                == "some leaves have a text in 'updatedAt', others a number")
+    }
+
+    @Test func theWinnerIsThatOfTheServer() async throws {
+        #expect(try await resolve(pair("", ""), "winner") == "2-c")
+        let longer = Conflict([try leaf("c a", ""), try leaf("b2 b a", "")])
+        #expect(try await resolve(longer, "winner") == "3-b2")
+        let tenth = Conflict([try leaf("x 8 7 6 5 4 3 2 1 0", ""), try leaf("y 7 6 5 4 3 2 1 0", "")])
+        #expect(try await resolve(tenth, "winner") == "10-x")
+    }
+
+    @Test func eachTypeHasItsPolicy() async throws {
+        let task = try pair(#","type":"task""#, #","type":"task","a":1"#)
+        let list = try pair(#","type":"list""#, #","type":"list","a":1"#)
+        #expect(try await resolve(task, "winner", "task=merge") == "2-b")
+        #expect(try await resolve(list, "winner", "task=merge") == "2-c")
+        #expect(try ConflictPolicies(["task=merge"], dateMember: "d").policy(of: list) == nil)
+        #expect(try await resolve(list, "set-aside") == "its policy is to set it aside")
+    }
+
+    @Test func aDeletionWinsIfItHolds() async throws {
+        let conflict = try pair(#","a":1"#, #","b":1"#)
+        #expect(try await resolve(conflict, "deletes-win", isDeleted: true) == "delete")
+        #expect(try await resolve(conflict, "deletes-win") == #"{"a":1,"b":1}"#)
+    }
+
+    @Test func deletionsOfAnEditedRevisionAreFound() throws {
+        func deletions(_ leaves: ConflictLeaf...) -> [String] {
+            Conflict(leaves).deletions.map { "\($0.tombstone.revision) \($0.between.sorted().joined(separator: " "))" }
+        }
+        let deleted = #","_deleted":true"#
+        #expect(try deletions(leaf("b a", deleted), leaf("c a", "")) == ["2-b "])
+        #expect(try deletions(leaf("b a", deleted), leaf("e d c a", "")) == ["2-b 2-c 3-d"])
+        // So looks a branch that lost an earlier conflict.
+        #expect(try deletions(leaf("x b a", deleted), leaf("c a", "")).isEmpty)
+        #expect(try deletions(leaf("b a", deleted), leaf("c a", deleted)).isEmpty)
+    }
+
+    // MARK: - jq
+
+    @Test func aProgramMakesOneOfAllLeaves() async throws {
+        let conflict = try pair(#","n":3"#, #","n":4"#)
+        let program = "jq:{_id: .[0]._id, n: (map(.n) | add - ($ancestor.n // 0))}"
+        #expect(try await resolve(conflict, program, ancestor: #"{"n":2}"#) == #"{"n":5}"#)
+        #expect(try await resolve(conflict, program) == #"{"n":7}"#)
+        #expect(try await resolve(conflict, "jq:.[1]") == "2-b")
+        #expect(try await resolve(conflict, "jq:null") == "delete")
+        #expect(try await resolve(conflict, "jq:empty") == "the program has no output for it")
+        #expect(try await resolve(conflict, "jq:.[]") == "the program has several outputs for it")
+        #expect(try await resolve(conflict, "jq:1") == "the program's output is neither an object nor null")
+        #expect(try await resolve(conflict, #"jq:error("no")"#).hasPrefix("the program fails: "))
+    }
+
+    @Test func programsThatDoNotCompileAreErrors() {
+        #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["jq:{"], dateMember: "d") }
+        #expect(throws: ConflictPolicyError(description: "two policies are given for all documents")) {
+            try ConflictPolicies(["merge", "winner"], dateMember: "d")
+        }
+        #expect(throws: ConflictPolicyError(description: "two policies are given for the type 't'")) {
+            try ConflictPolicies(["t=merge", "t=winner"], dateMember: "d")
+        }
+        #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["newest"], dateMember: "d") }
+        #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["=merge"], dateMember: "d") }
+    }
+}
