@@ -63,7 +63,7 @@ public final class Gateway: Sendable {
     }
 
     /// Another keyspace of the same server, over the same connections and as the same user.
-    public func sibling(_ keyspace: Keyspace) -> Gateway {
+    public func sibling(_ keyspace: KeyspaceName) -> Gateway {
         Gateway(sharing: self, url: url.sibling(keyspace))
     }
 

@@ -91,7 +91,7 @@ package struct Delivery: Sendable {
     private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunError) -> [String: Gateway] {
         var siblings: [String: Gateway] = [:]
         for name in ruleSet.otherKeyspaces {
-            do throws(GatewayURLError) { siblings[name] = gateway.sibling(try Keyspace(name)) } catch {
+            do throws(GatewayURLError) { siblings[name] = gateway.sibling(try KeyspaceName(name)) } catch {
                 throw RunError(.badConfiguration, "a rule's put: \(error)")
             }
         }

@@ -202,7 +202,7 @@ import Testing
             #expect(request.values(of: "authorization") == ["Basic YW15OnMzY3I6ZXQ="])
             try connection.answer(headers: couchDB, body: #"{"_id":"\#(request.target)"}"#)
         }
-        let sibling = scripted.gateway.sibling(try Keyspace("todo._default.audit"))
+        let sibling = scripted.gateway.sibling(try KeyspaceName("todo._default.audit"))
         #expect(sibling.url.description == scripted.gateway.url.base + "/todo._default.audit")
         #expect(try await sibling.document("x")?.root["_id"]?.string == "/prefix/todo._default.audit/x")
         #expect(scripted.gateway.dialect == .couchDB)

@@ -91,7 +91,7 @@ import Testing
             try connection.answer(status, headers: syncGateway, body: body)
         }
         for _ in 0..<3 { #expect(try await scripted.gateway.bulkDocs([Self.document]).count == 1) }
-        let sibling = scripted.gateway.sibling(try Keyspace("todo.tasks"))
+        let sibling = scripted.gateway.sibling(try KeyspaceName("todo.tasks"))
         #expect(try await sibling.bulkDocs([Self.document]).count == 1)
         #expect(compressed.count == 1)
     }

@@ -26,7 +26,7 @@ import Testing
         let first = await #expect(throws: GatewayError.self) { try await scripted.gateway.document("refused") }
         #expect(first?.retryAfter == .seconds(60))
         clock.with { $0 += .seconds(20) }
-        let sibling = scripted.gateway.sibling(try Keyspace("other"))
+        let sibling = scripted.gateway.sibling(try KeyspaceName("other"))
         for gateway in [scripted.gateway, sibling] {
             let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
             #expect(error?.code == code && error?.retryAfter == .seconds(40) && error?.isRetryable == true)

@@ -62,7 +62,7 @@ struct BotTestBed {
     ///
     /// - Parameter keyspace: Nil: the one of its URL.
     static func serve(
-        _ configuration: EmbeddedGateway.Configuration, keyspace: Keyspace? = nil, in directory: String,
+        _ configuration: EmbeddedGateway.Configuration, keyspace: KeyspaceName? = nil, in directory: String,
         _ body: (BotTestBed) async throws -> Void
     ) async throws {
         let embedded = EmbeddedGateway(configuration)

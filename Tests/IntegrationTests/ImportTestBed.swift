@@ -24,7 +24,7 @@ extension BotTestBed {
         try await withDirectory { directory in
             var configuration = EmbeddedGateway.Configuration(storage: .memory, logger: logger)
             try configure(&configuration)
-            try await serve(configuration, keyspace: Keyspace(keyspace), in: directory, body)
+            try await serve(configuration, keyspace: KeyspaceName(keyspace), in: directory, body)
         }
     }
 

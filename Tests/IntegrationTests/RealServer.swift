@@ -37,7 +37,7 @@ struct RealServer {
 
     /// A database that is made for one test. False if this user may not make any.
     func withDatabase(_ body: (GatewayURL) async throws -> Void) async throws -> Bool {
-        let own = url.sibling(try Keyspace("changebot-test-\(UUID().uuidString.lowercased())"))
+        let own = url.sibling(try KeyspaceName("changebot-test-\(UUID().uuidString.lowercased())"))
         guard try await ask("PUT", own) == 201 else { return false }
         do { try await body(own) } catch {
             _ = try await ask("DELETE", own)

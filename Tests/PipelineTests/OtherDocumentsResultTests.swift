@@ -10,7 +10,7 @@ import Testing
     private func order(_ id: String, plan: Int) throws -> PutOrder {
         let effect = PutEffect(
             id: id, keyspace: nil, document: try JSONText(#"{"_id":"\#(id)"}"#), ifExists: .merge)
-        return PutOrder(plan: plan, effect: effect, home: try Keyspace("todo"), chain: RuleChain(["r"]))
+        return PutOrder(plan: plan, effect: effect, home: try KeyspaceName("todo"), chain: RuleChain(["r"]))
     }
 
     @Test func aPlanEndsByFailureOutdatedDecisionOrWait() throws {

@@ -11,7 +11,7 @@ import Testing
         let text = try JSONText(document)
         let effect = PutEffect(
             id: text.root["_id"]?.string ?? "", keyspace: nil, document: text, ifExists: existing)
-        return PutOrder(plan: 0, effect: effect, home: try Keyspace("todo"), chain: RuleChain(["rule"]))
+        return PutOrder(plan: 0, effect: effect, home: try KeyspaceName("todo"), chain: RuleChain(["rule"]))
     }
 
     private func texts(_ puts: [PreviewedPuts.Put]) -> [String] {

@@ -17,7 +17,7 @@ import Testing
         let effect = PutEffect(
             id: text.root["_id"]?.string ?? "", keyspace: keyspace, document: text, ifExists: existing)
         return PutOrder(
-            plan: plan, effect: effect, home: try Keyspace(Self.home), chain: RuleChain(["rule\(plan)"]))
+            plan: plan, effect: effect, home: try KeyspaceName(Self.home), chain: RuleChain(["rule\(plan)"]))
     }
 
     private func found(_ document: String) throws -> DocumentLookup {

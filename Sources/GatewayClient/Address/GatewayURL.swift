@@ -5,7 +5,7 @@ public struct GatewayURL: Hashable, Sendable {
     /// Scheme, host, port and path prefix, without a trailing slash: `https://example.org:4984/sync`.
     public let base: String
     /// The last segment of the path.
-    public let keyspace: Keyspace
+    public let keyspace: KeyspaceName
     /// The part before the "@", percent-decoded; nil if there is none. Not part of the address.
     public let userInfo: GatewayCredentials?
 
@@ -39,18 +39,18 @@ public struct GatewayURL: Hashable, Sendable {
         guard let last = segments.last else {
             throw .init("the URL names no keyspace: it must end in /DATABASE or /DATABASE.SCOPE.COLLECTION")
         }
-        keyspace = try Keyspace(String(last))
+        keyspace = try KeyspaceName(String(last))
         base = (["\(scheme)://\(host)"] + segments.dropLast().map(String.init)).joined(separator: "/")
     }
 
-    private init(base: String, keyspace: Keyspace, userInfo: GatewayCredentials?) {
+    private init(base: String, keyspace: KeyspaceName, userInfo: GatewayCredentials?) {
         self.base = base
         self.keyspace = keyspace
         self.userInfo = userInfo
     }
 
     /// Another keyspace of the same server.
-    public func sibling(_ keyspace: Keyspace) -> GatewayURL {
+    public func sibling(_ keyspace: KeyspaceName) -> GatewayURL {
         GatewayURL(base: base, keyspace: keyspace, userInfo: userInfo)
     }
 

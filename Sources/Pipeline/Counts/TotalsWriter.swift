@@ -14,7 +14,7 @@ struct TotalsWriter {
     let counts: Counts
     let ledger: Ledger
     let queue: CandidateQueue
-    let home: Keyspace
+    let home: KeyspaceName
     let deadLettered: DeadLetteredDocuments
     let settings: Delivery.Settings
     let logger: Logger

@@ -58,7 +58,7 @@ struct PutOrder: Sendable {
     /// The rules that led to it, the last one included.
     let chain: RuleChain
 
-    init(plan: Int, effect: PutEffect, home: Keyspace, chain: RuleChain) {
+    init(plan: Int, effect: PutEffect, home: KeyspaceName, chain: RuleChain) {
         self.plan = plan
         self.effect = effect
         self.chain = chain

@@ -38,7 +38,7 @@ import Testing
 
     @Test func anUnknownDatabaseIsNotFoundOrNotAllowed() async throws {
         let server = try await ConformanceServer.shared()
-        let gateway = server.client(on: server.url.sibling(try Keyspace("changebot-no-database")))
+        let gateway = server.client(on: server.url.sibling(try KeyspaceName("changebot-no-database")))
         let isHidden = KnownDifferences.unknownDatabase[server.kind].status == 401 && !server.isAdministration
         let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
         #expect(error?.code == (isHidden ? .unauthorized : .notFound))

@@ -65,7 +65,7 @@ final class Workspace: Sendable {
     /// A new database; nil where there can be none. Sync Gateway makes databases in the administration only.
     private static func database(named name: String, on server: ConformanceServer) async throws -> GatewayURL? {
         guard server.kind.isCouchDB else { return nil }
-        let url = server.url.sibling(try Keyspace(name))
+        let url = server.url.sibling(try KeyspaceName(name))
         let reply = try await server.send(
             HTTPRequest(method: "PUT", url: url.description, credentials: server.credentials))
         return (200..<300).contains(reply.status) ? url : nil

@@ -183,7 +183,7 @@ extension OtherDocuments {
 
     /// The documents that actions on related documents `put`. Notes for each target the revision that led to them.
     mutating func puts(
-        of targets: inout [RelatedTarget], _ batch: RelatedBatch, home: Keyspace, _ result: inout Result
+        of targets: inout [RelatedTarget], _ batch: RelatedBatch, home: KeyspaceName, _ result: inout Result
     ) async throws -> [PutOrder] {
         let lookups = try await lookUpSome(targets.map(\.id))
         let needs = await RelatedNeeds(

@@ -1,7 +1,7 @@
 /// A database, or a collection in it: `db`, `db.collection` or `db.scope.collection`.
 ///
 /// - Note: Source: Sync Gateway 3.1 and later, "keyspace" path parameter. CouchDB has only databases.
-public struct Keyspace: Hashable, Sendable, CustomStringConvertible {
+public struct KeyspaceName: Hashable, Sendable, CustomStringConvertible {
     /// As in the path of requests, percent-encoded.
     public let pathSegment: String
     /// The part that names the database, the subject of `GET /{db}/` and of Sync Gateway's sessions.
@@ -22,4 +22,12 @@ public struct Keyspace: Hashable, Sendable, CustomStringConvertible {
 
     /// As ``pathSegment``: percent-encoded.
     public var description: String { pathSegment }
+}
+
+extension KeyspaceName {
+    /// Whether it names a collection other than the default one.
+    package var isNamedCollection: Bool {
+        let collection = pathSegment.split(separator: ".").dropFirst()
+        return !collection.isEmpty && collection.contains { $0 != "_default" }
+    }
 }
