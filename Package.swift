@@ -55,7 +55,9 @@ let package = Package(
     name: "changebot",
     products: [
         .executable(name: "changebot", targets: ["changebot"]),
-        .library(name: "GatewayClient", targets: ["GatewayClient"]),
+        // Typed documents are a part of the client.
+        .library(name: "GatewayClient", targets: ["GatewayClient", "TypedDocuments"]),
+        .library(name: "TodoData", targets: ["TodoData"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -90,6 +92,8 @@ let package = Package(
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
+        .target(
+            name: "DocumentCoding", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
         .target(
@@ -110,6 +114,13 @@ let package = Package(
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(
+            name: "TypedDocuments",
+            dependencies: [
+                "DocumentCoding", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                .logging,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Monitoring",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON",
@@ -128,7 +139,7 @@ let package = Package(
             name: "Transfer",
             dependencies: [
                 "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
-                "TodoData", .logging, .serviceLifecycle,
+                "TodoChecks", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
@@ -136,7 +147,10 @@ let package = Package(
             dependencies: ["Encodings", .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix], swiftSettings: settings
         ),
         .target(name: "PrometheusMetrics", dependencies: ["Locking", .coreMetrics], swiftSettings: settings),
-        .target(name: "TodoData", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
+        .target(name: "TodoChecks", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
+        .target(
+            name: "TodoData", dependencies: ["GatewayClient", "LosslessJSON", "TodoChecks", "TypedDocuments"],
+            swiftSettings: settings),
         .target(
             name: "EmbeddedGateway",
             dependencies: [
@@ -188,6 +202,8 @@ let package = Package(
                 .logging,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "DocumentCodingTests", dependencies: ["DocumentCoding", "LosslessJSON"], swiftSettings: settings),
         .testTarget(name: "EncodingsTests", dependencies: ["Encodings"], swiftSettings: settings),
         .testTarget(
             name: "EmbeddedGatewayTests",
@@ -208,7 +224,8 @@ let package = Package(
             dependencies: [
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "TestKit", "Transfer", .grdb, .logging,
+                "LosslessJSON", "Pipeline", "Rules", "TestKit", "TodoData", "Transfer",
+                "TypedDocuments", .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -237,10 +254,18 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "TypedDocumentsTests",
+            dependencies: ["DocumentCoding", "GatewayClient", "LosslessJSON", "TypedDocuments"],
+            swiftSettings: settings),
+        .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
         .testTarget(
-            name: "TodoDataTests", dependencies: ["TodoData", "LosslessJSON", "Rules", "changebot"],
+            name: "TodoDataTests",
+            dependencies: [
+                "DocumentCoding", "GatewayClient", "LosslessJSON", "Rules", "TodoChecks", "TodoData", "TypedDocuments",
+                "changebot",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TransferTests",

@@ -9,6 +9,9 @@ package struct UTCDate: Sendable {
     /// The digits after the decimal point, at least three.
     private let fraction: String
 
+    /// ``seconds`` and their fraction, as exactly as a double holds it.
+    package var secondsWithFraction: Double { Double(seconds) + (Double("0.\(fraction)") ?? 0) }
+
     /// ``seconds``, or one more if there is a fraction: the first whole second that is not before this time.
     package var secondsRoundedUp: Int { fraction.allSatisfy { $0 == "0" } ? seconds : seconds + 1 }
 

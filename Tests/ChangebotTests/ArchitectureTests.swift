@@ -6,11 +6,11 @@ import Testing
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
-        ["HelperProcesses", "HTTPServing", "HTTPTransport", "PrometheusMetrics", "TodoData"],
+        ["DocumentCoding", "HelperProcesses", "HTTPServing", "HTTPTransport", "PrometheusMetrics", "TodoChecks"],
         ["GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
-        ["Monitoring", "Pipeline", "Transfer"],
-        ["changebot"],
+        ["Monitoring", "Pipeline", "Transfer", "TypedDocuments"],
+        ["TodoData", "changebot"],
     ]
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -63,6 +63,22 @@ import Testing
         let targets = folders.filter { !$0.hasPrefix("C") || $0 == "Compression" }
         let tools = ["TestKit", "changebot-bench", "changebot-soak"]
         #expect(Set(targets).subtracting(tools) == Set(Self.layers.joined()))
+    }
+
+    /// What a program outside the package can use. Everything else is `package`.
+    @Test func onlyTheLibrariesArePublic() throws {
+        let libraries: Set = ["GatewayClient", "LosslessJSON", "TodoData", "TypedDocuments"]
+        let files = try #require(
+            FileManager.default.enumerator(at: Self.root.appending(path: "Sources"), includingPropertiesForKeys: nil))
+        var found: Set<String> = []
+        while let file = files.nextObject() as? URL {
+            guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8),
+                !Self.matches(#"(?m)^ *public (?!import )"#, in: text).isEmpty
+            else { continue }
+            let path = file.pathComponents
+            found.insert(path[try #require(path.lastIndex(of: "Sources")) + 1])
+        }
+        #expect(found == libraries)
     }
 
     @Test func theMapNamesEveryTarget() throws {

@@ -14,7 +14,9 @@ import Testing
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources")
     /// Not part of the program.
-    private static let tools = ["TestKit", "changebot-bench", "changebot-soak"]
+    private static let tools = [
+        "DocumentCoding", "TestKit", "TodoData", "TypedDocuments", "changebot-bench", "changebot-soak",
+    ]
 
     /// The page, in whichever catalogue it is.
     private static func page() throws -> String {

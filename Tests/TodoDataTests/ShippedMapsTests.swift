@@ -2,7 +2,7 @@ import Foundation
 import LosslessJSON
 import Rules
 import Testing
-import TodoData
+import TodoChecks
 
 /// The maps in `rules/maps`, over the sample exports in `assets`.
 @Suite struct ShippedMapsTests {

@@ -1,7 +1,7 @@
 import LosslessJSON
 import Testing
 
-@testable import TodoData
+@testable import TodoChecks
 
 @Suite struct TodoSchemaTests {
     private static let list = #""taskList":{"id":"amy.l","owner":"amy"}"#

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Locking
 internal import LosslessJSON
 internal import Rules
-internal import TodoData
+internal import TodoChecks
 
 /// The passes of one import, one after the other.
 struct ImportRun {

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
-internal import TodoData
+internal import TodoChecks
 
 /// Makes the entries of each item of the input: maps it, leaves out what the selector does not match, and admits the
 /// rest. One for each pass, because a mapping remembers what it has made.

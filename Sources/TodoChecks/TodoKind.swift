@@ -20,12 +20,17 @@ package enum TodoKind: String, CaseIterable, Sendable {
     /// - Parameter collection: Its name without database and scope. The result is nil for other collections and for
     ///   nil.
     package init?(collection: String?) {
-        switch collection {
-        case "lists": self = .taskList
-        case "tasks": self = .task
-        case "users": self = .listUser
-        case "moderators": self = .moderator
-        default: return nil
+        guard let kind = Self.allCases.first(where: { $0.collection == collection }) else { return nil }
+        self = kind
+    }
+
+    /// The name of the collection that has all documents of this kind, where each kind has one.
+    package var collection: String {
+        switch self {
+        case .taskList: "lists"
+        case .task: "tasks"
+        case .listUser: "users"
+        case .moderator: "moderators"
         }
     }
 

@@ -1,0 +1,61 @@
+public import FoundationEssentials
+public import GatewayClient
+internal import TodoChecks
+public import TypedDocuments
+
+/// A task of a list.
+public struct TodoTask: TodoDocument, Hashable {
+    public static let documentType: String? = "task"
+
+    public var origin: DocumentOrigin
+    /// What is to be done.
+    public var task: String
+    /// False if the document does not say it.
+    public var complete: Bool
+    /// Nil if the document does not say it.
+    public var createdAt: Date?
+    /// The list that it belongs to.
+    public var taskList: Reference<TaskList>
+    /// The attachment `image`, or the blob of Couchbase Lite of this name.
+    public var image: Attachment?
+
+    /// The owner of the list; empty if the document does not say it.
+    public var owner: String { taskList.owner ?? "" }
+
+    /// A new task.
+    ///
+    /// - Parameters:
+    ///   - task: What is to be done.
+    ///   - list: Where it belongs. Its owner is the task's.
+    ///   - id: Default: a random UUID.
+    ///   - complete: Whether it is done.
+    ///   - createdAt: Default: now.
+    ///   - image: A picture to be stored with it.
+    public init(
+        _ task: String, in list: TaskList, id: DocumentID = DocumentOrigin().id, complete: Bool = false,
+        createdAt: Date? = Date(), image: Attachment? = nil
+    ) {
+        origin = DocumentOrigin(id)
+        self.task = task
+        self.complete = complete
+        self.createdAt = createdAt
+        taskList = Reference(to: list)
+        self.image = image
+    }
+
+    /// - Throws: ``TodoDocumentError`` unless there is a text, and a list whose id begins with its owner and a dot.
+    public func validate() throws { try check(as: .task) }
+
+    private enum CodingKeys: CodingKey { case origin, task, complete, createdAt, taskList, image }
+
+    /// As synthesized; `complete` may be missing.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        origin = try container.decode(DocumentOrigin.self, forKey: .origin)
+        task = try container.decode(String.self, forKey: .task)
+        complete = try container.decodeIfPresent(Bool.self, forKey: .complete) ?? false
+        createdAt = try container.decodeIfPresent(Date.self, forKey: .createdAt)
+        taskList = try container.decode(Reference<TaskList>.self, forKey: .taskList)
+        image = try container.decodeIfPresent(Attachment.self, forKey: .image)
+    }
+}

@@ -1,0 +1,35 @@
+internal import DocumentCoding
+internal import GatewayClient
+internal import LosslessJSON
+
+/// Turns documents of a keyspace into values of a type.
+struct DocumentReading<Document: DocumentCodable>: Sendable {
+    /// Whether every document of the keyspace has this type: `type` may then be left out.
+    let isCollection: Bool
+
+    /// Whether the type is meant.
+    func isOfType(_ document: JSONValue) -> Bool {
+        guard let type = Document.documentType else { return true }
+        return document["type"].map { $0.isString(type) } ?? isCollection
+    }
+
+    /// - Parameters:
+    ///   - id: For errors, should the document have none.
+    ///   - document: With `_id` and `_rev`.
+    func read(
+        _ document: JSONValue, id: DocumentID, revision: RevisionID?
+    ) -> Result<Document, DocumentDecodingError> {
+        do throws(Misfit) {
+            guard isOfType(document) else {
+                throw Misfit(
+                    in: document, at: [TypeKey.type], expected: "\"\(Document.documentType ?? "")\"")
+            }
+            return .success(try DocumentDecoder().decode(Document.self, from: document))
+        } catch {
+            let revision = revision ?? document["_rev"]?.string.map { RevisionID($0) }
+            return .failure(DocumentDecodingError(id, revision, error))
+        }
+    }
+
+    private enum TypeKey: String, CodingKey { case type }
+}

@@ -1,0 +1,21 @@
+public import GatewayClient
+
+/// What happened to a document that was to be saved or deleted.
+public enum SaveOutcome<Document: DocumentCodable>: Sendable {
+    /// The gateway has it, as this revision.
+    case saved(RevisionID)
+    /// Nothing has changed since it was read, so nothing was written.
+    case unchanged
+    /// Somebody else has changed the document since it was read. Nothing was written.
+    case conflict(with: OtherVersion<Document>)
+}
+
+/// What a document is now that somebody else has changed it.
+public enum OtherVersion<Document: DocumentCodable>: Sendable {
+    /// To write over it: make the change in this value, and save it.
+    case document(Document)
+    /// It was deleted.
+    case deleted
+    /// It no longer fits the type.
+    case misfit(DocumentDecodingError)
+}
