@@ -111,6 +111,28 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(draft.isContent(of: other, for: .syncGateway) == isSame)
     }
 
+    /// Once the document is saved, it would be that of the revision before.
+    @Test func theVersionIsNotSent() throws {
+        var note = try read(Note.self, #"{"_cv":"1@a","_id":"n","_rev":"1-a","text":"a"}"#)
+        #expect(try draft(note).isUnchanged)
+        note.text = "b"
+        #expect(text(try draft(note)) == #"{"_id":"n","_rev":"1-a","text":"b"}"#)
+    }
+
+    @Test func codingKeysMayLeaveTheOriginOut() throws {
+        struct Plain: DocumentCodable {
+            var origin = DocumentOrigin()
+            var text: String
+
+            private enum CodingKeys: CodingKey { case text }
+        }
+        let document = try JSONText(#"{"_id":"n","_rev":"1-a","text":"a"}"#).root
+        var plain = try DocumentReading<Plain>(isCollection: false).read(document, id: "n", revision: nil).get()
+        #expect(plain.id == "n" && plain.revision == RevisionID("1-a"))
+        plain.text = "b"
+        #expect(text(try draft(plain)) == #"{"_id":"n","_rev":"1-a","text":"b"}"#)
+    }
+
     @Test func aPropertyMustNotChangeTheRevision() throws {
         var meddler = try read(Meddler.self, #"{"_id":"n","_rev":"1-a"}"#)
         #expect(try draft(meddler).isUnchanged)

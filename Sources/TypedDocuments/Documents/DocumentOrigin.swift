@@ -22,6 +22,12 @@ public struct DocumentOrigin: Sendable {
         text = nil
     }
 
+    /// Nil if the document has no `_id`.
+    init?(of document: JSONValue) {
+        guard let text = document.copied(), let id = text.root["_id"]?.string else { return nil }
+        self.init(DocumentID(id), text.root["_rev"]?.string.map { RevisionID($0) }, text)
+    }
+
     /// A document that is stored.
     init(_ id: DocumentID, _ revision: RevisionID?, _ text: JSONText) {
         self.id = id
@@ -64,8 +70,7 @@ extension DocumentOrigin: Codable {
 
 extension DocumentOrigin: DocumentPart {
     package static func read(at place: DocumentPlace) throws -> DocumentOrigin? {
-        guard let text = place.document?.copied(), let id = text.root["_id"]?.string else { return nil }
-        return DocumentOrigin(DocumentID(id), text.root["_rev"]?.string.map { RevisionID($0) }, text)
+        place.document.flatMap(DocumentOrigin.init(of:))
     }
 
     package func json(at place: DocumentPlace) throws -> [UInt8]? { nil }

@@ -24,7 +24,10 @@ struct DocumentReading<Document: DocumentCodable>: Sendable {
                 throw Misfit(
                     in: document, at: [TypeKey.type], expected: "\"\(Document.documentType ?? "")\"")
             }
-            return .success(try DocumentDecoder().decode(Document.self, from: document))
+            var value = try DocumentDecoder().decode(Document.self, from: document)
+            // Coding keys may leave it out. Without it, a save would make a new document.
+            if value.origin.text == nil, let origin = DocumentOrigin(of: document) { value.origin = origin }
+            return .success(value)
         } catch {
             let revision = revision ?? document["_rev"]?.string.map { RevisionID($0) }
             return .failure(DocumentDecodingError(id, revision, error))

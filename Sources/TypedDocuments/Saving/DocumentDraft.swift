@@ -54,7 +54,10 @@ struct DocumentDraft {
                 document, .init(codingPath: [], debugDescription: "\(name): a property must not change it"))
         }
         let uploads = try new.parts.uploads(known.root)
-        self.init(body: body, uploads: uploads, isUnchanged: body === known && uploads.isEmpty)
+        let isUnchanged = body === known && uploads.isEmpty
+        // Sync Gateway 4 adds it. Writes are guarded by `_rev`, and the two could disagree.
+        if body.root["_cv"] != nil { body = try body.removing(JSONPointer(tokens: ["_cv"])) }
+        self.init(body: body, uploads: uploads, isUnchanged: isUnchanged)
     }
 
     private init(body: JSONText, uploads: [Upload], isUnchanged: Bool) {

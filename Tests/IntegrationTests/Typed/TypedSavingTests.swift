@@ -197,6 +197,38 @@ import Testing
         }
     }
 
+    /// Otherwise it would be written, and the error would say that it was not.
+    @Test func whatCannotBeReadAgainIsNotWritten() async throws {
+        struct Stubborn: DocumentCodable {
+            static let documentType: String? = "note"
+            var origin = DocumentOrigin()
+            var type: String
+        }
+        try await TypedTestBed.with { bed in
+            var document = Stubborn(origin: DocumentOrigin(bed.id("n1")), type: "other")
+            await #expect(throws: DocumentDecodingError.self) { try await bed.keyspace.save(&document) }
+            let written = try await bed.other.document(bed.id("n1"))
+            #expect(written == nil)
+        }
+    }
+
+    /// Each save builds on the one before.
+    @Test func aValueIsSavedAgainAndAgain() async throws {
+        try await TypedTestBed.with { bed in
+            try await bed.put("n1", #""type":"note","text":"a""#)
+            var note = try #require(try await bed.note("n1"))
+            for count in 1...3 {
+                note.count = count
+                guard case .saved(let revision) = try await bed.keyspace.save(&note) else {
+                    Issue.record("not saved")
+                    return
+                }
+                #expect(revision.generation == count + 1)
+            }
+            #expect(try await bed.text("n1")["count"]?.integer == 3)
+        }
+    }
+
     @Test func aDocumentOfAnotherTypeDoesNotFit() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("n1", #""type":"other","text":"a""#)
