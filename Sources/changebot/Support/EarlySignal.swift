@@ -5,7 +5,9 @@ internal import Synchronization
 /// during the start ends the process without a word.
 enum EarlySignal {
     /// The commands that run a ``StoppableService``.
-    private static let commands: Set<String> = ["run", "fix", "export", "import", "replicate", "resolve", "verify", "gateway"]
+    private static let commands: Set<String> = [
+        "run", "fix", "export", "import", "replicate", "resolve", "verify", "gateway",
+    ]
     /// The first signal; 0 if there was none. Whoever takes it away sends it again.
     private static let received = Atomic<Int32>(0)
     /// Whether the service's handlers are set.
