@@ -32,8 +32,12 @@ struct OutgoingDocument: Sendable {
     }
 
     /// Adds the document to a `multipart/mixed` answer: as JSON, or as a nested multipart body if it has contents.
-    func write(to parts: inout MultipartWriter) {
-        guard hasContents else { return parts.json(text(\.objectForm)) }
+    ///
+    /// - Parameter isForCouchDB: Small contents alone need no nested body. For a nested body without contents of its own,
+    ///   CouchDB's replicator waits five minutes for the first of them (3.5.0's `couch_httpd_multipart.erl`).
+    func write(to parts: inout MultipartWriter, isForCouchDB: Bool = false) {
+        let isNested = isForCouchDB ? attachments?.contains { $0.partForm == .following } ?? false : hasContents
+        guard isNested else { return parts.json(text(\.objectForm)) }
         let (type, body) = multipart(compressesJSON: parts.compressesJSON, ending: "")
         let names = [HTTPField("X-Doc-Id", document.id), HTTPField("X-Rev-Id", document.revision)]
         parts.part([type] + names, body)

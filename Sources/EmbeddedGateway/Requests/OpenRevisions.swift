@@ -56,7 +56,7 @@ struct OpenRevisions: Sendable {
         let found = try found(name)
         defer { isFirst = false }
         guard parts != nil else { return Self.line(found, name, opening: isFirst ? "[\n" : ",") }
-        parts?.add(found, name)
+        parts?.add(found, name, isForCouchDB: options.isForCouchDB)
         return parts?.take()
     }
 
@@ -92,8 +92,8 @@ struct OpenRevisions: Sendable {
 }
 
 extension MultipartWriter {
-    fileprivate mutating func add(_ found: OutgoingDocument?, _ name: String) {
-        if let found { return found.write(to: &self) }
+    fileprivate mutating func add(_ found: OutgoingDocument?, _ name: String, isForCouchDB: Bool) {
+        if let found { return found.write(to: &self, isForCouchDB: isForCouchDB) }
         var missing = JSONWriter()
         missing.object { $0.member("missing", escaped: name) }
         error(missing.bytes)
