@@ -231,7 +231,7 @@ let package = Package(
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
                 "LosslessJSON", "Pipeline", "Rules", "TestKit", "TodoData", "Transfer",
-                "TypedDocuments", .grdb, .logging,
+                "TypedDocuments", "changebot", .grdb, .logging,
                 .serviceLifecycle,
             ],
             swiftSettings: settings),

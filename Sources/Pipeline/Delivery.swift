@@ -1,8 +1,8 @@
 package import DocumentFlow
 internal import Encodings
-internal import GatewayClient
+package import GatewayClient
 internal import Locking
-internal import Logging
+package import Logging
 internal import Rules
 internal import ServiceLifecycle
 
@@ -35,6 +35,8 @@ package struct Delivery: Sendable {
     private let pace = WritePace()
     private let saving = TaskLock()
     private let counts: Counts?
+    /// Nil if no rule resolves conflicts.
+    private let conflicts: (any ConflictResolving)?
     private let locks = KeyedLock<DocumentPlace>()
     private let busy: BusyDocuments
 
@@ -75,6 +77,9 @@ package struct Delivery: Sendable {
             : try WebhookSender(
                 accesses, settings.retries, settings.outsideBackoff, settings.receivers.makeReporter(settings.observer),
                 logger)
+        conflicts =
+            ruleSet.resolvesConflicts
+            ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil
         progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
@@ -205,6 +210,9 @@ package struct Delivery: Sendable {
                 busy: busy, logger: logger))
     }
 
+    /// Whether it must know the leaf revisions of changed documents.
+    var resolvesConflicts: Bool { conflicts != nil }
+
     /// To be called when a feed has been read to its end, and when that is no longer certain.
     func noteStanding(isCaughtUp: Bool) async {
         await progress.note(isCaughtUp ? .following : .catchingUp)
@@ -219,6 +227,7 @@ package struct Delivery: Sendable {
             decider: decider ?? ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered,
             timers: ruleSet.isPartial || settings.isPass ? nil : timers, interruptions: interruptions,
+            namesLeaves: resolvesConflicts && !settings.isPass,
             // The writers have the slots before.
             note: interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
@@ -237,7 +246,7 @@ package struct Delivery: Sendable {
             ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress, budget: budget, allowance: allowance,
             pace: pace, locks: locks, search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy,
             deadLettered: deadLettered, deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions,
-            webhooks: webhooks, counts: counts, settings: settings, logger: logger)
+            webhooks: webhooks, counts: counts, conflicts: conflicts, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
@@ -325,6 +334,9 @@ extension Delivery {
         package var writers = 4
         /// Bytes of documents in the pipeline, of all runs that have the same pool: 24 MiB.
         package var memory = MemoryPool(bytes: 24 << 20)
+        /// Makes what resolves conflicts for rules with `resolve`. Nil: these rules do nothing.
+        package var makeConflictResolver:
+            (@Sendable (Gateway, RetryPolicy.Settings, Pauses, Logger) -> any ConflictResolving)?
         /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
         /// bytes.
         package var documentBudget = 1000

@@ -112,7 +112,7 @@ struct BotTestBed {
     }
 
     /// Where a run of the command finds its state.
-    private func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool) -> StatePlace {
+    func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool = false) -> StatePlace {
         StatePlace(
             StateCatalogue(directory: directory + "/" + state, name: "bot"), address: url.description,
             ruleSetHash: ruleSet.hash, purpose: isDryRun ? .preview : .run)

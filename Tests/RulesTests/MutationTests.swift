@@ -41,6 +41,10 @@ import Testing
                   event: { type: a.b, source: /c }
                   timeout: 10s
                   response: { merge: { n: 1 } }
+          - name: two
+            when: {}
+            then:
+              - resolve: { policy: merge, date: at }
         """
     private static let json = """
         {"version": 1, "rules": [{"name": "one", "on": ["change"], "when": {"type": {"$in": ["task", 1.10]},

@@ -59,6 +59,7 @@ import Testing
             rule("when: {}, then: [{webhook: {url: 'http://h', response: {more: 1}}}]")
         ),
         (["definitions", "aggregate", "properties"], rule("when: {}, then: [{aggregate: {more: 1}}]")),
+        (["definitions", "resolution", "properties"], rule("when: {}, then: [{resolve: {more: 1}}]")),
         (["definitions", "test", "properties"], test("more: 1")),
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),

@@ -50,6 +50,15 @@ package struct RunCounters: Sendable, Equatable {
         ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
 
+    /// Adds what was sent besides: `written`, `deleted`, `writeRequests`, `bytesOut` and `retries`.
+    package mutating func addSent(_ more: RunCounters) {
+        written += more.written
+        deleted += more.deleted
+        writeRequests += more.writeRequests
+        bytesOut += more.bytesOut
+        retries += more.retries
+    }
+
     /// What was counted since `earlier`.
     package func difference(from earlier: RunCounters) -> RunCounters {
         var difference = RunCounters()

@@ -37,8 +37,10 @@ package struct FeedReader: Sendable {
     package var channels: [String]?
     /// Only these documents. Sync Gateway then answers only requests that do not wait for changes. Nil: all.
     package var documentIDs: [DocumentID]?
-    /// Rows name all leaf revisions (`style=all_docs`) and have no bodies.
+    /// Rows name all leaf revisions (`style=all_docs`). Default: false.
     package var listsLeaves = false
+    /// Rows have the bodies of the documents; where there are several leaves, of the winner. Default: true.
+    package var includesDocuments = true
     /// The keyspace existed before: a 404 is retried.
     package var knowsKeyspace = false
     /// Whether `caught up` is logged at the end of the feed, also again after an outage.
@@ -185,7 +187,7 @@ package struct FeedReader: Sendable {
 
     private func request(_ progress: Progress) -> ChangesRequest {
         var request = ChangesRequest(
-            since: progress.position, feed: feed(progress), includesDocuments: !listsLeaves,
+            since: progress.position, feed: feed(progress), includesDocuments: includesDocuments,
             filter: documentIDs.map { .documents($0) } ?? channels.map { .channels($0) })
         request.listsAllLeaves = listsLeaves
         request.longestWaitForWrites = progress.awaitsWrites ? longestWaitForWrites : nil

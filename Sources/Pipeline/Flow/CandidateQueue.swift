@@ -298,6 +298,10 @@ struct Candidate: Sendable {
     var recount: Int?
     /// What its last decision says about counts; nil: nothing.
     var contributed: Counts.Contributed?
+    /// The leaf revisions that the newest row of the feed names, the winner first; nil: unknown.
+    var leaves: [RevisionID]?
+    /// Its leaves, if there are several; nil if there are not, or if they have not been read yet.
+    var conflict: Conflict?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
@@ -357,6 +361,13 @@ struct Candidate: Sendable {
     /// Whether a retry was asked for: then this bot's own revisions are decided, too.
     var isRetried: Bool { !deadLetters.isEmpty }
 
+    /// Whether it may have other leaf revisions. Where the feed does not say, only a retry asks: all other candidates have
+    /// a row of their own.
+    var mayBeInConflict: Bool {
+        guard !isDeleted, !countsOnly, conflict == nil else { return false }
+        return leaves.map { $0.count > 1 } ?? isRetried
+    }
+
     /// Merges this candidate into a newer change of the same document.
     ///
     /// If one of them must be read first, so must the result: it is not known which content is newer.
@@ -382,6 +393,7 @@ struct Candidate: Sendable {
         isOfTimer = isOfTimer || other.isOfTimer
         countsOnly = countsOnly && other.countsOnly
         passCandidates += other.passCandidates
+        leaves = leaves ?? other.leaves
         if let other = other.recount { recount = max(recount ?? other, other) }
         sequence = sequence ?? other.sequence
     }
@@ -398,6 +410,7 @@ struct Candidate: Sendable {
         self.document = document
         self.isDeleted = isDeleted
         mustBeRead = false
+        conflict = nil
         chain = nil
         cause = nil
     }

@@ -102,12 +102,16 @@ struct ChangeFilter {
         let id: DocumentID
         let revision: RevisionID?
         var isDeleted = false
+        /// The leaf revisions that a row of the feed names; nil without one.
+        var leaves: [RevisionID]?
         let document: [UInt8]
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
-            Candidate(
+            var candidate = Candidate(
                 ticket: ticket, sequence: sequence, id: id, revision: revision, isDeleted: isDeleted,
                 document: document)
+            candidate.leaves = leaves
+            return candidate
         }
     }
 
@@ -126,6 +130,8 @@ struct ChangeFilter {
     /// Documents with times are decided even if no rule fires on them any more: their timers may be obsolete.
     var timers: DocumentTimers?
     var interruptions = InterruptedDecisions()
+    /// Whether the rows of the feed name all leaf revisions.
+    var namesLeaves = false
     /// Records which document is being read, in case the process dies over it.
     var note = InterruptedDecisions().makeNote(0)
 
@@ -136,10 +142,10 @@ struct ChangeFilter {
     ///   - id: Evaluated only if any document has dead letters or times.
     private func isWanted(
         _ document: JSONValue, _ name: (id: ArraySlice<UInt8>, revision: ArraySlice<UInt8>),
-        _ id: @autoclosure () -> DocumentID, isDeleted: Bool
+        _ id: @autoclosure () -> DocumentID, isDeleted: Bool, mayBeInConflict: Bool = false
     ) -> Bool {
         note.begin(id: name.id, revision: name.revision)
-        return decider.mayFire(on: document, isDeleted: isDeleted) || deadLettered.mayContain(id())
+        return decider.mayFire(on: document, isDeleted: isDeleted, mayBeInConflict: mayBeInConflict) || deadLettered.mayContain(id())
             || timers?.mayContain(id()) ?? false
     }
 
@@ -155,7 +161,7 @@ struct ChangeFilter {
                 result.matches.append(
                     Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
-                        revision: change.revision, document: []))
+                        revision: change.revision, leaves: leaves(of: change), document: []))
                 preceding = nil
                 counted?.insert(change.id)
                 continue
@@ -170,7 +176,7 @@ struct ChangeFilter {
                     Match(
                         preceding: preceding?.sequence, sequence: sequence, id: change.id,
                         revision: change.revision, isDeleted: change.kind == .tombstone,
-                        document: Array(document.bytes)))
+                        leaves: leaves(of: change), document: Array(document.bytes)))
                 preceding = nil
                 counted?.insert(change.id)
                 continue
@@ -188,10 +194,14 @@ struct ChangeFilter {
     /// second case no other row will bring it.
     private func isToBeRead(_ change: Change) -> Bool { change.kind == .withoutBody && !change.id.text.isEmpty }
 
+    private func leaves(of change: Change) -> [RevisionID]? { namesLeaves ? change.revisions : nil }
+
     private func document(toDecide change: Change, _ counted: Set<DocumentID>?) -> JSONValue? {
         let kind = change.kind
         guard kind == .document || kind == .tombstone && decidesTombstones, let document = change.document,
-            isWanted(document, change.name, change.id, isDeleted: kind == .tombstone)
+            isWanted(
+                document, change.name, change.id, isDeleted: kind == .tombstone,
+                mayBeInConflict: namesLeaves && change.revisions.count > 1)
                 || counted?.contains(change.id) == true
         else { return nil }
         return document

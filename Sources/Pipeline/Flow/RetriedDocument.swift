@@ -80,7 +80,7 @@ extension ChangeFilter {
         _ document: DeadLetteredDocument, _ revision: RevisionID, _ bytes: [UInt8], of root: JSONValue, isDeleted: Bool,
         into result: inout RetryResult
     ) {
-        guard decider.mayFire(on: root, isDeleted: isDeleted) else {
+        guard decider.mayFire(on: root, isDeleted: isDeleted, mayBeInConflict: namesLeaves) else {
             result.settled += document.deadLetters
             return
         }

@@ -308,6 +308,7 @@ package struct Bot: Service {
             noteRetry: { await progress.noteRetry() })
         reader.following = settings.following
         reader.channels = settings.channels
+        reader.listsLeaves = delivery.resolvesConflicts
         reader.knowsKeyspace = wasThere
         reader.confirmDatabase = {
             // A dry run does not start over.

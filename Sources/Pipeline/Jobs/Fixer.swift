@@ -21,6 +21,7 @@ package struct Fixer: Service {
     private let keeper: StateKeeper
     /// The rules that this pass can't apply.
     private let leftOut: [String]
+    private let conflictRules: [String]
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
@@ -34,6 +35,7 @@ package struct Fixer: Service {
         self.gateway = gateway
         self.ruleSet = ruleSet.withoutAggregates()
         leftOut = ruleSet.aggregates.map(\.name)
+        conflictRules = ruleSet.conflictRules
         self.report = report
         self.logger = logger
         self.settings = settings
@@ -44,6 +46,11 @@ package struct Fixer: Service {
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
+        if !conflictRules.isEmpty {
+            logger.notice(
+                "rules with 'resolve' follow the feed, so only 'changebot run' applies them; for all documents, run 'changebot resolve'",
+                metadata: [LogKey.rules: "\(conflictRules.joined(separator: ", "))"])
+        }
         if !leftOut.isEmpty {
             logger.notice(
                 "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",

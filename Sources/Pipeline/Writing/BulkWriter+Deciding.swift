@@ -29,12 +29,16 @@ extension BulkWriter {
             return Decided(again: try await show(plans, to: preview, &context))
         }
         plans = try await withoutRefused(plans)
+        var again: [Candidate] = []
+        plans = try await resolveConflicts(plans, &again)
         plans = try await withoutBusy(plans)
         // If another document can't be written, the change is not written either.
         let others = try await writeOthers(for: plans, &context)
         let all = try await writeRelated(for: plans, after: others, &context)
         let outside = try await carryOut(&plans, after: all, &context)
-        return try await writes(of: plans, after: all, outside)
+        var decided = try await writes(of: plans, after: all, outside)
+        decided.again += again
+        return decided
     }
 
     /// What a decision leads to.
@@ -102,7 +106,8 @@ extension BulkWriter {
         var settled = Settlement()
         var rest: [Candidate] = []
         for (var candidate, earlierWrites) in zip(candidates, earlier) {
-            if !candidate.isRetried, !candidate.isOfTimer,
+            // Another leaf may have come beside it.
+            if !candidate.isRetried, !candidate.isOfTimer, candidate.conflict == nil,
                 earlierWrites.include(candidate.revision ?? RevisionID(""), in: times)
             {
                 if candidate.passCandidates > 0 || candidate.recount != nil {
@@ -170,7 +175,8 @@ struct Planner {
         let fired = (candidate.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(
             text, isDeleted: candidate.isDeleted, sequence: candidate.sequence?.json,
-            firedTimes: Dictionary(fired) { first, _ in first }, countsOnly: candidate.countsOnly)
+            firedTimes: Dictionary(fired) { first, _ in first }, countsOnly: candidate.countsOnly,
+            isInConflict: candidate.conflict != nil)
     }
 
     private struct Undecidable: Error {
@@ -213,6 +219,7 @@ struct Planner {
         /// Whether there may be anything to do beside the write of the changed document.
         var reachesFurther: Bool {
             !decision.puts.isEmpty || !decision.related.isEmpty || !decision.outside.isEmpty
+                || decision.resolution != nil
         }
 
         /// The write of the changed document itself.
@@ -258,7 +265,9 @@ extension BulkWriter {
         let wanted = try await context.others.wanted(
             orders.filter { refusals[$0.plan] != nil }, after: context.previewed)
         for (index, refusal) in refusals where plans[index].refusal == nil {
-            if plans[index].decision.isChanged || !plans[index].decision.outside.isEmpty || wanted.contains(index) {
+            if plans[index].decision.isChanged || !plans[index].decision.outside.isEmpty || wanted.contains(index)
+                || plans[index].decision.resolution != nil
+            {
                 plans[index].refusal = refusal
             } else {
                 // Only if one of them would change.

@@ -115,7 +115,7 @@ extension BulkWriter {
         let changed = related.findings.reduce(0) { $0 + $1.changed }
         guard
             plan.decision.isChanged || !puts.isEmpty || changed > 0 || !plan.decision.outside.isEmpty
-                || !plan.decision.contributions.isEmpty
+                || !plan.decision.contributions.isEmpty || plan.decision.resolution != nil
         else {
             return endWithoutWrite(plan, &shown.settled)
         }
@@ -129,7 +129,8 @@ extension BulkWriter {
         }
         try await preview.show(plan.report.with(related.findings))
         let written = puts.count { shown.places.insert($0.order.place).inserted }
-        shown.settled.shown += written + changed + (plan.decision.isChanged ? 1 : 0)
+        let isWritten = plan.decision.isChanged || plan.decision.resolution != nil
+        shown.settled.shown += written + changed + (isWritten ? 1 : 0)
         shown.settled.shownDeletions += related.findings.reduce(0) { $0 + $1.deletions }
         if plan.decision.isDeletion { shown.settled.shownDeletions += 1 }
         shown.settled.end(plan.candidate, isWrite: false)

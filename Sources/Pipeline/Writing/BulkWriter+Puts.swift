@@ -114,10 +114,11 @@ extension BulkWriter {
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
     }
 
-    /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers.
-    func decideAnswered(_ written: [Ledger.CausedRevision]) async {
+    /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers, or whose
+    /// conflicts it resolved.
+    func decideAgain(_ written: [DocumentID]) async {
         guard settings.decidesPuts, !written.isEmpty else { return }
-        let candidates = written.map { Candidate(id: $0.id, revision: nil, document: []) }
+        let candidates = written.map { Candidate(id: $0, revision: nil, document: []) }
         await shared.budget.take(bytes: 0, documents: candidates.count)
         let freed = await queue.submit(candidates)
         await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)

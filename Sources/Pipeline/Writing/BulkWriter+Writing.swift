@@ -30,7 +30,7 @@ extension BulkWriter {
                 noteWritten(written)
                 await shared.busy.noteWrites(settled.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
                 try await finish(settled)
-                await decideAnswered(settled.caused)
+                await decideAgain(settled.caused.map(\.id))
             }
         }
         return try await postponingContested(again)

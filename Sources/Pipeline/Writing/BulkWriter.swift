@@ -39,6 +39,8 @@ package struct BulkWriter: Sendable {
         let webhooks: WebhookSender?
         /// Nil: no rule counts, or this run has nothing to do with counts.
         let counts: Counts?
+        /// Nil if no rule resolves conflicts.
+        let conflicts: (any ConflictResolving)?
         let settings: Delivery.Settings
         let logger: Logger
     }
@@ -82,6 +84,7 @@ package struct BulkWriter: Sendable {
             open.removeAll(where: \.isUnread)
             open += try await readAgain(unread, sender: &context.sender)
         }
+        open = try await withConflicts(open)
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
         let again = try await write(decided.writes, &context)

@@ -12,10 +12,12 @@ enum Action: Sendable {
     case related(RelatedAction)
     case webhook(WebhookAction)
     case aggregate(AggregateAction)
+    case resolve(ResolveAction)
 
     /// The keys that an action may have in a rule file.
     static let names = [
         "attach", "detach", "merge", "patch", "delete", "put", "related", "emit", "webhook", "aggregate",
+        "resolve",
     ]
 
     /// Its key in rule files.
@@ -31,6 +33,7 @@ enum Action: Sendable {
         case .related: "related"
         case .webhook: "webhook"
         case .aggregate: "aggregate"
+        case .resolve: "resolve"
         }
     }
 
@@ -38,7 +41,7 @@ enum Action: Sendable {
     var isOutside: Bool {
         switch self {
         case .emit, .webhook: true
-        case .attach, .detach, .merge, .patch, .delete, .put, .related, .aggregate: false
+        case .attach, .detach, .merge, .patch, .delete, .put, .related, .aggregate, .resolve: false
         }
     }
 
@@ -55,6 +58,8 @@ enum Action: Sendable {
         case .related(let action): action.programs
         case .webhook(let action): action.programs
         case .aggregate(let action): action.programs
+        // Its program runs over all leaves, in a pool of its own.
+        case .resolve: []
         }
     }
 
@@ -72,6 +77,7 @@ enum Action: Sendable {
         case .related(let action): try action.apply(to: &draft, outputs)
         case .webhook(let action): try action.apply(to: &draft, outputs)
         case .aggregate(let action): try action.apply(to: &draft, outputs)
+        case .resolve(let action): action.apply(to: &draft)
         }
     }
 }
@@ -103,6 +109,7 @@ extension Action {
         case "related": return RelatedAction(member.value, reading).map { .related($0) }
         case "webhook": return WebhookAction(member.value, reading).map { .webhook($0) }
         case "aggregate": return AggregateAction(member.value, reading).map { .aggregate($0) }
+        case "resolve": return ResolveAction(member.value, reading).map { .resolve($0) }
         default: return nil
         }
     }

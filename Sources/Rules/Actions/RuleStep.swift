@@ -73,6 +73,11 @@ extension RuleStep {
                 "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it")
             return nil
         }
+        if case .resolve = action {
+            reading.errors.report(
+                at: elements.position, "a document is resolved once: 'resolve' can't have 'for_each'; remove it")
+            return nil
+        }
         self.init(action: action, elements: program)
     }
 

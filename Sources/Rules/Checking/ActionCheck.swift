@@ -83,7 +83,7 @@ enum ActionCheck {
                 "the rule is for deletions only (on: [delete]), and 'response' would write to a deleted document; "
                     + "remove 'response'"
             )
-        case .put, .related, .emit, .webhook, .aggregate: return nil
+        case .put, .related, .emit, .webhook, .aggregate, .resolve: return nil
         }
     }
 

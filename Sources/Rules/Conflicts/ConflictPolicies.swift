@@ -3,7 +3,7 @@ package import LosslessJSON
 
 /// Which policy resolves the conflicts of which documents.
 package struct ConflictPolicies: Sendable {
-    private static let programPrefix = "jq:"
+    static let programPrefix = "jq:"
 
     /// The policies of documents whose member `type` has this value.
     private var byType: [String: ConflictPolicy] = [:]
@@ -69,6 +69,9 @@ package struct ConflictPolicies: Sendable {
             throw ConflictPolicyError(description: "the program '\(program.text)' does not compile: \(error)")
         }
     }
+
+    /// The name of the policy for all documents; nil if there is none.
+    var generalName: String? { general?.name }
 
     /// The policy for a document: by the type of its winner. Nil if there is none for it.
     package func policy(of conflict: Conflict) -> ConflictPolicy? {

@@ -22,12 +22,14 @@ package final class Decider {
     /// - Parameters:
     ///   - document: May be part of a larger text.
     ///   - isDeleted: Whether the change is a tombstone.
-    package func mayFire(on document: JSONValue, isDeleted: Bool) -> Bool {
+    ///   - mayBeInConflict: Whether it may have other leaf revisions. Default: false.
+    package func mayFire(on document: JSONValue, isDeleted: Bool, mayBeInConflict: Bool = false) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
         do throws(MatchError) {
             var at = 0
             while let rule = candidates.next(from: at) {
-                if try ruleSet.rules[rule].fires(on: document, scratch) {
+                let isForAll = mayBeInConflict || ruleSet.rules[rule].resolve == nil
+                if isForAll, try ruleSet.rules[rule].fires(on: document, scratch) {
                     return try ruleSet.filter?.selector.matches(document, scratch) ?? true
                 }
                 at = rule + 1
@@ -105,6 +107,8 @@ package struct DecisionInput: Sendable {
     package let firedTimes: [String: Int]
     /// Whether only rules with `aggregate` apply: the others decide about changes only.
     package let countsOnly: Bool
+    /// Whether it has other leaf revisions: then rules with `resolve` apply first, and if one of them fires, no other.
+    package let isInConflict: Bool
 
     /// For a document that is related to a changed one.
     struct Source: Sendable {
@@ -122,13 +126,14 @@ package struct DecisionInput: Sendable {
     ///   - firedTimes: As ``firedTimes``. Default: none.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
-        countsOnly: Bool = false
+        countsOnly: Bool = false, isInConflict: Bool = false
     ) {
         self.document = document
         self.isDeleted = isDeleted
         self.sequence = sequence
         self.firedTimes = firedTimes
         self.countsOnly = countsOnly
+        self.isInConflict = isInConflict
         source = nil
     }
 
@@ -140,6 +145,7 @@ package struct DecisionInput: Sendable {
         sequence = nil
         firedTimes = [:]
         countsOnly = false
+        isInConflict = false
     }
 
     /// The values of variables that programs have besides the common ones.
@@ -185,6 +191,8 @@ struct DecisionRun {
     /// The rule to look at next in this pass.
     private var next = 0
     private var hasBegun = false
+    /// Whether the rules with `resolve` are tried, before all others.
+    private var isResolving = false
     /// Whether the document is as the rules leave it, and those with `aggregate` are next.
     private var isCounting = false
     /// The rules that changed the document in this pass.
@@ -292,6 +300,7 @@ struct DecisionRun {
         changing = []
         passes = []
         next = 0
+        isResolving = input.isInConflict
         isCounting = false
         findCandidates()
     }
@@ -303,13 +312,16 @@ struct DecisionRun {
             guard try isWanted(scratch) else { return nil }
             hasBegun = true
             findCandidates()
+            isResolving = input.isInConflict
             if input.countsOnly { beginCounting() }
         }
-        while !draft.isDeleted {
+        while !draft.isDeleted, draft.resolution == nil {
             while let index = candidates.next(from: next) {
                 next = index + 1
                 let rule = ruleSet.rules[index]
-                guard !skipped.contains(index), (rule.aggregate != nil) == isCounting else { continue }
+                guard !skipped.contains(index), (rule.aggregate != nil) == isCounting,
+                    (rule.resolve != nil) == isResolving
+                else { continue }
                 do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
                 } catch {
@@ -319,6 +331,10 @@ struct DecisionRun {
                 return RuleAttempt(rule, index, draft, clock(of: index))
             }
             if isCounting { return nil }
+            if isResolving {
+                endResolving()
+                continue
+            }
             if changing.isEmpty || ruleSet.hasOnePass {
                 guard !ruleSet.aggregates.isEmpty else { return nil }
                 beginCounting()
@@ -327,6 +343,13 @@ struct DecisionRun {
             }
         }
         return nil
+    }
+
+    /// None of the rules with `resolve` has fired.
+    private mutating func endResolving() {
+        isResolving = false
+        next = 0
+        findCandidates()
     }
 
     private mutating func beginCounting() {
@@ -394,6 +417,7 @@ struct DecisionRun {
         decision.puts = draft.puts
         decision.related = draft.related
         decision.outside = draft.outside
+        decision.resolution = draft.resolution
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         decision.isDeletion = draft.isDeleted
         // The last pass saw the document as the decision leaves it.

@@ -39,6 +39,9 @@ package struct Decision: Sendable {
     /// What the document, as the rules leave it, adds to totals: at most one for each rule with `aggregate`. The rules
     /// that are not among them take back what it added before.
     package internal(set) var contributions: [Contribution] = []
+    /// What to do about the conflicting leaf revisions of the document. Then nothing else is to be done: the document is
+    /// decided again once it is resolved.
+    package internal(set) var resolution: ResolveEffect?
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.

@@ -85,6 +85,7 @@ package final class DecisionReport: Sendable {
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
+            if let effect = decision.resolution { effect.write(to: &writer, rule: names[effect.rule]) }
             for put in decision.puts {
                 writer.object { writer in
                     writer.member("rule", string: names[put.rule])

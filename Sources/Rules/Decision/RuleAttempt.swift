@@ -238,6 +238,8 @@ struct Draft {
     var outside: [OutsideEffect] = []
     /// What the document adds to totals, at most once for each rule.
     var contributions: [Contribution] = []
+    /// What is to be done about its conflicting leaf revisions.
+    var resolution: ResolveEffect?
     /// What was downloaded for the document so far.
     var downloads: [DownloadRequest: DownloadAnswer] = [:]
     /// The step that is being carried out: where its effects come from.

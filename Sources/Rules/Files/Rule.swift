@@ -67,6 +67,11 @@ final class Rule: Sendable {
         if case .aggregate(let action)? = then.first?.action { action } else { nil }
     }
 
+    /// Its only action, if that is `resolve`.
+    var resolve: ResolveAction? {
+        if case .resolve(let action)? = then.first?.action { action } else { nil }
+    }
+
     /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
@@ -114,6 +119,7 @@ extension Rule {
             Self.steps($0, reading)
         }
         Self.checkAggregate(object, on, then ?? [], isScheduled: reading.isScheduled)
+        Self.checkResolve(object, on, then ?? [], isScheduled: reading.isScheduled)
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
         guard errors.errors.count == before, let name, let when, let then else { return nil }
@@ -227,6 +233,28 @@ extension Rule {
             object.errors.report(
                 at: node.position,
                 "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
+        }
+    }
+
+    /// A rule with `resolve` does nothing else: the other rules see the document once it is resolved.
+    private static func checkResolve(
+        _ object: SourceObject, _ on: Changes, _ then: [RuleStep], isScheduled: Bool
+    ) {
+        guard then.contains(where: { if case .resolve = $0.action { true } else { false } }) else { return }
+        if then.count > 1, let node = object.node("then") {
+            object.errors.report(
+                at: node.position,
+                "a rule with 'resolve' has no other action, and other rules see the document once it is resolved; "
+                    + "move the others to a rule of their own")
+        }
+        if let position = object.node("at")?.position ?? (isScheduled ? object.position : nil) {
+            object.errors.report(
+                at: position, "'resolve' settles conflicts as they arrive, at no certain time; remove 'at' or 'every'")
+        }
+        if on.contains(.delete), let node = object.node("on") {
+            object.errors.report(
+                at: node.position,
+                "a rule with 'resolve' sees the revision that wins, which is not deleted; remove 'on'")
         }
     }
 

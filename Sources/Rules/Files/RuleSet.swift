@@ -127,6 +127,12 @@ package final class RuleSet: Sendable {
         }
     }
 
+    /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
+    package var resolvesConflicts: Bool { rules.contains { $0.resolve != nil } }
+
+    /// The names of the rules with `resolve`.
+    package var conflictRules: [String] { rules.filter { $0.resolve != nil }.map(\.name) }
+
     /// Whether any rule has effects outside the database: they can't be taken back, or told from repeats after a reset.
     package var actsOutside: Bool {
         rules.contains { rule in rule.then.contains { $0.action.isOutside } }

@@ -6,6 +6,8 @@ struct RuleTest: Sendable {
     let name: String
     let position: SourcePosition
     let given: JSONText
+    /// Whether the document has other leaf revisions.
+    let isInConflict: Bool
     /// `$now`, in seconds since 1970; nil: the runner's.
     let now: Int?
     /// The values of the mapping's `slurp` names, as far as the test gives them.
@@ -14,7 +16,7 @@ struct RuleTest: Sendable {
 }
 
 extension RuleTest {
-    private static let keys = ["name", "given", "now", "slurp", "expect"]
+    private static let keys = ["name", "given", "in_conflict", "now", "slurp", "expect"]
 
     /// Nil, with errors, if the node is not a test.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -27,6 +29,7 @@ extension RuleTest {
         } else if let given {
             errors.reportKind(of: given, "'given' must be a document", remedy: "write given: { _id: t1, type: task }")
         }
+        let isInConflict = Self.isInConflict(object, reading)
         let now = Self.now(object)
         let slurps = object.node("slurp").map { Self.slurps($0, reading) } ?? []
         let expectation = object.required("expect", "say what is expected: expect: { fired: [] }").flatMap {
@@ -34,7 +37,8 @@ extension RuleTest {
         }
         guard errors.errors.count == before, let name, let given, let expectation else { return nil }
         self.init(
-            name: name, position: node.position, given: given.jsonText, now: now, slurps: slurps,
+            name: name, position: node.position, given: given.jsonText, isInConflict: isInConflict, now: now,
+            slurps: slurps,
             expectation: expectation)
     }
 
@@ -60,6 +64,19 @@ extension RuleTest {
                 return nil
             }
         }
+    }
+
+    private static func isInConflict(_ object: SourceObject, _ reading: RuleReading) -> Bool {
+        guard let node = object.node("in_conflict") else { return false }
+        if reading.kind == .mapping {
+            object.errors.report(
+                at: node.position, "a mapping sees one revision at a time: 'in_conflict' has no meaning; remove it")
+        }
+        guard case .bool(let value) = node.content else {
+            object.errors.reportKind(of: node, "'in_conflict' must be true or false", remedy: "write one of them")
+            return false
+        }
+        return value
     }
 
     private static func now(_ object: SourceObject) -> Int? {

@@ -12,7 +12,8 @@ extension RuleFileSet {
             let shared = ruleSet(for: file, slurps: [])
             for test in file.tests {
                 let ruleSet = test.slurps.isEmpty ? shared : ruleSet(for: file, slurps: test.slurps)
-                let input = DecisionInput(test.given, isDeleted: test.given.root["_deleted"]?.bool == true)
+                let input = DecisionInput(
+                    test.given, isDeleted: test.given.root["_deleted"]?.bool == true, isInConflict: test.isInConflict)
                 let decisions = await ruleSet.makeDecider().decide(on: [input], now: test.now ?? now)
                 guard let decision = decisions.first else { continue }
                 let report = DecisionReport(

@@ -307,6 +307,7 @@ package struct Exporter: Service {
         reader.channels = settings.channels
         reader.logsCaughtUp = false
         reader.listsLeaves = settings.includesRevisions
+        reader.includesDocuments = !settings.includesRevisions
         var end = start
         try await reader.read(from: start) { rows, reached in
             if settings.includesRevisions {

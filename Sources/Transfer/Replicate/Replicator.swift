@@ -86,6 +86,7 @@ package struct Replicator: Service {
         reader.channels = settings.channels
         reader.documentIDs = settings.documentIDs
         reader.listsLeaves = true
+        reader.includesDocuments = false
         reader.logsCaughtUp = settings.isContinuous
         try await batches.replicate(reader, from: start)
     }

@@ -12,6 +12,7 @@ struct RevisionSender: Sendable {
 
     private let gateway: Gateway
     private let retries: RetryPolicy.Settings
+    private let pauses: Pauses
     private let logger: Logger
     private let progress = RunProgress(start: .start)
     private let pace = WritePace()
@@ -19,26 +20,22 @@ struct RevisionSender: Sendable {
     private let sent = Locked(RunCounters())
     private var sender: BulkSender
 
-    init(gateway: Gateway, retries: RetryPolicy.Settings, logger: Logger) {
+    init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses = Pauses(), logger: Logger) {
         self.gateway = gateway
         self.retries = retries
+        self.pauses = pauses
         self.logger = logger
-        sender = Self.makeSender(gateway, progress, pace, retries, logger)
-    }
-
-    private static func makeSender(
-        _ gateway: Gateway, _ progress: RunProgress, _ pace: WritePace, _ retries: RetryPolicy.Settings,
-        _ logger: Logger
-    ) -> BulkSender {
-        BulkSender(
-            gateway: gateway, progress: progress, pace: pace, pauses: Pauses(),
+        sender = BulkSender(
+            gateway: gateway, progress: progress, pace: pace, pauses: pauses,
             policy: RetryPolicy.ofKnownGateway(retries), logger: logger)
     }
 
     /// A sender without failures so far.
     func forOneBatch() -> RevisionSender {
         var copy = self
-        copy.sender = Self.makeSender(gateway, progress, pace, retries, logger)
+        copy.sender = BulkSender(
+            gateway: gateway, progress: progress, pace: pace, pauses: pauses,
+            policy: RetryPolicy.ofKnownGateway(retries), logger: logger)
         return copy
     }
 

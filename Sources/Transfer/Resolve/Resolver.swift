@@ -68,6 +68,7 @@ package struct Resolver: Service {
             gateway: gateway, end: .caughtUp(with: newest), retries: settings.retries, logger: logger,
             noteRetry: { [report] in report.noteRetry() })
         reader.listsLeaves = true
+        reader.includesDocuments = false
         var found: [ChangedDocument] = []
         try await reader.read(from: .start) { rows, _ in
             guard let rows else { return }

@@ -36,5 +36,6 @@ extension DocumentDiff {
         otherDocuments = decision.puts.map { OtherDocument(id: $0.id, keyspace: $0.keyspace, document: $0.document) }
         totals = report.contributions.map { Total(target: $0.target, values: $0.values) }
         outside = decision.outside.map { OutsideEffect(title: $0.title, content: $0.content) }
+        if let resolution = decision.resolution { outside.append(OutsideEffect(title: resolution.title)) }
     }
 }

@@ -47,6 +47,7 @@ struct JobOptions: ParsableArguments {
     ) throws(CommandError) -> Delivery.Settings {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
+        settings.makeConflictResolver = RunConflicts.init
         settings.memory = memory
         settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)

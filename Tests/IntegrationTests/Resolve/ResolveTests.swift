@@ -12,14 +12,6 @@ import Transfer
 /// Conflicts that are resolved in a database that keeps them: on a CouchDB if the environment names one, else on an
 /// embedded gateway.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ResolveTests {
-    private func with(_ body: (BotTestBed) async throws -> Void) async throws {
-        if try RealServer.fromEnvironment()?.settings.dialect == .couchDB {
-            try await BotTestBed.with(countsRevisions: true, body)
-        } else {
-            try await BotTestBed.withFile(body)
-        }
-    }
-
     @discardableResult
     private func resolve(
         _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, show: @escaping Resolver.Show = { _ in }
@@ -33,42 +25,24 @@ import Transfer
         return report.state
     }
 
-    /// The leaves that are not deleted.
-    private func live(_ bed: BotTestBed, _ id: DocumentID) async throws -> [JSONText] {
-        try await bed.phone.openRevisions(of: id).compactMap { leaf in
-            guard case .found(let document) = leaf, document.root["_deleted"]?.bool != true else { return nil }
-            return document
-        }
-    }
-
-    private func members(_ document: JSONText?) -> [String: String] {
-        var members: [String: String] = [:]
-        guard let document else { return [:] }
-        for member in document.root.members {
-            guard let name = member.name.string, !name.hasPrefix("_") else { continue }
-            members[name] = String(decoding: member.value.bytes, as: UTF8.self)
-        }
-        return members
-    }
-
     @Test func titleOnOnePhoneCompletedOnTheOther() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("task", "a", #","task":"apple","complete":false"#)
             try await bed.store("task", "b a", #","task":"Apples","complete":false"#)
             try await bed.store("task", "c a", #","task":"apple","complete":true"#)
             let state = try await resolve(bed, "merge")
             #expect(state.counters.matched == 1 && state.resolved == 1 && state.merged == 1)
             #expect(state.counters.written == 2 && state.counters.deleted == 1 && state.counters.rejected == 0)
-            let left = try await live(bed, "task")
+            let left = try await bed.live("task")
             #expect(left.count == 1)
-            #expect(members(left.first) == ["task": #""Apples""#, "complete": "true"])
+            #expect(BotTestBed.members(left.first) == ["task": #""Apples""#, "complete": "true"])
             let second = try await resolve(bed, "merge")
             #expect(second.counters.matched == 0 && second.counters.written == 0)
         }
     }
 
     @Test func picturesOfBothSidesSurvive() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("task", "a", #","n":0"#)
             let large = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 9) })
             func picture(_ name: String, _ bytes: Data) -> String {
@@ -78,7 +52,7 @@ import Transfer
             try await bed.store("task", "c a", #","n":0"# + picture("own", Data("own".utf8)))
             let state = try await resolve(bed, "merge")
             #expect(state.resolved == 1 && state.merged == 1)
-            let left = try #require(try await live(bed, "task").first)
+            let left = try #require(try await bed.live("task").first)
             #expect(left.root["n"]?.integer == 1)
             for (name, bytes) in [("large", large), ("own", Data("own".utf8))] {
                 var answer = try #require(try await bed.phone.openAttachment(name, of: "task", revision: nil))
@@ -90,7 +64,7 @@ import Transfer
     }
 
     @Test func aDeletionAgainstAnEditFollowsThePolicy() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             for id in ["x", "y"] {
                 try await bed.store(id, "a", #","type":"\#(id)","n":0"#)
                 try await bed.store(id, "b a", #","_deleted":true"#)
@@ -98,13 +72,13 @@ import Transfer
             }
             let state = try await resolve(bed, "x=deletes-win", "y=merge")
             #expect(state.resolved == 1 && state.counters.matched == 1)
-            #expect(try await live(bed, "x").isEmpty)
-            #expect(try await live(bed, "y").count == 1)
+            #expect(try await bed.live("x").isEmpty)
+            #expect(try await bed.live("y").count == 1)
         }
     }
 
     @Test func aDocumentThatIsCreatedAnewIsNotDeletedAgain() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0"#)
             try await bed.store("x", "b a", #","_deleted":true"#)
             try await bed.store("x", "c a", #","n":1"#)
@@ -112,23 +86,23 @@ import Transfer
             try await bed.phone.put("x", body: Array(#"{"n":2}"#.utf8))
             let state = try await resolve(bed, "deletes-win")
             #expect(state.counters.matched == 0)
-            #expect(try await live(bed, "x").count == 1)
+            #expect(try await bed.live("x").count == 1)
         }
     }
 
     @Test func anAncestorThatIsGone() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             // The server knows its id only.
             try await bed.store("x", "b a", #","n":1,"b":true"#)
             try await bed.store("x", "c a", #","n":1,"c":true"#)
             let state = try await resolve(bed, "merge")
             #expect(state.merged == 1)
-            #expect(members(try await live(bed, "x").first) == ["n": "1", "b": "true", "c": "true"])
+            #expect(BotTestBed.members(try await bed.live("x").first) == ["n": "1", "b": "true", "c": "true"])
         }
     }
 
     @Test func manyLeavesOfManyDocuments() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             for number in 0..<45 {
                 try await bed.store("d\(number)", "a", #","w":0,"x":0,"y":0,"z":0"#)
                 try await bed.store("d\(number)", "b a", #","w":0,"x":1,"y":0,"z":0"#)
@@ -138,26 +112,26 @@ import Transfer
             let state = try await resolve(bed, "merge")
             #expect(state.resolved == 45 && state.counters.deleted == 90 && state.counters.rejected == 0)
             for number in 0..<45 {
-                let left = try await live(bed, DocumentID("d\(number)"))
+                let left = try await bed.live(DocumentID("d\(number)"))
                 #expect(left.count == 1)
-                #expect(members(left.first) == ["w": "0", "x": "1", "y": "1", "z": "1"])
+                #expect(BotTestBed.members(left.first) == ["w": "0", "x": "1", "y": "1", "z": "1"])
             }
         }
     }
 
     @Test func theLeafThatStaysKeepsItsRevision() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a")
             try await bed.store("x", "b a", #","updatedAt":"2026-11-26T10:00:00Z""#)
             try await bed.store("x", "c a", #","updatedAt":"2026-11-25T10:00:00Z""#)
             let state = try await resolve(bed, "last-update-wins")
             #expect(state.kept == 1 && state.counters.written == 1 && state.counters.deleted == 1)
-            #expect(try await live(bed, "x").first?.root["_rev"]?.string == "2-b")
+            #expect(try await bed.live("x").first?.root["_rev"]?.string == "2-b")
         }
     }
 
     @Test func aDryRunWritesNothing() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0,"m":0"#)
             try await bed.store("x", "b a", #","n":0,"m":1"#)
             try await bed.store("x", "c a", #","n":1,"m":0"#)
@@ -171,22 +145,22 @@ import Transfer
                     #"{"id":"x","policy":"merge","leaves":["2-c","2-b"],"ancestor":"1-a","action":"write","#
                         + #""document":{"n":1,"m":1},"attachments":[]}"#
                 ])
-            #expect(try await live(bed, "x").count == 2)
+            #expect(try await bed.live("x").count == 2)
         }
     }
 
     @Test func whatIsSetAsideIsNamedAndLeftAlone() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "b a", #","n":1"#)
             try await bed.store("x", "c a", #","n":2"#)
             let state = try await resolve(bed, "set-aside")
             #expect(state.counters.rejected == 1 && state.resolved == 0 && state.counters.written == 0)
-            #expect(try await live(bed, "x").count == 2)
+            #expect(try await bed.live("x").count == 2)
         }
     }
 
     @Test func anEditInTheMeantimeIsNotLost() async throws {
-        try await with { bed in
+        try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0,"m":0"#)
             try await bed.store("x", "b a", #","n":0,"m":1"#)
             try await bed.store("x", "c a", #","n":1,"m":0"#)
@@ -200,7 +174,7 @@ import Transfer
             try await bed.store("x", "bgone b a", #","_deleted":true"#)
             try await resolve(bed, "merge")
             #expect(
-                members(try await live(bed, "x").first) == [
+                BotTestBed.members(try await bed.live("x").first) == [
                     "n": "2", "m": "2", "updatedAt": #""2026-11-26T10:00:00Z""#,
                 ])
         }

@@ -27,7 +27,7 @@ extension RuleOutlook {
             guard let merge = argument.member("response")?.member("merge") else { return }
             if merge.isComputed { touchesEverything = true } else { addMerge(merge, []) }
         // It neither touches the document nor repeats anything.
-        case "aggregate": break
+        case "aggregate", "resolve": break
         default: writesOther = true
         }
     }

@@ -1,0 +1,63 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Rules
+
+// Documents with conflicting leaf revisions: they are resolved before anything else is done to them.
+extension BulkWriter {
+    /// Reads the other leaves of candidates that may have some.
+    ///
+    /// - Returns: The candidates, those in conflict with their leaves. Those whose leaves can't be read are dead-lettered.
+    func withConflicts(_ candidates: [Candidate]) async throws -> [Candidate] {
+        guard let resolver = shared.conflicts else { return candidates }
+        let listed = candidates.filter(\.mayBeInConflict).map { ListedLeaves(id: $0.id, revisions: $0.leaves) }
+        guard !listed.isEmpty else { return candidates }
+        let found = try await resolver.conflicts(among: listed)
+        var settled = Settlement()
+        var rest: [Candidate] = []
+        for var candidate in candidates {
+            switch candidate.mayBeInConflict ? found[candidate.id] : nil {
+            case .conflict(let conflict)?:
+                candidate.conflict = conflict
+                rest.append(candidate)
+            case .unreadable(let reason)?:
+                settled.deadLetter(candidate, candidate.deadLetter(reason: "a leaf revision can't be read: \(reason)"))
+            case nil:
+                candidate.leaves = []
+                rest.append(candidate)
+            }
+        }
+        try await finish(settled)
+        return rest
+    }
+
+    /// Carries out the plans that resolve conflicts, and settles their candidates.
+    ///
+    /// - Parameter again: Receives candidates that were not in conflict after all.
+    /// - Returns: The other plans.
+    func resolveConflicts(_ plans: [Planner.Plan], _ again: inout [Candidate]) async throws -> [Planner.Plan] {
+        let documents = plans.compactMap { plan -> ConflictingDocument? in
+            guard let effect = plan.decision.resolution, let conflict = plan.candidate.conflict else { return nil }
+            return ConflictingDocument(id: plan.candidate.id, conflict: conflict, policies: effect.policies)
+        }
+        guard !documents.isEmpty, let resolver = shared.conflicts else { return plans }
+        let resolved = try await resolver.resolve(documents)
+        CrashPoint.written.pass()
+        await progress.count { [sent = resolved.counters] in $0.addSent(sent) }
+        var settled = Settlement()
+        for plan in plans where plan.decision.resolution != nil {
+            var candidate = plan.candidate
+            switch resolved.outcomes[candidate.id] ?? .none {
+            case .resolved: settled.end(candidate, isWrite: true)
+            case .left(let reason):
+                settled.deadLetter(candidate, candidate.deadLetter(reason: "left in conflict: \(reason)"))
+            case .none:
+                candidate.leaves = []
+                candidate.conflict = nil
+                again.append(candidate)
+            }
+        }
+        try await finish(settled)
+        await decideAgain(settled.decided.map(\.id))
+        return plans.filter { $0.decision.resolution == nil }
+    }
+}

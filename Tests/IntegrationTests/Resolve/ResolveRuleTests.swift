@@ -1,0 +1,142 @@
+import DocumentFlow
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// Rules with `resolve`, in a database that keeps conflicts.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ResolveRuleTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: mark
+            when: { type: task, seen: { $exists: false } }
+            then:
+              - merge: { seen: true }
+          - name: one-revision
+            when: { type: task }
+            then:
+              - resolve: POLICY
+        """
+
+    private func rules(_ bed: BotTestBed, _ policy: String = "merge") throws -> RuleSet {
+        try bed.rules(Self.rules.replacing("POLICY", with: policy))
+    }
+
+    private func resolving(_ settings: inout BotSettings) {
+        settings.delivery.makeConflictResolver = RunConflicts.init
+    }
+
+    private func retry(_ bed: BotTestBed, _ ruleSet: RuleSet) async throws {
+        var settings = Delivery.Settings()
+        settings.makeConflictResolver = RunConflicts.init
+        settings.savesCheckpoint = false
+        try await DeadLetterRetry(
+            gateway: Gateway(bed.url, settings: bed.settings), ruleSet: ruleSet, state: bed.place(ruleSet, "state"),
+            name: "bot", choose: { _ in .matching(DeadLetterFilter(), upTo: .max) }, outcome: RetryOutcome(),
+            settings: settings, report: RunReport(), logger: BotTestBed.logger
+        ).run()
+    }
+
+    private func storeConflict(_ bed: BotTestBed, _ id: String = "t") async throws {
+        try await bed.store(id, "a", #","type":"task","n":0,"m":0"#)
+        try await bed.store(id, "b a", #","type":"task","n":0,"m":1"#)
+        try await bed.store(id, "c a", #","type":"task","n":1,"m":0"#)
+    }
+
+    private static let merged = ["type": #""task""#, "n": "1", "m": "1", "seen": "true"]
+
+    @Test func otherRulesSeeTheResolvedDocument() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            for number in 0..<30 { try await storeConflict(bed, "t\(number)") }
+            try await bed.store("other", "a", #","type":"task""#)
+            let counters = try await bed.runOnce(rules(bed), configure: resolving)
+            #expect(counters.deadLetters == 0 && counters.deleted == 30 && counters.written == 91)
+            #expect(counters.rules == ["one-revision": 30, "mark": 31])
+            for number in 0..<30 {
+                let left = try await bed.live(DocumentID("t\(number)"))
+                #expect(left.count == 1)
+                #expect(BotTestBed.members(left.first) == Self.merged)
+            }
+            // CouchDB goes on naming the leaves that were deleted.
+            let revision = try #require(try await bed.live("t0").first?.root["_rev"]?.string)
+            try await bed.load([("t0", #"{"_id":"t0","_rev":"\#(revision)","type":"task","seen":true}"#)])
+            let second = try await bed.runOnce(rules(bed), configure: resolving)
+            #expect(second.written == 0 && second.deadLetters == 0)
+        }
+    }
+
+    @Test func aLeafThatArrivesBesideTheBotsOwnRevision() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await bed.store("t", "a", #","type":"task","n":0,"m":0"#)
+            let rules = try rules(bed)
+            try await bed.following(rules, configure: resolving) {
+                try await bed.wait(until: "t") { $0["seen"]?.bool == true }
+                // It loses: the document that the feed shows is the one that the bot has written.
+                try await bed.store("t", "0 a", #","type":"task","n":0,"m":1"#)
+                try await bed.wait(until: "t") { $0["m"]?.integer == 1 && $0["seen"]?.bool == true }
+            }
+            #expect(try await bed.live("t").count == 1)
+        }
+    }
+
+    @Test func theWinnerStaysAndIsNotReadForEver() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let counters = try await bed.runOnce(rules(bed, "winner"), configure: resolving)
+            #expect(counters.deleted == 1 && counters.deadLetters == 0)
+            #expect(BotTestBed.members(try await bed.live("t").first)["n"] == "1")
+            let second = try await bed.runOnce(rules(bed, "winner"), state: "new", configure: resolving)
+            #expect(second.written == 0)
+        }
+    }
+
+    @Test func whatIsSetAsideIsADeadLetterAndCanBeRetried() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let counters = try await bed.runOnce(rules(bed, "set-aside"), configure: resolving)
+            #expect(counters.deadLetters == 1 && counters.written == 0)
+            let letters = try bed.ledger(rules(bed, "set-aside")).deadLetters()
+            #expect(letters.map(\.reason) == ["left in conflict: its policy is to set it aside"])
+            #expect(letters.map(\.rule) == ["one-revision"])
+            #expect(try await bed.live("t").count == 2)
+            try await retry(bed, rules(bed))
+            #expect(BotTestBed.members(try await bed.live("t").first)["m"] == "1")
+            #expect(try await bed.live("t").count == 1)
+            #expect(try bed.ledger(rules(bed)).deadLetters().isEmpty)
+        }
+    }
+
+    @Test func aDryRunShowsAndWritesNothing() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let counters = try await bed.runOnce(rules(bed)) { settings in
+                resolving(&settings)
+                settings.delivery.preview = Preview { report in
+                    var effects = JSONWriter()
+                    report.writeEffects(to: &effects)
+                    #expect(
+                        String(decoding: effects.bytes, as: UTF8.self)
+                            == #"[{"rule":"one-revision","action":"resolve","policy":"merge"}]"#)
+                }
+            }
+            #expect(counters.shown == 1 && counters.written == 0)
+            #expect(try await bed.live("t").count == 2)
+        }
+    }
+
+    @Test func aDeletionWinsOverAnEdit() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await bed.store("t", "a", #","type":"task","n":0"#)
+            try await bed.store("t", "b a", #","_deleted":true"#)
+            try await bed.store("t", "c a", #","type":"task","n":1"#)
+            let counters = try await bed.runOnce(rules(bed, "deletes-win"), configure: resolving)
+            #expect(counters.deadLetters == 0)
+            #expect(try await bed.live("t").isEmpty)
+        }
+    }
+}

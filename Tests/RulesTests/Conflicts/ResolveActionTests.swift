@@ -1,0 +1,82 @@
+import LosslessJSON
+import Testing
+
+@testable import Rules
+
+@Suite struct ResolveActionTests {
+    private func decision(_ rules: RuleSet, _ document: String, isInConflict: Bool) async throws -> Decision {
+        let input = DecisionInput(try JSONText(document), isInConflict: isInConflict)
+        return try #require(await rules.makeDecider().decide(on: [input], now: 0).first)
+    }
+
+    private static let lines = (
+        mark: "name: mark, when: {}, then: [{merge: {seen: true}}]",
+        tasks: "name: tasks, when: {type: task}, then: [{resolve: merge}]"
+    )
+
+    @Test func itComesFirstAndAlone() async throws {
+        let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
+        let decision = try await decision(rules, #"{"_id":"t","type":"task"}"#, isInConflict: true)
+        #expect(decision.fired == [1] && decision.resolution?.rule == 1)
+        #expect(!decision.isChanged && decision.error == nil)
+    }
+
+    @Test func withoutAConflictItDoesNotFire() async throws {
+        let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
+        let decision = try await decision(rules, #"{"_id":"t","type":"task"}"#, isInConflict: false)
+        #expect(decision.fired == [0] && decision.resolution == nil && decision.isChanged)
+    }
+
+    @Test func whereItDoesNotApplyTheOthersDo() async throws {
+        let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
+        let decision = try await decision(rules, #"{"_id":"t","type":"list"}"#, isInConflict: true)
+        #expect(decision.fired == [0] && decision.resolution == nil && decision.isChanged)
+    }
+
+    @Test func theFirstThatFiresDecides() async throws {
+        let rules = try ruleSet(
+            lines: "name: a, when: {type: task}, if: '.n > 1', then: [{resolve: winner}]",
+            "name: b, when: {type: task}, then: [{resolve: {policy: last-update-wins, date: at}}]")
+        for (number, rule) in [(1, 1), (2, 0)] {
+            let decision = try await decision(rules, #"{"_id":"t","type":"task","n":\#(number)}"#, isInConflict: true)
+            #expect(decision.resolution?.rule == rule)
+        }
+    }
+
+    @Test func onlyDocumentsThatMayBeInConflictAreLookedAt() throws {
+        let rules = try ruleSet(lines: Self.lines.tasks)
+        let document = try JSONText(#"{"_id":"t","type":"task"}"#)
+        let decider = rules.makeDecider()
+        #expect(!decider.mayFire(on: document.root, isDeleted: false))
+        #expect(decider.mayFire(on: document.root, isDeleted: false, mayBeInConflict: true))
+        #expect(rules.resolvesConflicts && rules.conflictRules == ["tasks"])
+    }
+
+    @Test(arguments: [
+        ("resolve: nonsense", "there is no policy 'nonsense'; write deletes-win, merge, last-update-wins, winner"),
+        ("resolve: {}", "resolve needs 'policy' or 'jq', one of them"),
+        ("resolve: {policy: merge, jq: '.[0]'}", "resolve needs 'policy' or 'jq', one of them"),
+        ("resolve: {jq: '.[0'}", "does not compile"),
+        ("resolve: {jq: 5}", "a jq program must be text"),
+        ("resolve: {policy: merge, day: x}", "'day' is not known to this version"),
+        ("for_each: '.lines[]', resolve: merge", "'resolve' can't have 'for_each'"),
+        ("resolve: merge}, {delete: {}", "a rule with 'resolve' has no other action"),
+    ])
+    func wrongActions(action: String, message: String) {
+        let found = errors("version: 1\nrules:\n- { name: a, when: {}, then: [{\(action)}] }\n")
+        #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("at: '.due', ", "at no certain time"), ("on: [delete], ", "a rule with 'resolve' sees the revision that wins"),
+    ])
+    func wrongRules(members: String, message: String) {
+        let found = errors("version: 1\nrules:\n- { name: a, when: {}, \(members)then: [resolve: merge] }\n")
+        #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test func notInMappings() {
+        let found = errors("version: 1\nkind: mapping\nrules:\n- { name: a, when: {}, then: [resolve: merge] }\n")
+        #expect(found.contains { $0.contains("'resolve' has no meaning in a mapping") }, "\(found)")
+    }
+}
