@@ -145,7 +145,8 @@ struct ChangeFilter {
         _ id: @autoclosure () -> DocumentID, isDeleted: Bool, mayBeInConflict: Bool = false
     ) -> Bool {
         note.begin(id: name.id, revision: name.revision)
-        return decider.mayFire(on: document, isDeleted: isDeleted, mayBeInConflict: mayBeInConflict) || deadLettered.mayContain(id())
+        return decider.mayFire(on: document, isDeleted: isDeleted, mayBeInConflict: mayBeInConflict)
+            || deadLettered.mayContain(id())
             || timers?.mayContain(id()) ?? false
     }
 

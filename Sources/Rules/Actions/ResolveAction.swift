@@ -14,7 +14,8 @@ struct ResolveAction: Sendable {
         let errors = reading.errors
         if reading.kind == .mapping {
             errors.report(
-                at: node.position, "'resolve' has no meaning in a mapping, which sees one revision at a time; remove it")
+                at: node.position, "'resolve' has no meaning in a mapping, which sees one revision at a time; remove it"
+            )
             return nil
         }
         if case .string(let text) = node.content {
@@ -66,8 +67,8 @@ package struct ResolveEffect: Sendable {
     package let rule: Int
     package let policies: ConflictPolicies
 
-    /// Such as `resolve its conflict: merge`.
-    package var title: String { "resolve its conflict: \(policies.generalName ?? "")" }
+    /// Such as `resolve: merge`.
+    package var title: String { "resolve: \(policies.generalName ?? "")" }
 
     func write(to writer: inout JSONWriter, rule name: String) {
         writer.object { writer in

@@ -52,7 +52,8 @@ struct SourceObject {
         "set": "merge", "update": "merge", "$set": "merge", "add": "merge", "assign": "merge", "remove": "delete",
         "unset": "merge", "insert": "put", "create": "put", "write": "put", "upsert": "put", "attachment": "attach",
         "reduce": "aggregate", "totals": "aggregate", "group": "aggregate",
-        "http": "webhook", "post": "webhook", "notify": "webhook", "conflict": "resolve", "conflicts": "resolve", "hook": "webhook", "onError": "on_error",
+        "http": "webhook", "post": "webhook", "notify": "webhook", "conflict": "resolve", "conflicts": "resolve",
+        "hook": "webhook", "onError": "on_error",
         "data": "given", "input": "given", "document": "given", "then": "expect",
     ]
 
