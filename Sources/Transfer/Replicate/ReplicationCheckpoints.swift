@@ -17,6 +17,8 @@ actor ReplicationCheckpoints {
         let end: ReplicationEnd
         var revision: RevisionID?
         var isWritable = true
+        /// Which database it was at the beginning; nil if the server does not say.
+        var instance: String?
     }
 
     private let id: String
@@ -51,7 +53,10 @@ actor ReplicationCheckpoints {
     // MARK: - The beginning
 
     /// Finds where to begin: at the newest checkpoint that both ends know, of this job or else of the jobs `others`.
-    func begin(others: [String]) async throws -> SequenceID {
+    ///
+    /// - Parameter instances: Which databases the source and the target are now.
+    func begin(others: [String], instances: [String?]) async throws -> SequenceID {
+        for (index, instance) in instances.enumerated() { places[index].instance = instance }
         var common = try await read(id, isOwn: true)
         for other in others where common == nil {
             common = try await read(other, isOwn: false)
@@ -151,15 +156,34 @@ actor ReplicationCheckpoints {
     /// Saves the checkpoint at both ends, unless it is saved already.
     ///
     /// - Parameter isLast: The run ends because of an error: failed requests are not repeated.
+    /// - Throws: Also ``EndChanged``; then nothing was saved.
     func save(isLast: Bool = false) async throws {
         guard safe != saved, places.allSatisfy(\.isWritable) else { return }
         let sequence = safe
         savedAt = .now
+        try await checkEnds(isLast: isLast)
         let body = ReplicationLog.body(
             of: session, at: sequence, counts: report.state.counts, now: Timestamp.secondsNow, after: history)
         for index in places.indices { try await write(body, at: index, isLast: isLast) }
         saved = sequence
         logger.debug("saved a checkpoint", metadata: [LogKey.checkpoint: "\(sequence)"])
+    }
+
+    /// One of the databases may have been deleted and made anew: it has nothing of what was replicated so far.
+    ///
+    /// - Note: Source: CouchDB's replicator compares `instance_start_time` before each checkpoint
+    ///   (`couch_replicator_scheduler_job.erl`). Sync Gateway's is new after each pause, too; the logs tell the two apart.
+    /// - Throws: ``EndChanged``.
+    func checkEnds(isLast: Bool = false) async throws {
+        for place in places {
+            guard let before = place.instance else { continue }
+            let gateway = place.end.gateway
+            let info =
+                isLast
+                ? try await gateway.databaseInfo()
+                : try await place.end.contact.ask { try await gateway.databaseInfo() }
+            if let now = info.instance, now != before { throw EndChanged(url: "\(gateway.url)") }
+        }
     }
 
     private func write(_ body: [UInt8], at index: Int, isLast: Bool) async throws {
@@ -195,4 +219,9 @@ actor ReplicationCheckpoints {
         let current = try await gateway.localDocument(id)
         return try await gateway.saveLocalDocument(id, body: body, revision: current?.revision)
     }
+}
+
+/// A database is another one than at the beginning, or was away.
+struct EndChanged: Error {
+    let url: String
 }

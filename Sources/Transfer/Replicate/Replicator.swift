@@ -8,7 +8,8 @@ internal import ServiceLifecycle
 ///
 /// It reads the source's feed from the newest checkpoint that both ends know, and works on several batches at once. On
 /// graceful shutdown it stops, saves the checkpoint and returns. If it is killed, the next run begins at the last
-/// checkpoint and compares the rest again, which changes nothing.
+/// checkpoint and compares the rest again, which changes nothing. If a database is made anew meanwhile, it begins again at
+/// what both ends know then.
 package struct Replicator: Service {
     private let source: ReplicationEnd
     private let target: ReplicationEnd
@@ -37,6 +38,17 @@ package struct Replicator: Service {
     ///
     /// - Throws: `RunError`, ``TransferError``.
     package func run() async throws {
+        while true {
+            do { return try await runUntilAnEndChanges() } catch let change as EndChanged {
+                logger.warning(
+                    "a database was restarted or made anew; continuing from what both ends know",
+                    metadata: [LogKey.gateway: "\(change.url)"])
+            }
+        }
+    }
+
+    /// - Throws: Also ``EndChanged``.
+    private func runUntilAnEndChanges() async throws {
         let id = ReplicationID(from: source.identity, to: target.identity, selection: settings.selection)
         let checkpoints = ReplicationCheckpoints(
             id: id.name, ends: [source, target], interval: settings.checkpointInterval, report: report,
@@ -45,6 +57,8 @@ package struct Replicator: Service {
             try await cancelWhenGracefulShutdown { try await replicate(checkpoints) }
             try await checkpoints.save()
             log("replicated")
+        } catch let change as EndChanged {
+            throw change
         } catch is CancellationError {
             report.update { $0.isStopped = true }
             try? await checkpoints.save(isLast: true)
@@ -72,7 +86,8 @@ package struct Replicator: Service {
         try source.gateway.check(channels: settings.channels)
         let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
         try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
-        let start = try await checkpoints.begin(others: jobsOfCouchDB(servers.0, servers.1))
+        let start = try await checkpoints.begin(
+            others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance])
         let newest = info.newestSequence
         if let ahead = newest.flatMap({ start.distance(to: $0) }) {
             report.update { $0.expected = ($0.expected ?? 0) + ahead }
@@ -88,6 +103,7 @@ package struct Replicator: Service {
         reader.listsLeaves = true
         reader.includesDocuments = false
         reader.logsCaughtUp = settings.isContinuous
+        reader.confirmDatabase = { try await checkpoints.checkEnds() }
         try await batches.replicate(reader, from: start)
     }
 
