@@ -2,7 +2,8 @@ internal import Rules
 
 /// The rules that are new, or other than the state knows them.
 struct ChangedRules: Equatable {
-    /// Those that `changebot fix` applies to older documents.
+    /// Those that `changebot fix` applies to older documents. Not those with `resolve`: what is in conflict already is for
+    /// `changebot resolve`.
     var plain: [String] = []
     /// Those with `at`: `fix` keeps no timers, so only the run itself can apply them.
     var timed: [String] = []
@@ -21,7 +22,8 @@ extension ChangedRules {
         let fingerprints = rules.fingerprints
         let changed = rules.names.filter { noted[$0] != fingerprints[$0] }
         let (timed, counting) = (Set(rules.timedRules), Set(rules.aggregates.map(\.name)))
-        plain = changed.filter { !timed.contains($0) && !counting.contains($0) }
+        let others = timed.union(counting).union(rules.conflictRules)
+        plain = changed.filter { !others.contains($0) }
         self.timed = changed.filter(timed.contains)
         areCounted = changed.contains(where: counting.contains)
     }

@@ -56,8 +56,8 @@ extension BulkWriter {
                 again.append(candidate)
             }
         }
-        try await finish(settled)
         await decideAgain(settled.decided.map(\.id))
+        try await finish(settled)
         return plans.filter { $0.decision.resolution == nil }
     }
 }

@@ -10,7 +10,8 @@ extension BulkWriter {
         let adding = plans.indices.filter { !plans[$0].decision.contributions.isEmpty }
         let chains = try await ledger.chains(
             of: adding.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
-        for index in plans.indices {
+        // A document in conflict adds what it did, until it is resolved.
+        for index in plans.indices where plans[index].decision.resolution == nil {
             plans[index].candidate.contributed = counts.contributed(plans[index].decision.contributions)
         }
         let names = shared.ruleSet.names

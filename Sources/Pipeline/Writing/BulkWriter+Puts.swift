@@ -116,6 +116,8 @@ extension BulkWriter {
 
     /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers, or whose
     /// conflicts it resolved.
+    ///
+    /// To be called before their candidates are finished, behind which these wait: otherwise the run could end in between.
     func decideAgain(_ written: [DocumentID]) async {
         guard settings.decidesPuts, !written.isEmpty else { return }
         let candidates = written.map { Candidate(id: $0, revision: nil, document: []) }

@@ -29,8 +29,8 @@ extension BulkWriter {
                 }
                 noteWritten(written)
                 await shared.busy.noteWrites(settled.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
-                try await finish(settled)
                 await decideAgain(settled.caused.map(\.id))
+                try await finish(settled)
             }
         }
         return try await postponingContested(again)

@@ -111,6 +111,42 @@ import Testing
         }
     }
 
+    /// A decision to resolve says nothing about what the document adds to totals, or when its time is.
+    @Test func totalsAndTimesAreThoseOfTheResolvedDocument() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await bed.store("t", "a", #","type":"task","n":0,"m":0,"due":4102444800"#)
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: count
+                    when: { type: task }
+                    then:
+                      - aggregate: { into: total, count: { all: true }, sum: { n: { jq: .n } } }
+                  - name: late
+                    when: { type: task }
+                    at: .due
+                    then:
+                      - merge: { late: true }
+                  - name: one-revision
+                    when: { type: task }
+                    then:
+                      - resolve: merge
+                """)
+            try await bed.runOnce(rules, configure: resolving)
+            #expect(BotTestBed.members(try await bed.stored("total")) == ["all": "1", "n": "0"])
+            try await bed.store("t", "b a", #","type":"task","n":0,"m":1,"due":4102444800"#)
+            try await bed.store("t", "c a", #","type":"task","n":5,"m":0,"due":4102444800"#)
+            let counters = try await bed.runOnce(rules, configure: resolving)
+            #expect(counters.deadLetters == 0)
+            let total = BotTestBed.members(try await bed.stored("total"))
+            #expect(total == ["all": "1", "n": "5"])
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.waitingTimers(limit: 5).count == 1)
+        }
+    }
+
     @Test func aDryRunShowsAndWritesNothing() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
