@@ -188,7 +188,9 @@ struct Planner {
             candidate: candidate,
             report: DecisionReport(
                 input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
-        if decision.error == nil, !candidate.countsOnly, decision.resolution == nil { plan.candidate.times = decision.times }
+        if decision.error == nil, !candidate.countsOnly, decision.resolution == nil {
+            plan.candidate.times = decision.times
+        }
         plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }
         plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
