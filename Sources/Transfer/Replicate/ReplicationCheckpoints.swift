@@ -156,22 +156,31 @@ actor ReplicationCheckpoints {
     /// Saves the checkpoint at both ends, unless it is saved already.
     ///
     /// - Parameter isLast: The run ends because of an error: failed requests are not repeated.
-    /// - Throws: Also ``EndChanged``; then nothing was saved.
+    /// - Throws: Also ``EndChanged``; then no checkpoint says more than what both ends have.
     func save(isLast: Bool = false) async throws {
         guard safe != saved, places.allSatisfy(\.isWritable) else { return }
         let sequence = safe
         savedAt = .now
         try await checkEnds(isLast: isLast)
-        let body = ReplicationLog.body(
-            of: session, at: sequence, counts: report.state.counts, now: Timestamp.secondsNow, after: history)
-        for index in places.indices { try await write(body, at: index, isLast: isLast) }
+        try await write(at: sequence, after: history, isLast: isLast)
+        do { try await checkEnds(isLast: isLast) } catch let change as EndChanged {
+            // It was made anew after it was looked at: it got a checkpoint of what it does not have.
+            try await write(at: .start, after: [], isLast: isLast)
+            throw change
+        }
         saved = sequence
         logger.debug("saved a checkpoint", metadata: [LogKey.checkpoint: "\(sequence)"])
     }
 
+    private func write(at sequence: SequenceID, after history: [ReplicationLog.Entry], isLast: Bool) async throws {
+        let body = ReplicationLog.body(
+            of: session, at: sequence, counts: report.state.counts, now: Timestamp.secondsNow, after: history)
+        for index in places.indices { try await write(body, at: index, isLast: isLast) }
+    }
+
     /// One of the databases may have been deleted and made anew: it has nothing of what was replicated so far.
     ///
-    /// - Note: Source: CouchDB's replicator compares `instance_start_time` before each checkpoint
+    /// - Note: Source: CouchDB's replicator compares `instance_start_time` at each checkpoint
     ///   (`couch_replicator_scheduler_job.erl`). Sync Gateway's is new after each pause, too; the logs tell the two apart.
     /// - Throws: ``EndChanged``.
     func checkEnds(isLast: Bool = false) async throws {
