@@ -11,7 +11,7 @@ struct DocumentResolution: Sendable {
     private let report: ResolveReport
     private let logger: Logger
     private let show: Resolver.Show
-    private let settlement: ConflictSettlement
+    private let settlement: ConflictResolver
     private let refusals: Locked<RepeatedMessages>
 
     init(
@@ -22,7 +22,7 @@ struct DocumentResolution: Sendable {
         self.report = report
         self.logger = logger
         self.show = show
-        settlement = ConflictSettlement(
+        settlement = ConflictResolver(
             gateway, contact, settings.retries, pauses: Pauses(),
             inlineAttachmentBytes: settings.inlineAttachmentBytes, logger)
         refusals = Locked(RepeatedMessages(last: "more documents are left in conflict; --log-level debug names them"))

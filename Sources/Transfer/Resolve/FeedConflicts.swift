@@ -6,13 +6,13 @@ internal import Rules
 
 /// Resolves conflicts that a bot meets in its feed.
 package struct FeedConflicts: Sendable {
-    private let settlement: ConflictSettlement
+    private let settlement: ConflictResolver
     private let logger: Logger
 
     /// - Parameter pauses: Of the run: they end when it is to stop.
     package init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses, logger: Logger) {
         let contact = GatewayContact(settings: retries, pauses: pauses, logger: logger)
-        settlement = ConflictSettlement(gateway, contact, retries, pauses: pauses, logger)
+        settlement = ConflictResolver(gateway, contact, retries, pauses: pauses, logger)
         self.logger = logger
     }
 
@@ -22,7 +22,7 @@ package struct FeedConflicts: Sendable {
     /// - Throws: `RunError`, `CancellationError`.
     package func leaves(
         of documents: [(id: DocumentID, revisions: [RevisionID]?)]
-    ) async throws -> [DocumentID: ConflictSettlement.Leaves] {
+    ) async throws -> [DocumentID: ConflictResolver.Leaves] {
         var listed: [ChangedDocument] = []
         for (id, known) in documents {
             var revisions = known ?? []

@@ -17,7 +17,7 @@ package struct ResolveSettings: Sendable {
     package var batchDocuments = 20
     /// Attachments that a merged document takes from losing leaves are sent inside it up to this many bytes in all, larger
     /// ones as a stream of their own. Default: 256 KiB.
-    package var inlineAttachmentBytes = ConflictSettlement.inlineAttachmentBytes
+    package var inlineAttachmentBytes = ConflictResolver.inlineAttachmentBytes
 
     package init(policies: ConflictPolicies) { self.policies = policies }
 }

@@ -47,7 +47,7 @@ package struct ConflictCase: Sendable {
 ///
 /// The new revision is stored first. Losing leaves are deleted only when the server has accepted it: so no edit is lost if
 /// the server refuses it, or if the process is killed in between.
-package struct ConflictSettlement: Sendable {
+package struct ConflictResolver: Sendable {
     /// The end of a case.
     enum End: Sendable {
         case resolved
