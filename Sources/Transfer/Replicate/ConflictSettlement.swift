@@ -73,7 +73,7 @@ final class ConflictSettlement: Sendable {
         return try await settling.lock.withLock {
             for _ in 0..<AttemptLimits.conflicts {
                 try Task.checkCancellation()
-                let outcome = try await settle(ours, of: refused.key.id)
+                let outcome = try await settle(ours, refused)
                 if case .again = outcome { continue }
                 return outcome
             }
@@ -81,7 +81,8 @@ final class ConflictSettlement: Sendable {
         }
     }
 
-    private func settle(_ ours: ConflictLeaf, of id: DocumentID) async throws -> Outcome {
+    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> Outcome {
+        let id = refused.key.id
         guard try await isLeaf(ours.revision, of: id) else { return .settled }
         guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
             return .left(reason: "the target does not show its own revision")
@@ -90,6 +91,11 @@ final class ConflictSettlement: Sendable {
         let pair = LeafPair(ours: ours, theirs: theirs)
         if SettlingRevision.hasSettled(ours.revision, in: theirs) {
             return try await finish(pair, RevisionID(theirs.revision), id)
+        }
+        if SettlingRevision.hasSettled(theirs.revision, in: ours),
+            let outcome = try await append(refused, after: theirs, .target, id)
+        {
+            return outcome
         }
         // Such an end was made by an earlier settlement: it is no deletion by a user.
         guard !isEndOfBranch(ours) else { return try await bring(RevisionID(theirs.revision), pair, id) }
@@ -168,7 +174,7 @@ final class ConflictSettlement: Sendable {
         switch try await store(prepared, by: targetSender) {
         case .written?: return try await finish(pair, revision.id, id)
         case .conflict?: return .again
-        case let refusal: return .left(reason: "the target refused its new revision: \(Self.explanation(refusal))")
+        case let refusal: return .left(reason: "the \(Side.target) refused its new revision: \(Self.explanation(refusal))")
         }
     }
 
@@ -199,7 +205,10 @@ final class ConflictSettlement: Sendable {
     /// Brings a revision of the target to the source.
     private func bring(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
         let refused = try await back.transfer([ChangedDocument(id: id, revisions: [revision])])
-        if let refused = refused.first { return try await append(refused, pair, id) }
+        if let refused = refused.first {
+            if let outcome = try await append(refused, after: pair.ours, .source, id) { return outcome }
+            return try await raise(refused, pair, id)
+        }
         let differences = try await source.contact.ask {
             try await source.gateway.revisionDifferences([(id: id, revisions: [revision])])
         }
@@ -209,29 +218,38 @@ final class ConflictSettlement: Sendable {
         return .settled
     }
 
-    /// Stores a revision of the target after the one leaf of the source.
-    private func append(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
-        guard let new = revision.key.revision, let history = SettlingRevision.history(of: new, after: pair.ours),
+    /// The generation of the target's leaf is too low to store it after that of the source: it becomes a new revision.
+    private func raise(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
+        guard pair.theirs.revision == revision.key.revision?.text else { return .again }
+        // It is enough that both are deleted.
+        guard !pair.theirs.isDeleted else { return .settled }
+        let leaf = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision } ?? 0
+        return try await write(.leaf(pair.theirs, leaf), pair, id)
+    }
+
+    private enum Side: String { case source, target }
+
+    /// Stores a revision of the other side after the one leaf of this side, under the same id.
+    ///
+    /// - Returns: Nil if its generation is too low.
+    private func append(
+        _ revision: ReplicatedRevision, after leaf: ConflictLeaf, _ side: Side, _ id: DocumentID
+    ) async throws -> Outcome? {
+        guard let new = revision.key.revision, let history = SettlingRevision.history(of: new, after: leaf),
             let text = try? revision.text.setting(JSONPointer(tokens: ["_revisions"]), to: history.bytes)
-        else {
-            // Too low a generation: the target's leaf becomes a new revision first.
-            guard pair.theirs.revision == revision.key.revision?.text else { return .again }
-            // It is enough that both are deleted.
-            guard !pair.theirs.isDeleted else { return .settled }
-            let leaf = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision } ?? 0
-            return try await write(.leaf(pair.theirs, leaf), pair, id)
-        }
+        else { return nil }
         let moved = ReplicatedRevision(text: text, key: revision.key, knownAncestors: [])
         let needed = AttachmentStub.all(of: text.root).map { (stub: $0, origin: revision.key.revision) }
-        switch try await back.preparation.prepare(moved, needed, []) {
+        let preparation = side == .source ? back.preparation : preparation
+        switch try await preparation.prepare(moved, needed, []) {
         case .failure(let unreadable):
-            return .left(reason: "the target could not send an attachment: \(unreadable.reason)")
+            return .left(reason: "the other end could not send an attachment: \(unreadable.reason)")
         case .success(let prepared):
-            switch try await store(prepared, by: sourceSender) {
+            switch try await store(prepared, by: side == .source ? sourceSender : targetSender) {
             case .written?: return .settled
             case .conflict?: return .again
             case let refusal:
-                return .left(reason: "the source refused its new revision: \(Self.explanation(refusal))")
+                return .left(reason: "the \(side) refused its new revision: \(Self.explanation(refusal))")
             }
         }
     }

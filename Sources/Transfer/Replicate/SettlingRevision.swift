@@ -20,14 +20,15 @@ enum SettlingRevision {
         return NewRevision(id, history: history(of: id, after: conflict.theirs) ?? conflict.theirs.document)
     }
 
-    private static func prefix(_ ours: String, _ theirs: String) -> String {
-        String(Digest.md5.hex(Array(theirs.utf8) + [0] + Array(ours.utf8)).prefix(half))
+    /// The same whichever is refused by the other one's server.
+    private static func prefix(_ leaves: String...) -> String {
+        String(Digest.md5.hex(Array(leaves.sorted().joined(separator: "\0").utf8)).prefix(half))
     }
 
-    /// Whether a leaf of the target comes from a revision that settled its conflict with `leaf`.
-    static func hasSettled(_ leaf: String, in target: ConflictLeaf) -> Bool {
-        let prefixes = Set(target.history.map { prefix(leaf, $0) })
-        return target.history.contains { prefixes.contains(String($0.drop { $0 != "-" }.dropFirst().prefix(half))) }
+    /// Whether a leaf comes from a revision that settled the conflict of its branch with the leaf `other`.
+    static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool {
+        let prefixes = Set(leaf.history.map { prefix(other, $0) })
+        return leaf.history.contains { prefixes.contains(String($0.drop { $0 != "-" }.dropFirst().prefix(half))) }
     }
 
     /// `_revisions` of a revision after a leaf. For generations between the two, revisions are named that no server has.

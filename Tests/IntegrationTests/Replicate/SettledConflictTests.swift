@@ -192,4 +192,25 @@ import Transfer
             #expect(try await settled(source, target) == #"{"_id":"x","a":1,"b":1}"#)
         }
     }
+
+    /// The program would add up more and more if what it has decided were decided again.
+    @Test(arguments: ways, [2, 3]) func aSettlementThatStopsHalfWay(keeps: Bool, writes: Int) async throws {
+        let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
+        let configure = { (configuration: inout EmbeddedGateway.Configuration) in
+            configuration.allowsConflicts = keeps
+            configuration.faults = try FaultPlan.parse(Array(#"{"faults":[\#(refusal)]}"#.utf8))
+        }
+        try await BotTestBed.withEmbedded(configure) { source in
+            try await BotTestBed.withFile(keepsConflicts: false) { target in
+                try await diverge(source, target, #","n":1"#, #","n":2"#, first: #","n":0"#)
+                let policy = "jq:{ n: (map(.n) | add) }"
+                try await replicate(source, target, policy)
+                for bed in [source, target] { #expect(try await bed.stored("x") != nil) }
+                // Another set of policies: it begins anew, as after a kill.
+                try await replicate(source, target, policy, "other=winner")
+                #expect(try await settled(source, target) == #"{"_id":"x","n":3}"#)
+                #expect(try await replicate(source, target, policy, "other=winner").written == 0)
+            }
+        }
+    }
 }
