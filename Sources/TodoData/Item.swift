@@ -4,6 +4,9 @@ public import TypedDocuments
 /// An item of the Atlas Device Sync template app, in either of its shapes: with `owner_id`, as Atlas has it, or with
 /// `ownerId` and `id`, as the app with Couchbase Lite has it. A document keeps its shape; a new one gets the second.
 public struct Item: TodoDocument, Hashable {
+    /// As in Atlas Device Sync: a deletion holds, and else the last update of each property.
+    public static let conflictPolicy = ConflictPolicy.deletesWin
+
     public var origin: DocumentOrigin
     /// What is to be done.
     public var summary: String

@@ -6,6 +6,9 @@ public import TypedDocuments
 public struct Moderator: TodoDocument, Hashable {
     public static let documentType: String? = "moderator"
 
+    /// A deletion holds: a right that is withdrawn does not come back by an old edit.
+    public static let conflictPolicy = ConflictPolicy.deletesWin
+
     public var origin: DocumentOrigin
     /// Who is a moderator.
     public let username: String

@@ -6,6 +6,9 @@ public import TypedDocuments
 public struct TaskList: TodoDocument, Hashable {
     public static let documentType: String? = "task-list"
 
+    /// A deletion holds. Two new names: that of this save.
+    public static let conflictPolicy = ConflictPolicy.deletesWin
+
     public var origin: DocumentOrigin
     /// What users see.
     public var name: String

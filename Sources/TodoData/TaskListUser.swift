@@ -7,6 +7,9 @@ public import TypedDocuments
 public struct TaskListUser: TodoDocument, Hashable {
     public static let documentType: String? = "task-list.user"
 
+    /// A deletion holds: a list that is no longer shared is not shared again by an old edit.
+    public static let conflictPolicy = ConflictPolicy.deletesWin
+
     public var origin: DocumentOrigin
     /// The list that is shared.
     public let taskList: Reference<TaskList>

@@ -7,6 +7,10 @@ public import TypedDocuments
 public struct TodoTask: TodoDocument, Hashable {
     public static let documentType: String? = "task"
 
+    /// As in the training app: text, state and picture are merged, each by itself. A task that was deleted meanwhile is
+    /// written anew, as an edited revision wins over a deletion there.
+    public static let conflictPolicy = ConflictPolicy.merge
+
     public var origin: DocumentOrigin
     /// What is to be done.
     public var task: String

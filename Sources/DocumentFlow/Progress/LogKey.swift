@@ -55,6 +55,7 @@ package enum LogKey {
     package static let written = "written"
     package static let conflicts = "conflicts"
     package static let resolved = "resolved"
+    package static let settled = "settled"
     /// Conflicts of which one leaf stayed as it was.
     package static let kept = "kept"
     /// Conflicts of which a new revision was made.

@@ -21,13 +21,24 @@ package struct ConflictLeaf: Sendable {
         guard history.first == revision else { return nil }
     }
 
+    /// A version of a document that is no revision of the server yet.
+    ///
+    /// - Parameters:
+    ///   - revision: Tells it from the other leaves.
+    ///   - history: The revisions that it comes from, the newest first; without its own.
+    package init(_ document: JSONText, revision: String, after history: [String]) {
+        self.document = document
+        self.revision = revision
+        self.history = [revision] + history
+    }
+
     /// Whether it wins over another leaf that is not deleted.
     func wins(over other: ConflictLeaf) -> Bool {
         guard generation == other.generation else { return generation > other.generation }
         return other.revision.utf8.lexicographicallyPrecedes(revision.utf8)
     }
 
-    private var generation: Int { Self.generation(of: revision) }
+    package var generation: Int { Self.generation(of: revision) }
 
     /// How many edits led to a revision.
     static func generation(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
@@ -46,9 +57,13 @@ package struct Conflict: Sendable {
     /// - Parameter leaves: In any order. The winner has the highest generation, and of several the greatest digest.
     /// - Note: Source: "Replication and conflict model" in the documentation of CouchDB 3.5.
     package init(_ leaves: [ConflictLeaf]) {
-        let sorted = leaves.sorted { $0.wins(over: $1) }
-        self.leaves = sorted.filter { !$0.isDeleted }
-        tombstones = sorted.filter(\.isDeleted)
+        self.init(ranked: leaves.sorted { $0.wins(over: $1) })
+    }
+
+    /// - Parameter leaves: The winner first.
+    package init(ranked leaves: [ConflictLeaf]) {
+        self.leaves = leaves.filter { !$0.isDeleted }
+        tombstones = leaves.filter(\.isDeleted)
     }
 
     /// The newest revision from which all leaves that are not deleted come; nil if the server has forgotten it.

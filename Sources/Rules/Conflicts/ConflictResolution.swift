@@ -18,4 +18,9 @@ package struct ResolvedDocument: Sendable {
     package let members: JSONText
     /// Its attachments, and from which of ``Conflict/leaves`` they come.
     package let attachments: [(name: String, leaf: Int)]
+
+    package init(members: JSONText, attachments: [(name: String, leaf: Int)]) {
+        self.members = members
+        self.attachments = attachments
+    }
 }

@@ -37,6 +37,9 @@ package struct ImportSettings: Sendable {
     package var filter: DocumentFilter?
     /// The filter's text. A run with another one can't resume this import.
     package var selector: String?
+    /// Which policy decides between a document that is imported and another revision of the gateway, in the modes
+    /// ``ImportMode/insert`` and ``ImportMode/restore``. Nil: the imported one is rejected.
+    package var policies: ConflictPolicies?
     /// Nil: documents are not checked and keep the input's order.
     package var schema: Schema?
     /// The folder of an export's attachments. Nil: the one named by the manifest, if it exists.

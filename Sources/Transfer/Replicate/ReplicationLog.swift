@@ -122,9 +122,11 @@ package struct ReplicationCounts: Sendable, Equatable {
     package var deleted = 0
     /// Revisions that the source could not send or the target refused.
     package var failed = 0
-    /// Leaves of a document of which the target keeps only one. They are among the failed ones, but for deletions of
-    /// losing branches.
+    /// Leaves of a document of which the target keeps only one. They are among the failed ones, but for those that are
+    /// settled and for deletions of losing branches.
     package var conflicts = 0
+    /// Conflicts that a policy settled.
+    package var settled = 0
     /// Attachments whose bytes were sent.
     package var attachments = 0
     /// Attachments that the target had already.

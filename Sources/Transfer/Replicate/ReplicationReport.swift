@@ -38,6 +38,16 @@ package final class ReplicationReport: Sendable {
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 
     func count(_ change: (inout ReplicationCounts) -> Void) { locked.withLock { change(&$0.counts) } }
+
+    /// Counts the requests that were sent since the last call.
+    func note(_ sender: RevisionSender) async {
+        let new = await sender.newRequests()
+        update {
+            $0.writeRequests += new.writeRequests
+            $0.bytesOut += new.bytesOut
+            $0.retries += new.retries
+        }
+    }
 }
 
 extension ReplicationReport: TransferReport {
@@ -77,7 +87,7 @@ extension ReplicationReport: TransferReport {
             + "with --log-level debug all"
     }
 
-    /// The JSON object of `--summary`, with `attachments` and `attachments_kept` added.
+    /// The JSON object of `--summary`, with `attachments`, `attachments_kept`, `filtered` and `settled` added.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
@@ -86,7 +96,7 @@ extension ReplicationReport: TransferReport {
         var text = try? JSONText(summary.json)
         for (name, count) in [
             ("attachments", state.counts.attachments), ("attachments_kept", state.counts.keptAttachments),
-            ("filtered", state.counts.filtered),
+            ("filtered", state.counts.filtered), ("settled", state.counts.settled),
         ] {
             text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
         }

@@ -14,6 +14,10 @@ package struct ReplicationSettings: Sendable {
     package var channels: [String]?
     /// Replicates only these documents. Nil: all.
     package var documentIDs: [DocumentID]?
+    /// Which policy settles conflicts with an end that keeps one leaf, in both directions. Nil: they are left.
+    package var policies: ConflictPolicies?
+    /// The policies' texts.
+    package var policyTexts: [String] = []
     /// Whether to go on with changes as they happen. Default: false.
     package var isContinuous = false
     /// How failed requests to the source are repeated. Each end has an outage of its own.
@@ -43,6 +47,8 @@ package struct ReplicationSettings: Sendable {
         if let channels { parts.append("channels \(channels.sorted().joined(separator: ","))") }
         if let documentIDs { parts.append("documents \(documentIDs.map(\.text).sorted().joined(separator: "\n"))") }
         if let mapping { parts.append("mapping \(mapping.hash)") }
+        // So conflicts that a run without policies has left are found again.
+        if !policyTexts.isEmpty { parts.append("policies \(policyTexts.joined(separator: "\n"))") }
         return parts.joined(separator: "\n")
     }
 }

@@ -17,6 +17,7 @@ package struct Replicator: Service {
     private let report: ReplicationReport
     private let logger: Logger
     private let isReturn: Bool
+    private let settling: ConflictSettling?
 
     /// - Parameters:
     ///   - isReturn: Whether this is the way back of a replication in both directions, whose sequence is not reported.
@@ -25,6 +26,17 @@ package struct Replicator: Service {
         from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, isReturn: Bool = false,
         report: ReplicationReport, logger: Logger
     ) {
+        self.init(
+            from: source, to: target, settings: settings, isReturn: isReturn, settling: nil, report: report,
+            logger: logger)
+    }
+
+    /// - Parameter settling: How conflicts are settled; nil if they are not.
+    init(
+        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, isReturn: Bool = false,
+        settling: ConflictSettling?, report: ReplicationReport, logger: Logger
+    ) {
+        self.settling = settling
         self.isReturn = isReturn
         self.source = source
         self.target = target
@@ -71,13 +83,14 @@ package struct Replicator: Service {
 
     private func log(_ message: Logger.Message) {
         let counts = report.state.counts
+        let settled = settling == nil ? [:] : [LogKey.settled: "\(counts.settled)"] as Logger.Metadata
         logger.info(
             message,
-            metadata: [
+            metadata: settled.merging([
                 LogKey.revisions: "\(counts.checked)", LogKey.written: "\(counts.written)",
                 LogKey.deleted: "\(counts.deleted)", LogKey.unchanged: "\(counts.checked - counts.missing)",
                 LogKey.rejected: "\(counts.failed)", LogKey.attachments: "\(counts.attachments)",
-            ])
+            ]) { $1 })
     }
 
     private func replicate(_ checkpoints: ReplicationCheckpoints) async throws {
@@ -92,7 +105,8 @@ package struct Replicator: Service {
         if let ahead = newest.flatMap({ start.distance(to: $0) }) {
             report.update { $0.expected = ($0.expected ?? 0) + ahead }
         }
-        let transfer = RevisionTransfer(from: source, to: target, settings, report: report, logger: logger)
+        let transfer = RevisionTransfer(
+            from: source, to: target, settings, settling: settling, report: report, logger: logger)
         let batches = ReplicationBatches(settings, transfer: transfer, checkpoints: checkpoints, report: report)
         var reader = FeedReader(
             gateway: source.gateway, end: settings.isContinuous ? .never : .caughtUp(with: newest),

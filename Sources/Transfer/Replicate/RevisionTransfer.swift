@@ -18,13 +18,16 @@ struct RevisionTransfer: Sendable {
     private let logger: Logger
     private let reader: RevisionsReader
     private let mapping: RevisionMapping?
-    private let preparation: RevisionPreparation
+    let preparation: RevisionPreparation
     private let sender: RevisionSender
     private let refusals: Locked<RepeatedMessages>
+    /// Nil: conflicts are left.
+    private let conflicts: ConflictSettlement?
 
+    /// - Parameter settling: How conflicts are settled; nil if they are not.
     init(
         from source: ReplicationEnd, to target: ReplicationEnd, _ settings: ReplicationSettings,
-        report: ReplicationReport, logger: Logger
+        settling: ConflictSettling? = nil, report: ReplicationReport, logger: Logger
     ) {
         self.source = source
         self.target = target
@@ -39,10 +42,35 @@ struct RevisionTransfer: Sendable {
         sender = RevisionSender(gateway: target.gateway, retries: settings.targetRetries, logger: logger)
         refusals = Locked(
             RepeatedMessages(last: "more revisions could not be replicated; --log-level debug names them"))
+        conflicts = settling.map { [preparation, sender] settling in
+            ConflictSettlement(
+                from: source, to: target, settings, settling, preparation: preparation, sender: sender, report: report,
+                logger: logger)
+        }
     }
 
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some revisions may have been stored.
     func replicate(_ documents: [ChangedDocument]) async throws {
+        for refused in try await transfer(documents) { try await settle(refused) }
+    }
+
+    /// Settles a conflict if there is a policy for it, or notes it.
+    private func settle(_ refused: ReplicatedRevision) async throws {
+        switch try await conflicts?.settle(refused) {
+        case .settled?:
+            report.count { $0.settled += 1 }
+            logger.debug("settled a conflict", metadata: [LogKey.id: "\(refused.key.id)"])
+        case .left(let reason)?: note(refused.key, "a conflict is not settled", reason)
+        case .undecided?, .again?, nil:
+            note(
+                refused.key, "the target refused a revision",
+                "it keeps one leaf revision of a document, and has another one")
+        }
+    }
+
+    /// - Returns: The revisions that the target refused because it has another leaf.
+    /// - Throws: As ``replicate(_:)``.
+    func transfer(_ documents: [ChangedDocument]) async throws -> [ReplicatedRevision] {
         let questions = documents.map { (id: $0.id, revisions: $0.revisions) }
         let differences = try await target.contact.ask { try await target.gateway.revisionDifferences(questions) }
         report.count { $0.checked += documents.reduce(0) { $0 + $1.revisions.count } }
@@ -59,6 +87,7 @@ struct RevisionTransfer: Sendable {
         report.count { $0.missing += keys.count }
         let matcher = settings.filter.map { DocumentMatcher($0) }
         var group = RevisionGroup()
+        let refused = Refused([])
         for part in keys.chunks(of: RevisionsReader.requestSize) {
             try await reader.read(part) { answer in
                 switch answer {
@@ -71,13 +100,17 @@ struct RevisionTransfer: Sendable {
                     guard admits(revision, matcher) else { return }
                     group.add(revision)
                     if group.byteCount >= settings.batchBytes {
-                        try await store(mapped(group.take()))
+                        try await store(mapped(group.take()), refused)
                     }
                 }
             }
         }
-        try await store(mapped(group.take()))
+        try await store(mapped(group.take()), refused)
+        return refused.withLock { $0 }
     }
+
+    /// Revisions in conflict.
+    private typealias Refused = Locked<[ReplicatedRevision]>
 
     /// Applies the mapping, if there is one.
     private func mapped(_ revisions: [ReplicatedRevision]) async -> [ReplicatedRevision] {
@@ -110,8 +143,9 @@ struct RevisionTransfer: Sendable {
 
     // MARK: - Storing
 
-    private func store(_ revisions: [ReplicatedRevision]) async throws {
+    private func store(_ revisions: [ReplicatedRevision], _ refused: Refused) async throws {
         guard !revisions.isEmpty else { return }
+        let settle: RevisionSender.Settle = { note($0, $1, refused) }
         var sender = sender.forOneBatch()
         var together: [PreparedRevision] = []
         var byteCount = 0
@@ -126,19 +160,19 @@ struct RevisionTransfer: Sendable {
             guard let prepared = try await prepare(revision, needed, known) else { continue }
             if prepared.isAlone {
                 try await sender.storeAlone(prepared, settle) { try await prepare(revision, needed + known, []) }
-                await noteRequests()
+                await report.note(sender)
             } else {
                 together.append(prepared)
                 byteCount += prepared.body.count
             }
             if byteCount >= settings.batchBytes {
                 try await sender.storeTogether(together, settle)
-                await noteRequests()
+                await report.note(sender)
                 (together, byteCount) = ([], 0)
             }
         }
         try await sender.storeTogether(together, settle)
-        await noteRequests()
+        await report.note(sender)
     }
 
     /// - Returns: Nil if an attachment can't be read, which is noted.
@@ -153,17 +187,8 @@ struct RevisionTransfer: Sendable {
         }
     }
 
-    private func noteRequests() async {
-        let new = await sender.newRequests()
-        report.update {
-            $0.writeRequests += new.writeRequests
-            $0.bytesOut += new.bytesOut
-            $0.retries += new.retries
-        }
-    }
-
     /// - Returns: Whether that was the last word.
-    @Sendable private func settle(_ revision: PreparedRevision, _ outcome: BulkOutcome) -> Bool {
+    private func note(_ revision: PreparedRevision, _ outcome: BulkOutcome, _ refused: Refused) -> Bool {
         switch outcome {
         case .written:
             report.update { $0.bytesOut += revision.uploadedByteCount }
@@ -177,9 +202,7 @@ struct RevisionTransfer: Sendable {
             report.count { $0.conflicts += 1 }
             // Nobody misses the end of a branch that has lost anyway.
             if revision.revision.isDeleted, revision.revision.isLosing { return true }
-            note(
-                revision.revision.key, "the target refused a revision",
-                "it keeps one leaf revision of a document, and has another one")
+            refused.withLock { $0.append(revision.revision) }
         case .rejected: note(revision.revision.key, "the target refused a revision", outcome.explanation)
         case .failed, .undecided, .unmentioned: return false
         }

@@ -1,8 +1,10 @@
+internal import Locking
 package import Logging
+internal import Rules
 internal import ServiceLifecycle
 
 /// Replicates from one end to the other and back: one after the other, or both at the same time if they go on with
-/// changes. A revision that came from the other end is not sent back, because that end has it.
+/// changes. Conflicts with an end that keeps one leaf are settled if there are policies. A revision that came from the other end is not sent back, because that end has it.
 package struct TwoWayReplicator: Service {
     private let first: Replicator
     private let second: Replicator
@@ -16,9 +18,16 @@ package struct TwoWayReplicator: Service {
         from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings,
         back: ReplicationSettings, report: ReplicationReport, logger: Logger
     ) {
-        first = Replicator(from: source, to: target, settings: settings, report: report, logger: logger)
+        let lock = TaskLock()
+        func settling(by policies: ConflictPolicies?, back: ReplicationSettings) -> ConflictSettling? {
+            policies.map { ConflictSettling(policies: $0, back: back, lock: lock) }
+        }
+        first = Replicator(
+            from: source, to: target, settings: settings, settling: settling(by: settings.policies, back: back),
+            report: report, logger: logger)
         second = Replicator(
-            from: target, to: source, settings: back, isReturn: true, report: report, logger: logger)
+            from: target, to: source, settings: back, isReturn: true,
+            settling: settling(by: back.policies, back: settings), report: report, logger: logger)
         self.report = report
         isContinuous = settings.isContinuous
     }

@@ -23,6 +23,8 @@ package struct ConflictCase: Sendable {
         self.policy = policy
     }
 
+    var decision: ConflictDecision { ConflictDecision(conflict: conflict, policy: policy) }
+
     /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
     var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
 
@@ -141,10 +143,8 @@ package struct ConflictResolver: Sendable {
     /// Old revisions that the server still has.
     private func ancestors(of cases: [ConflictCase]) async throws -> [BulkGetKey: JSONText] {
         var keys: Set<BulkGetKey> = []
-        for one in cases where [.merge, .deletesWin].contains(one.policy) || one.policy.name == "jq" {
-            var revisions = one.policy == .deletesWin ? one.conflict.deletions.flatMap(\.between) : []
-            revisions += one.conflict.branchings
-            for revision in revisions { keys.insert(BulkGetKey(id: one.id, revision: RevisionID(revision))) }
+        for one in cases {
+            for revision in one.decision.wanted { keys.insert(BulkGetKey(id: one.id, revision: RevisionID(revision))) }
         }
         var found: [BulkGetKey: JSONText] = [:]
         guard !keys.isEmpty else { return found }
@@ -159,22 +159,7 @@ package struct ConflictResolver: Sendable {
     ) async -> ConflictResolution {
         var known: [String: JSONText] = [:]
         for (key, document) in ancestors where key.id == one.id { known[key.revision?.text ?? ""] = document }
-        var isDeleted = false
-        if one.policy == .deletesWin {
-            let deletions = one.conflict.deletions
-            isDeleted = deletions.contains { deletion in
-                deletion.between.allSatisfy { known[$0] != nil && known[$0]?.root["_deleted"]?.bool != true }
-            }
-            let isUncertain = deletions.contains { $0.between.contains { known[$0] == nil } }
-            if !isDeleted, isUncertain {
-                return .setAside(
-                    reason: "it was deleted and edited, and the server has forgotten whether it was created anew since")
-            }
-        }
-        // Another deletion was the reason: there is nothing to resolve.
-        if !isDeleted, one.conflict.leaves.count == 1 { return .keep(0) }
-        return await one.policies.resolve(
-            one.conflict, by: one.policy, ancestors: known, isDeleted: isDeleted, now: now)
+        return await one.decision.resolution(by: one.policies, known: known, now: now)
     }
 
     // MARK: - Writing

@@ -11,8 +11,14 @@ struct NewRevision {
     let id: RevisionID
     private let history: JSONText
 
+    /// - Parameter history: As `_revisions`, beginning with the digest of `id`.
+    init(_ id: RevisionID, history: JSONText) {
+        self.id = id
+        self.history = history
+    }
+
     private init(after leaf: ConflictLeaf, content: [UInt8]) {
-        let digest = Digest.md5.hex(Array(leaf.revision.utf8) + [0] + content)
+        let digest = Self.digest(after: leaf.revision, content: content)
         let start = (leaf.document.root["_revisions"]?["start"]?.integer ?? 0) + 1
         id = RevisionID("\(start)-\(digest)")
         var history = JSONWriter()
@@ -27,11 +33,24 @@ struct NewRevision {
         self.history = (try? JSONText(history.bytes)) ?? leaf.document
     }
 
+    static func digest(after revision: String, content: [UInt8]) -> String {
+        Digest.md5.hex(Array(revision.utf8) + [0] + content)
+    }
+
     /// The deletion of a leaf.
-    static func tombstone(of leaf: ConflictLeaf, _ id: DocumentID) -> PreparedRevision? {
-        let revision = NewRevision(after: leaf, content: Array("deleted".utf8))
-        let body = revision.body(id) { $0.member("_deleted", bool: true) }
-        return revision.replicated(body, id).map { PreparedRevision($0, $0.text.bytes) }
+    ///
+    /// - Parameter reason: A part of its id, so that it tells the deletion from others of the same leaf.
+    static func tombstone(
+        of leaf: ConflictLeaf, _ id: DocumentID, because reason: String = "deleted"
+    ) -> PreparedRevision? {
+        NewRevision(after: leaf, content: Array(reason.utf8)).tombstone(of: id).map {
+            PreparedRevision($0, $0.text.bytes)
+        }
+    }
+
+    /// This revision as a deletion.
+    func tombstone(of id: DocumentID) -> ReplicatedRevision? {
+        replicated(body(id) { $0.member("_deleted", bool: true) }, id)
     }
 
     /// What was made of several leaves, after the winner.
@@ -40,32 +59,46 @@ struct NewRevision {
     ///   other leaves.
     static func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, _ id: DocumentID
-    ) -> (revision: ReplicatedRevision, kept: [AttachmentStub], needed: [(stub: AttachmentStub, origin: RevisionID?)])?
-    {
+    ) -> WithAttachments? {
         guard let winner = conflict.leaves.first else { return nil }
-        var content = document.members.bytes
-        for attachment in document.attachments {
-            content += entry(attachment, conflict)?.bytes ?? []
-        }
-        let revision = NewRevision(after: winner, content: content)
-        let body = revision.body(id) { body in
+        let revision = NewRevision(after: winner, content: content(of: document, conflict))
+        return revision.resolved(document, of: conflict, after: 0, id)
+    }
+
+    /// A revision, with the stubs of its attachments: those that its parent has, and those that come from other leaves.
+    typealias WithAttachments = (
+        revision: ReplicatedRevision, kept: [AttachmentStub], needed: [(stub: AttachmentStub, origin: RevisionID?)]
+    )
+
+    /// What tells the document from others that could be made of the same leaves.
+    static func content(of document: ResolvedDocument, _ conflict: Conflict) -> [UInt8] {
+        document.members.bytes + document.attachments.flatMap { entry($0, conflict)?.bytes ?? [] }
+    }
+
+    /// This revision as what was made of several leaves.
+    ///
+    /// - Parameter parent: The leaf that it comes after: an index in ``Conflict/leaves``, nil for a deletion.
+    func resolved(
+        _ document: ResolvedDocument, of conflict: Conflict, after parent: Int?, _ id: DocumentID
+    ) -> WithAttachments? {
+        let body = body(id) { body in
             for member in document.members.root.members { body.raw(document.members.bytes[member.range]) }
             guard !document.attachments.isEmpty else { return }
             body.name("_attachments")
             body.object { body in
                 for attachment in document.attachments {
-                    guard let entry = entry(attachment, conflict) else { continue }
-                    body.member(attachment.name, raw: attachment.leaf == 0 ? Array(entry.bytes) : revision.moved(entry))
+                    guard let entry = Self.entry(attachment, conflict) else { continue }
+                    body.member(attachment.name, raw: attachment.leaf == parent ? Array(entry.bytes) : moved(entry))
                 }
             }
         }
-        guard let replicated = revision.replicated(body, id) else { return nil }
+        guard let replicated = replicated(body, id) else { return nil }
         let stubs = AttachmentStub.all(of: replicated.text.root)
         let origins = Dictionary(
             document.attachments.map { ($0.name, $0.leaf) }, uniquingKeysWith: { first, _ in first })
         return (
-            replicated, stubs.filter { origins[$0.name] == 0 },
-            stubs.filter { origins[$0.name] != 0 }.map { stub in
+            replicated, stubs.filter { origins[$0.name] == parent },
+            stubs.filter { origins[$0.name] != parent }.map { stub in
                 (stub, origins[stub.name].map { RevisionID(conflict.leaves[$0].revision) })
             }
         )

@@ -28,6 +28,10 @@ public protocol DocumentCodable: Codable, Sendable {
     /// without one. A new document gets it there.
     static var documentType: String? { get }
 
+    /// How conflicts of these documents are settled, where a save or a deletion asks for ``ConflictPolicy/declared``.
+    /// Default: ``ConflictPolicy/report``.
+    static var conflictPolicy: ConflictPolicy { get }
+
     /// Called before each save, of what is to be written. Default: does nothing.
     ///
     /// - Throws: What ``Keyspace/save(_:)`` then throws. Nothing is written.
@@ -40,6 +44,9 @@ extension DocumentCodable {
 
     /// Documents of this type have no member that says so.
     public static var documentType: String? { nil }
+
+    /// Conflicts are outcomes.
+    public static var conflictPolicy: ConflictPolicy { .report }
 
     /// The document's id.
     public var id: DocumentID { origin.id }

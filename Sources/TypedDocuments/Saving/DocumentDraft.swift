@@ -60,7 +60,7 @@ struct DocumentDraft {
         self.init(body: body, uploads: uploads, isUnchanged: isUnchanged)
     }
 
-    private init(body: JSONText, uploads: [Upload], isUnchanged: Bool) {
+    init(body: JSONText, uploads: [Upload], isUnchanged: Bool = false) {
         self.body = body
         self.uploads = uploads
         self.isUnchanged = isUnchanged

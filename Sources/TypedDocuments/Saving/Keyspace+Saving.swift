@@ -1,3 +1,4 @@
+internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -14,21 +15,62 @@ extension Keyspace {
     ///   as an infinite number; ``DocumentDecodingError`` if what it encodes can't be read again; `JSONEditError` if the
     ///   document has two members of one name where a change must be made; what ``DocumentCodable/validate()`` throws.
     public func save<Document: DocumentCodable>(_ document: inout Document) async throws -> SaveOutcome<Document> {
+        try await save(&document, onConflict: .report)
+    }
+
+    /// As ``save(_:)``, and settles a conflict by a policy.
+    ///
+    /// The other version is read, what the policy makes of both is written, and if that meets another conflict, it is
+    /// decided again, up to ten times. Each time, the change is that since the value was read.
+    ///
+    /// ```swift
+    /// let outcome = try await keyspace.save(&task, onConflict: .merge)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - document: Changed unless the outcome is ``SaveOutcome/conflict(with:)``: then to what the gateway has now.
+    ///   - policy: What becomes of the change.
+    /// - Returns: ``SaveOutcome/unchanged`` also if the policy takes the other version as it is.
+    ///   ``SaveOutcome/conflict(with:)`` if it can't settle the conflict: a deletion wins; the other version, or the
+    ///   result, does not fit the type or is not valid; the bytes of an attachment are gone; or others are always faster.
+    /// - Throws: As ``save(_:)``.
+    public func save<Document: DocumentCodable>(
+        _ document: inout Document, onConflict policy: ConflictPolicy
+    ) async throws -> SaveOutcome<Document> {
         try document.validate()
         let draft = try DocumentDraft(of: document, isCollection: gateway.url.keyspace.isNamedCollection)
         guard !draft.isUnchanged else { return .unchanged }
-        var saved = try value(of: draft, as: document)
-        if let revision = try await write(draft, document.id) {
-            saved.origin = DocumentOrigin(document.id, revision, try draft.saved(as: revision))
-            document = saved
-            return .saved(revision)
+        var next = (draft: draft, value: try value(of: draft, as: document))
+        let policy = policy.resolved(for: Document.self)
+        for _ in 0..<AttemptLimits.conflicts {
+            if let revision = try await write(next.draft, document.id) {
+                document = next.value
+                document.origin = DocumentOrigin(document.id, revision, try next.draft.saved(as: revision))
+                return .saved(revision)
+            }
+            let other = try await otherVersion(Document.self, document.id)
+            let dialect = try await gateway.findDialect()
+            let text = other.text
+            if case .document(let theirs) = other, let revision = theirs.revision, let text,
+                next.draft.isContent(of: text.root, for: dialect)
+            {
+                document = theirs
+                return .saved(revision)
+            }
+            guard policy.kind != .report, !other.isMisfit else { return .conflict(with: other) }
+            let settlement = DraftSettlement(
+                draft: draft, base: document.origin.text, policy: policy, dialect: dialect)
+            switch try await settlement.settle(with: text) {
+            case .conflict: return .conflict(with: other)
+            case .theirs:
+                if case .document(let theirs) = other { document = theirs }
+                return .unchanged
+            case .write(let settled):
+                guard let value = valid(settled, after: other, document) else { return .conflict(with: other) }
+                next = (settled, value)
+            }
         }
-        let other = try await otherVersion(Document.self, document.id)
-        guard case .document(let theirs) = other, let revision = theirs.revision, let text = theirs.origin.text,
-            draft.isContent(of: text.root, for: try await gateway.findDialect())
-        else { return .conflict(with: other) }
-        document = theirs
-        return .saved(revision)
+        return .conflict(with: try await otherVersion(Document.self, document.id))
     }
 
     /// Deletes a document, unless somebody else has changed it since it was read.
@@ -36,17 +78,53 @@ extension Keyspace {
     /// - Parameter document: A value that was read or saved. Of a new one nothing is written: ``SaveOutcome/unchanged``.
     /// - Throws: As ``save(_:)``.
     public func delete<Document: DocumentCodable>(_ document: Document) async throws -> SaveOutcome<Document> {
-        guard let revision = document.revision else { return .unchanged }
+        try await delete(document, onConflict: .report)
+    }
+
+    /// As ``delete(_:)``, and settles a conflict by a policy.
+    ///
+    /// - Parameter policy: ``ConflictPolicy/deletesWin`` and ``ConflictPolicy/lastUpdateWins`` delete what others have
+    ///   made of the document, also if it no longer fits the type. With the others, it stays.
+    /// - Returns: ``SaveOutcome/unchanged`` also if somebody else has deleted it.
+    /// - Throws: As ``save(_:)``.
+    public func delete<Document: DocumentCodable>(
+        _ document: Document, onConflict policy: ConflictPolicy
+    ) async throws -> SaveOutcome<Document> {
+        guard var revision = document.revision else { return .unchanged }
+        let policy = policy.resolved(for: Document.self)
+        for _ in 0..<AttemptLimits.conflicts {
+            if let tombstone = try await delete(document.id, revision) { return .saved(tombstone) }
+            let other = try await otherVersion(Document.self, document.id)
+            guard policy.kind != .report else { return .conflict(with: other) }
+            if case .deleted = other { return .unchanged }
+            guard policy.kind != .merge, let next = other.revision else { return .conflict(with: other) }
+            revision = next
+        }
+        return .conflict(with: try await otherVersion(Document.self, document.id))
+    }
+
+    /// Nil after a conflict.
+    private func delete(_ id: DocumentID, _ revision: RevisionID) async throws(GatewayError) -> RevisionID? {
         var body = JSONWriter()
         body.object { body in
-            body.member("_id", string: document.id.text)
+            body.member("_id", string: id.text)
             body.member("_rev", string: revision.text)
             body.member("_deleted", bool: true)
         }
-        do throws(GatewayError) { return .saved(try await gateway.put(document.id, body: body.bytes)) } catch {
+        do throws(GatewayError) { return try await gateway.put(id, body: body.bytes) } catch {
             guard error.code == .conflict else { throw error }
-            return .conflict(with: try await otherVersion(Document.self, document.id))
+            return nil
         }
+    }
+
+    /// The value that a policy has made; nil if it does not fit the type, or is not valid.
+    private func valid<Document: DocumentCodable>(
+        _ draft: DocumentDraft, after other: OtherVersion<Document>, _ document: Document
+    ) -> Document? {
+        var current = document
+        if case .document(let theirs) = other { current = theirs }
+        guard let value = try? value(of: draft, as: current), (try? value.validate()) != nil else { return nil }
+        return value
     }
 
     /// Nil after a conflict.

@@ -33,6 +33,7 @@ struct ReplicateCommand: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var access: AccessOptions
+    @OptionGroup var conflicts: ConflictOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
 
@@ -156,6 +157,13 @@ struct ReplicateCommand: AsyncParsableCommand {
         guard settings.documentIDs == nil || !settings.isContinuous else {
             throw CommandError(
                 .usage, "--id and --continuous can't be combined: Sync Gateway has no such feed; remove one")
+        }
+        if isBothWays {
+            settings.policies = try conflicts.policies(environment)
+            settings.policyTexts = conflicts.identity(environment)
+        } else if !conflicts.policy.isEmpty {
+            throw CommandError(
+                .usage, "--policy settles conflicts at both ends: add --both-ways, or resolve them at the source")
         }
         settings.sourceRetries = try common.retries(environment, isDaemon: settings.isContinuous)
         settings.targetRetries = try common.retries(environment, isDaemon: settings.isContinuous)

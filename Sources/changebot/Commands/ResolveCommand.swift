@@ -26,20 +26,9 @@ struct ResolveCommand: AsyncParsableCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: AccessOptions
+    @OptionGroup var conflicts: ConflictOptions
     @OptionGroup var common: CommonJobOptions
     @OptionGroup var log: LogOptions
-
-    @Option(
-        help: ArgumentHelp(
-            "How conflicts are resolved, of all documents or, as TYPE=POLICY, of one type. Can be repeated.",
-            valueName: "policy"))
-    var policy: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "The member with the date of the last update: ISO 8601 or a number. Default: updatedAt.",
-            valueName: "member"))
-    var dateMember: String?
 
     @Option(help: ArgumentHelp("Only documents whose winner matches this Mango selector.", valueName: "json"))
     var selector: String?
@@ -84,14 +73,9 @@ struct ResolveCommand: AsyncParsableCommand {
 
     /// - Throws: ``CommandError`` with 64; `RuleFilesError` if the selector is not valid.
     private func settings(_ environment: Environment) throws -> ResolveSettings {
-        guard let given = environment.values(policy, "policy") else {
+        guard let policies = try conflicts.policies(environment) else {
             throw CommandError(
                 .usage, "--policy is missing; write \(ConflictPolicy.names.joined(separator: ", ")) or jq:PROGRAM")
-        }
-        let date = dateMember ?? environment["date-member"] ?? "updatedAt"
-        let policies: ConflictPolicies
-        do throws(ConflictPolicyError) { policies = try ConflictPolicies(given, dateMember: date) } catch {
-            throw CommandError(.usage, "--policy: \(error)")
         }
         var settings = ResolveSettings(policies: policies)
         settings.filter = try (selector ?? environment["selector"]).map { text throws(RuleFilesError) in

@@ -24,6 +24,8 @@ struct ImportOptions: ParsableArguments {
             valueName: "json"))
     var selector: String?
 
+    @OptionGroup var conflicts: ConflictOptions
+
     @Option(help: "todo: check all documents before the first is written, and write lists before their tasks.")
     var schema: ImportSettings.Schema?
 
@@ -73,6 +75,7 @@ struct ImportOptions: ParsableArguments {
             settings.preview = { line in try Console.write(line) }
         }
         settings.isResuming = try environment.isOn(resume, "resume")
+        settings.policies = try policies(settings.mode, environment)
         if settings.mode == .delete, settings.schema != nil {
             throw CommandError(.usage, "--schema does nothing with --mode delete; remove it")
         }
@@ -83,6 +86,19 @@ struct ImportOptions: ParsableArguments {
         }
         settings.progressPath = try usable(progressPath, for: file, settings.isResuming)
         return settings
+    }
+
+    /// An environment variable is ignored in other modes, because it is set for all commands.
+    private func policies(
+        _ mode: ImportMode, _ environment: Environment
+    ) throws(CommandError) -> ConflictPolicies? {
+        guard ![.insert, .restore].contains(mode) else { return try conflicts.policies(environment) }
+        guard conflicts.policy.isEmpty else {
+            throw CommandError(
+                .usage,
+                "--policy is for --mode insert and restore: \(mode.rawValue) leaves nothing to decide; remove it")
+        }
+        return nil
     }
 
     private static func isRejectFile(_ path: String, input: String) -> Bool {

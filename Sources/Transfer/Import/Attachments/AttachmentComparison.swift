@@ -8,6 +8,8 @@ struct AttachmentComparison: Sendable {
         var written: [ImportAttachment] = []
         /// The changes, one operation per attachment.
         var operations: [JSONPatch.Operation] = []
+        /// The names of the document's attachments that the gateway does not have.
+        var missing: Set<String> = []
     }
 
     let document: ImportDocument
@@ -39,6 +41,7 @@ struct AttachmentComparison: Sendable {
                     try await reading.description(of: attachment, in: document.text, for: dialect))
                 result.operations.append(old == nil ? .add(place, description) : .replace(place, description))
                 result.written.append(attachment)
+                result.missing.insert(attachment.name)
             }
         }
         for old in present {

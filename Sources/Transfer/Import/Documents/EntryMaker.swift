@@ -290,7 +290,7 @@ struct ImportDocument: Sendable {
     /// Its `_rev`; never nil in a restore.
     let revision: RevisionID?
     let isDeletion: Bool
-    let attachments: [ImportAttachment]
+    var attachments: [ImportAttachment]
     /// Made by a mapping, which may make it from several documents; so it is no conflict if it exists.
     let isShared: Bool
     /// It is sent in a request of its own, and its attachments are streamed.

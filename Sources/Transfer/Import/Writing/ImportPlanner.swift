@@ -11,6 +11,8 @@ struct ImportPlanner: Sendable {
     private let rendering: AttachmentRendering
     private let contact: GatewayContact
     private let logger: Logger
+    /// Nil without policies.
+    private let conflicts: ImportConflicts?
     /// Of the attachments that are read for comparison.
     private let comparisons = SharedHistory()
 
@@ -24,6 +26,11 @@ struct ImportPlanner: Sendable {
         reading = rendering.reading
         self.contact = contact
         self.logger = logger
+        conflicts = settings.policies.map { policies in
+            ImportConflicts(
+                policies: policies, gateway: gateway, contact: contact, reading: rendering.reading,
+                admitsSuccessors: settings.mode == .restore)
+        }
     }
 
     /// - Throws: `RunError`, `CancellationError`.
@@ -44,15 +51,55 @@ struct ImportPlanner: Sendable {
     {
         switch lookup {
         case .refused(let reason)?: return .nothing(.rejected(reason: "the existing document can't be read: \(reason)"))
+        case .deleted?, .missing?:
+            guard settings.mode == .restore else { return try await newDocument(document, isKnown: true) }
+            return try await need(restoring: document)
+        case .found(let revision, let current)? where conflicts != nil:
+            return try await need(document, inConflictWith: current, revision, acceptsExisting)
         case .found(let revision, let current)?:
             return try await need(document, over: current, revision, acceptsExisting)
-        case .deleted?, .missing?, nil:
-            if lookup != nil, settings.mode == .delete || document.isDeletion { return .nothing(.unchanged) }
-            return try await newDocument(document)
+        case nil: return try await newDocument(document)
         }
     }
 
-    private func newDocument(_ document: ImportDocument) async throws -> ImportNeed {
+    /// A document that has been deleted.
+    ///
+    /// - Note: A restore looks documents up only after a conflict.
+    private func need(restoring document: ImportDocument) async throws -> ImportNeed {
+        switch try await conflicts?.verdictOnDeletion(of: document) {
+        case .undecided?, nil: return .nothing(.otherLeaf)
+        case .setAside(let reason)?: return .nothing(.rejected(reason: reason))
+        case .keep?, .delete?: return .nothing(.unchanged)
+        case .replace?, .write?: return try await newDocument(document, isKnown: true)
+        }
+    }
+
+    private func need(
+        _ document: ImportDocument, inConflictWith current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
+    ) async throws -> ImportNeed {
+        let missing = try await compared(document, current, revision, keepsOthers: false).missing
+        switch try await conflicts?.verdict(on: document, over: current, revision, missing: missing) {
+        case .undecided?, nil:
+            guard settings.mode == .restore else {
+                return try await need(document, over: current, revision, acceptsExisting)
+            }
+            return .nothing(.otherLeaf)
+        case .setAside(let reason)?: return .nothing(.rejected(reason: reason))
+        case .keep?: return .nothing(.unchanged)
+        case .delete?: return .write(Self.tombstone(document, revision, isPlain: !document.isDeletion), .deleted)
+        case .replace? where document.isDeletion:
+            return .write(Self.tombstone(document, revision, isPlain: false), .deleted)
+        case .replace?: return try await change(document, document.text, over: current, revision)
+        case .write(let text, let attachments)?:
+            var resolved = document
+            resolved.attachments = attachments
+            return try await change(resolved, text, over: current, revision)
+        }
+    }
+
+    /// - Parameter isKnown: Whether it is known that there is none.
+    private func newDocument(_ document: ImportDocument, isKnown: Bool = false) async throws -> ImportNeed {
+        if isKnown, settings.mode == .delete || document.isDeletion { return .nothing(.unchanged) }
         if let stub = document.attachments.first(where: { $0.isStub }) {
             throw stub.withoutBytes
         }
@@ -72,28 +119,46 @@ struct ImportPlanner: Sendable {
         }
         if settings.mode == .insert, !acceptsExisting { return .nothing(.alreadyExists) }
         let isMerge = settings.mode == .merge
-        let numbersAsWritten = !gateway.dialect.rewritesNumbers
         let text =
             isMerge
             ? try Self.plain(current).merging(
-                try Self.patch(document.text).root, numbersAsWritten: numbersAsWritten) : document.text
+                try Self.patch(document.text).root, numbersAsWritten: !gateway.dialect.rewritesNumbers)
+            : document.text
         // RFC 7396: a null member is removed.
         let keepsOthers = isMerge && document.text.root["_attachments"]?.kind != .null
+        return try await change(
+            document, text, over: current, revision, keepsOthers: keepsOthers, isAllowed: settings.mode != .insert)
+    }
+
+    /// - Parameters:
+    ///   - text: What the document is to be.
+    ///   - keepsOthers: Whether attachments that the document does not name stay.
+    ///   - isAllowed: If not, any difference is a conflict.
+    private func change(
+        _ document: ImportDocument, _ text: JSONText, over current: JSONText, _ revision: RevisionID,
+        keepsOthers: Bool = false, isAllowed: Bool = true
+    ) async throws -> ImportNeed {
         // Attachments that stay, and a patch operation for each that changes.
-        let attachments = try await AttachmentComparison(
-            document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
-            digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
-        ).run()
+        let attachments = try await compared(document, current, revision, keepsOthers: keepsOthers)
         var patch = JSONPatch.difference(
             from: current.root, to: text.root, leavingOut: VersionMembers.names,
-            numbersAsWritten: numbersAsWritten
+            numbersAsWritten: !gateway.dialect.rewritesNumbers
         )
         patch = JSONPatch(operations: patch.operations + attachments.operations)
         if patch.operations.isEmpty { return .nothing(.unchanged) }
-        if settings.mode == .insert { return .nothing(.alreadyExists) }
+        guard isAllowed else { return .nothing(.alreadyExists) }
         return try await write(
             document, text, revision: revision, attachments.written, keeping: current,
             .changed(settings.preview == nil ? [] : patch.json))
+    }
+
+    private func compared(
+        _ document: ImportDocument, _ current: JSONText, _ revision: RevisionID, keepsOthers: Bool
+    ) async throws -> AttachmentComparison.Result {
+        try await AttachmentComparison(
+            document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
+            digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
+        ).run()
     }
 
     /// - Parameters:

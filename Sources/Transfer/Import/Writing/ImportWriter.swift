@@ -38,8 +38,12 @@ struct ImportWriter: Sendable {
         self.pace = pace
         self.logger = logger
         let rendering = AttachmentRendering(reading: reading, gateway: gateway, mode: settings.mode)
+        // After a conflict, a restore writes a new revision.
+        let mode = settings.mode == .restore ? .upsert : settings.mode
         planner = ImportPlanner(
-            gateway: gateway, settings: settings, rendering: rendering, contact: contact, logger: logger)
+            gateway: gateway, settings: settings,
+            rendering: AttachmentRendering(reading: reading, gateway: gateway, mode: mode), contact: contact,
+            logger: logger)
         bodies = BodySender(gateway: gateway, progress: progress)
         restorer = RevisionRestorer(gateway: gateway, settings: settings, rendering: rendering, contact: contact)
         lookupPolicy = Locked(LookupPolicy(settings.mode, isDryRun: settings.preview != nil))
@@ -59,7 +63,7 @@ struct ImportWriter: Sendable {
         }
         var sender = makeSender()
         if settings.mode == .restore {
-            try await restorer.restore(open, by: &sender, &results)
+            try await write(try await restorer.restore(open, by: &sender, &results), by: &sender, &results)
         } else {
             try await write(open, by: &sender, &results)
         }
@@ -71,7 +75,7 @@ struct ImportWriter: Sendable {
     ) async throws {
         var lost = LostAnswers()
         var open = documents
-        var isFirst = true
+        var isFirst = settings.mode != .restore
         while !open.isEmpty {
             try Task.checkCancellation()
             try await lookUp(&open, isFirstAttempt: isFirst, &sender)
@@ -155,7 +159,8 @@ struct ImportWriter: Sendable {
     ) -> [OpenDocument] {
         var again: [OpenDocument] = []
         for (open, outcome, wanted) in answers {
-            let isFinal = settings.mode == .insert && !acceptsExisting(open.document, lost)
+            let isFinal =
+                settings.mode == .insert && settings.policies == nil && !acceptsExisting(open.document, lost)
             switch open.afterAnswer(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next):
@@ -325,6 +330,11 @@ extension ImportOutcome {
     /// The outcome of an insert if there is a document with this id.
     static var alreadyExists: ImportOutcome {
         .rejected(reason: "a document with this _id exists; --mode upsert replaces it")
+    }
+
+    /// The outcome of a restore if the gateway has another leaf of the document, and keeps one.
+    static var otherLeaf: ImportOutcome {
+        .rejected(reason: "the gateway keeps only one leaf revision of a document, and already has another one")
     }
 
     fileprivate static func notAccepted(_ outcome: BulkOutcome) -> ImportOutcome {

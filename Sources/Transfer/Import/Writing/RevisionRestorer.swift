@@ -12,10 +12,12 @@ struct RevisionRestorer: Sendable {
     /// Stores the revisions that the gateway lacks.
     ///
     /// - Parameter results: Gets an outcome for each document, and in a dry run with a mapping what would be stored.
+    /// - Returns: The documents in conflict that a policy may settle. In a dry run: those that may be in conflict.
     func restore(
         _ documents: [OpenDocument], by sender: inout BulkSender, _ results: inout ImportResults
-    ) async throws {
-        guard !documents.isEmpty else { return }
+    ) async throws -> [OpenDocument] {
+        guard !documents.isEmpty else { return [] }
+        var conflicts: [OpenDocument] = []
         let differences = try await differences(documents)
         var open: [OpenDocument] = []
         for document in documents {
@@ -23,6 +25,11 @@ struct RevisionRestorer: Sendable {
             let revision = document.document.revision
             guard difference.map({ $0.missing.contains { $0 == revision } }) ?? true else {
                 results.record(.unchanged, at: document.index)
+                continue
+            }
+            let mayConflict = settings.policies != nil && !gateway.dialect.keepsSeveralLeaves
+            if settings.preview != nil, mayConflict, difference?.possibleAncestors.isEmpty == false {
+                conflicts.append(document)
                 continue
             }
             open.append(document)
@@ -34,11 +41,12 @@ struct RevisionRestorer: Sendable {
             let body = ImportBody(text, leavingOut: VersionMembers.made, attachments: attachments)
             results.show(body.bytes, at: document.index)
         }
-        guard settings.preview == nil else { return }
+        guard settings.preview == nil else { return conflicts }
         while !open.isEmpty {
             try Task.checkCancellation()
-            open = try await store(open, differences, &sender, &results)
+            open = try await store(open, differences, &sender, &conflicts, &results)
         }
+        return conflicts
     }
 
     /// Changed if the gateway had another revision of the document, otherwise inserted.
@@ -62,10 +70,11 @@ struct RevisionRestorer: Sendable {
         let document: BulkDocument
     }
 
+    /// - Parameter conflicts: Gets the documents that a policy may settle.
     /// - Returns: The documents that the gateway did not decide.
     private func store(
         _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
-        _ results: inout ImportResults
+        _ conflicts: inout [OpenDocument], _ results: inout ImportResults
     ) async throws -> [OpenDocument] {
         var writes: [Write] = []
         for open in open {
@@ -85,17 +94,18 @@ struct RevisionRestorer: Sendable {
             answered: { answered, outcomes in answers += zip(writes[answered], outcomes).map { ($0.open, $1) } })
         var again: [OpenDocument] = []
         for (open, outcome) in answers {
+            if outcome == .conflict, settings.policies != nil {
+                conflicts.append(open)
+                continue
+            }
             let wanted = Self.restored(differences[open.document.id])
-            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: Self.otherLeaf) {
+            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: .otherLeaf) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next): again.append(next)
             }
         }
         return again
     }
-
-    private static let otherLeaf = ImportOutcome.rejected(
-        reason: "the gateway keeps only one leaf revision of a document, and already has another one")
 
     private func stored(_ open: OpenDocument) async throws(AttachmentError) -> Write? {
         guard let revision = open.document.revision else { return nil }

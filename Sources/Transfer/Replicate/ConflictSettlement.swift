@@ -1,0 +1,305 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+/// What a replication in both directions needs to settle conflicts.
+struct ConflictSettling: Sendable {
+    let policies: ConflictPolicies
+    /// Of the way back.
+    let back: ReplicationSettings
+    /// Both directions settle one conflict after the other, so that they do not settle the same one.
+    let lock: TaskLock
+}
+
+/// Settles conflicts between a leaf of the source and the one leaf that the target keeps: `replicate --both-ways --policy`.
+///
+/// First the target gets a new revision after its leaf, unless its leaf stays. Then the source gets what the target has,
+/// and only then its own leaf is ended. So neither end loses an edit, or shows the document as deleted, if the process is
+/// killed in between. The next run goes on where this one stopped.
+///
+/// A source that keeps one leaf too takes no revision beside its own. It gets the new one after its leaf, under the same
+/// id: so nothing need be deleted.
+final class ConflictSettlement: Sendable {
+    /// What became of a conflict.
+    enum Outcome: Sendable {
+        case settled
+        /// There is no policy for it.
+        case undecided
+        case left(reason: String)
+        /// One of the ends has changed meanwhile.
+        case again
+    }
+
+    private let source: ReplicationEnd
+    private let target: ReplicationEnd
+    private let settling: ConflictSettling
+    private let report: ReplicationReport
+    private let logger: Logger
+    private let back: RevisionTransfer
+    private let preparation: RevisionPreparation
+    private let sourceReader: RevisionsReader
+    private let targetReader: RevisionsReader
+    private let sourceSender: RevisionSender
+    private let targetSender: RevisionSender
+    private let mapsDocuments: Bool
+
+    init(
+        from source: ReplicationEnd, to target: ReplicationEnd, _ settings: ReplicationSettings,
+        _ settling: ConflictSettling, preparation: RevisionPreparation, sender: RevisionSender,
+        report: ReplicationReport, logger: Logger
+    ) {
+        self.source = source
+        self.target = target
+        self.settling = settling
+        self.preparation = preparation
+        self.report = report
+        self.logger = logger
+        back = RevisionTransfer(from: target, to: source, settling.back, report: report, logger: logger)
+        sourceReader = RevisionsReader(gateway: source.gateway, contact: source.contact)
+        targetReader = RevisionsReader(gateway: target.gateway, contact: target.contact)
+        sourceSender = RevisionSender(gateway: source.gateway, retries: settings.sourceRetries, logger: logger)
+        targetSender = sender
+        mapsDocuments = settings.mapping != nil
+    }
+
+    /// - Parameter refused: A leaf of the source, as the target was to store it.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`. The conflict may be settled in part.
+    func settle(_ refused: ReplicatedRevision) async throws -> Outcome {
+        guard let ours = ConflictLeaf(refused.text) else { return .left(reason: "its history can't be read") }
+        return try await settling.lock.withLock {
+            for _ in 0..<AttemptLimits.conflicts {
+                try Task.checkCancellation()
+                let outcome = try await settle(ours, refused)
+                if case .again = outcome { continue }
+                return outcome
+            }
+            return .left(reason: "both ends change it all the time")
+        }
+    }
+
+    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> Outcome {
+        let id = refused.key.id
+        guard try await isLeaf(ours.revision, of: id) else { return .settled }
+        guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
+            return .left(reason: "the target does not show its own revision")
+        }
+        if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .settled }
+        let pair = LeafPair(ours: ours, theirs: theirs)
+        if SettlingRevision.hasSettled(ours.revision, in: theirs) {
+            return try await finish(pair, RevisionID(theirs.revision), id)
+        }
+        if SettlingRevision.hasSettled(theirs.revision, in: ours),
+            let outcome = try await append(refused, after: theirs, .target, id)
+        {
+            return outcome
+        }
+        // Such an end was made by an earlier settlement: it is no deletion by a user.
+        guard !isEndOfBranch(ours) else { return try await bring(RevisionID(theirs.revision), pair, id) }
+        guard let policy = settling.policies.policy(of: pair.conflict) else { return .undecided }
+        switch try await resolution(of: pair, by: policy, id) {
+        case .setAside(let reason): return .left(reason: reason)
+        case .delete:
+            if theirs.isDeleted { return try await finish(pair, RevisionID(theirs.revision), id) }
+            return try await write(nil, pair, id)
+        case .keep(let leaf):
+            let kept = pair.conflict.leaves[leaf]
+            if kept.revision == theirs.revision { return try await finish(pair, RevisionID(theirs.revision), id) }
+            return try await write(.leaf(kept, leaf), pair, id)
+        case .write(let document): return try await write(document, pair, id)
+        }
+    }
+
+    // MARK: - Reading
+
+    private func isLeaf(_ revision: String, of id: DocumentID) async throws -> Bool {
+        try await source.contact.leaves(of: id, at: source.gateway)
+            .contains { $0.root["_rev"]?.isString(revision) == true }
+    }
+
+    private static func read(
+        _ revisions: [String], of id: DocumentID, by reader: RevisionsReader
+    ) async throws -> [String: JSONText] {
+        var found: [String: JSONText] = [:]
+        guard !revisions.isEmpty else { return found }
+        try await reader.read(revisions.map { BulkGetKey(id: id, revision: RevisionID($0)) }) { answer in
+            if case .revision(let text, let key) = answer { found[key.revision?.text ?? ""] = text }
+        }
+        return found
+    }
+
+    /// An ancestor is read from the target: a source with a mapping has documents of another shape.
+    private func resolution(
+        of pair: LeafPair, by policy: ConflictPolicy, _ id: DocumentID
+    ) async throws -> ConflictResolution {
+        let wanted = ConflictDecision(conflict: pair.conflict, policy: policy).wanted.sorted()
+        var known = try await Self.read(wanted, of: id, by: targetReader)
+        let missing = wanted.filter { known[$0] == nil }
+        for (revision, text) in try await Self.read(missing, of: id, by: sourceReader)
+        where !mapsDocuments || text.root["_deleted"]?.bool == true || !pair.theirs.history.contains(revision) {
+            known[revision] = text
+        }
+        let comparable = pair.comparable(by: pair.ancestor.flatMap { known[$0] })
+        let decision = ConflictDecision(conflict: comparable.conflict, policy: policy)
+        return await decision.resolution(by: settling.policies, known: known, now: Timestamp.secondsNow)
+    }
+
+    // MARK: - Writing
+
+    /// Stores what was decided at the target, then at the source.
+    ///
+    /// - Parameter document: Nil to delete it.
+    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
+        let conflict = pair.conflict
+        let content = document.map { NewRevision.content(of: $0, conflict) } ?? Array("deleted".utf8)
+        let revision = SettlingRevision.of(pair, content: content)
+        var prepared: PreparedRevision?
+        if let document {
+            let parent = conflict.leaves.firstIndex { $0.revision == pair.theirs.revision }
+            guard let new = revision.resolved(document, of: conflict, after: parent, id) else {
+                return .left(reason: "its leaves can't be merged into one document")
+            }
+            switch try await preparation.prepare(new.revision, new.needed, new.kept) {
+            case .success(let revision): prepared = revision
+            case .failure(let unreadable):
+                return .left(reason: "the source could not send an attachment: \(unreadable.reason)")
+            }
+        } else {
+            prepared = revision.tombstone(of: id).map { PreparedRevision($0, $0.text.bytes) }
+        }
+        guard let prepared else { return .left(reason: "its leaves can't be merged into one document") }
+        switch try await store(prepared, by: targetSender) {
+        case .written?: return try await finish(pair, revision.id, id)
+        case .conflict?: return .again
+        case let refusal:
+            return .left(reason: "the \(Side.target) refused its new revision: \(Self.explanation(refusal))")
+        }
+    }
+
+    /// Brings what the target has to the source, and ends the source's leaf.
+    private func finish(_ pair: LeafPair, _ revision: RevisionID, _ id: DocumentID) async throws -> Outcome {
+        switch try await bring(revision, pair, id) {
+        case .settled: break
+        case let outcome: return outcome
+        }
+        // The source may have it after the leaf.
+        guard !pair.ours.isDeleted, try await isLeaf(pair.ours.revision, of: id) else { return .settled }
+        guard let end = NewRevision.tombstone(of: pair.ours, id, because: Self.endOfBranch) else { return .settled }
+        switch try await store(end, by: sourceSender) {
+        case .written?: return .settled
+        case .conflict?: return .again
+        case let refusal: return .left(reason: "the source refused a deletion: \(Self.explanation(refusal))")
+        }
+    }
+
+    private static let endOfBranch = "settled"
+
+    private func isEndOfBranch(_ leaf: ConflictLeaf) -> Bool {
+        guard leaf.isDeleted, let parent = leaf.parent else { return false }
+        let digest = NewRevision.digest(after: parent, content: Array(Self.endOfBranch.utf8))
+        return leaf.revision.drop { $0 != "-" }.dropFirst() == digest
+    }
+
+    /// Brings a revision of the target to the source.
+    private func bring(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
+        let refused = try await back.transfer([ChangedDocument(id: id, revisions: [revision])])
+        if let refused = refused.first {
+            if let outcome = try await append(refused, after: pair.ours, .source, id) { return outcome }
+            return try await raise(refused, pair, id)
+        }
+        let differences = try await source.contact.ask {
+            try await source.gateway.revisionDifferences([(id: id, revisions: [revision])])
+        }
+        guard differences.allSatisfy(\.missing.isEmpty) else {
+            return .left(reason: "the source did not take the revision of the target")
+        }
+        return .settled
+    }
+
+    /// The generation of the target's leaf is too low to store it after that of the source: it becomes a new revision.
+    private func raise(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
+        guard pair.theirs.revision == revision.key.revision?.text else { return .again }
+        // It is enough that both are deleted.
+        guard !pair.theirs.isDeleted else { return .settled }
+        let leaf = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision } ?? 0
+        return try await write(.leaf(pair.theirs, leaf), pair, id)
+    }
+
+    private enum Side: String { case source, target }
+
+    /// Stores a revision of the other side after the one leaf of this side, under the same id.
+    ///
+    /// - Returns: Nil if its generation is too low.
+    private func append(
+        _ revision: ReplicatedRevision, after leaf: ConflictLeaf, _ side: Side, _ id: DocumentID
+    ) async throws -> Outcome? {
+        guard let new = revision.key.revision, let history = SettlingRevision.history(of: new, after: leaf),
+            let text = try? revision.text.setting(JSONPointer(tokens: ["_revisions"]), to: history.bytes)
+        else { return nil }
+        let moved = ReplicatedRevision(text: text, key: revision.key, knownAncestors: [])
+        let needed = AttachmentStub.all(of: text.root).map { (stub: $0, origin: revision.key.revision) }
+        let preparation = side == .source ? back.preparation : preparation
+        switch try await preparation.prepare(moved, needed, []) {
+        case .failure(let unreadable):
+            return .left(reason: "the other end could not send an attachment: \(unreadable.reason)")
+        case .success(let prepared):
+            switch try await store(prepared, by: side == .source ? sourceSender : targetSender) {
+            case .written?: return .settled
+            case .conflict?: return .again
+            case let refusal:
+                return .left(reason: "the \(side) refused its new revision: \(Self.explanation(refusal))")
+            }
+        }
+    }
+
+    /// - Returns: Nil if the gateway lacks an attachment after all.
+    private func store(_ prepared: PreparedRevision, by sender: RevisionSender) async throws -> BulkOutcome? {
+        let last = Locked<BulkOutcome?>(nil)
+        let settle: RevisionSender.Settle = { [report] revision, outcome in
+            switch outcome {
+            case .failed, .undecided, .unmentioned: return false
+            case .written:
+                report.update { $0.bytesOut += revision.uploadedByteCount }
+                report.count {
+                    $0.written += 1
+                    if revision.revision.isDeleted { $0.deleted += 1 }
+                    $0.attachments += revision.sentAttachments
+                    $0.keptAttachments += revision.keptAttachments
+                }
+            case .conflict, .rejected: break
+            }
+            last.withLock { $0 = outcome }
+            return true
+        }
+        var sender = sender.forOneBatch()
+        if prepared.isAlone {
+            try await sender.storeAlone(prepared, settle) { nil }
+        } else {
+            try await sender.storeTogether([prepared], settle)
+        }
+        await report.note(sender)
+        return last.withLock { $0 }
+    }
+
+    private static func explanation(_ outcome: BulkOutcome?) -> String {
+        outcome?.explanation ?? "it lacks an attachment"
+    }
+}
+
+extension ResolvedDocument {
+    /// A leaf as it is.
+    fileprivate static func leaf(_ leaf: ConflictLeaf, _ index: Int) -> ResolvedDocument {
+        var members = JSONWriter()
+        members.object { members in
+            for member in leaf.document.root.members where member.name.characters.first != UInt8(ascii: "_") {
+                members.raw(leaf.document.bytes[member.range])
+            }
+        }
+        return ResolvedDocument(
+            members: (try? JSONText(members.bytes)) ?? leaf.document,
+            attachments: AttachmentStub.all(of: leaf.document.root).map { ($0.name, index) })
+    }
+}

@@ -1,0 +1,38 @@
+internal import LosslessJSON
+internal import Rules
+
+/// What a policy needs to know about a conflict, and what it decides.
+struct ConflictDecision {
+    let conflict: Conflict
+    let policy: ConflictPolicy
+
+    /// Old revisions that the policy looks at, if a server still has them.
+    var wanted: Set<String> {
+        guard [.merge, .deletesWin].contains(policy) || policy.name == "jq" else { return [] }
+        let edits = policy == .deletesWin ? conflict.deletions.flatMap(\.between) : []
+        return conflict.branchings.union(edits)
+    }
+
+    /// - Parameters:
+    ///   - known: Those of ``wanted`` that a server still has.
+    ///   - now: The programs' `$now`.
+    func resolution(
+        by policies: ConflictPolicies, known: [String: JSONText], now: Int
+    ) async -> ConflictResolution {
+        var isDeleted = false
+        if policy == .deletesWin {
+            let deletions = conflict.deletions
+            isDeleted = deletions.contains { deletion in
+                deletion.between.allSatisfy { known[$0] != nil && known[$0]?.root["_deleted"]?.bool != true }
+            }
+            let isUncertain = deletions.contains { $0.between.contains { known[$0] == nil } }
+            if !isDeleted, isUncertain {
+                return .setAside(
+                    reason: "it was deleted and edited, and the server has forgotten whether it was created anew since")
+            }
+        }
+        // Another deletion was the reason, or it does not win: there is nothing to choose from.
+        if !isDeleted, conflict.leaves.count == 1, policy != .setAside { return .keep(0) }
+        return await policies.resolve(conflict, by: policy, ancestors: known, isDeleted: isDeleted, now: now)
+    }
+}

@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import Rules
+
+/// `--policy` and `--date-member`.
+struct ConflictOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "How conflicts are resolved, of all documents or, as TYPE=POLICY, of one type. Can be repeated.",
+            valueName: "policy"))
+    var policy: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The member with the date of the last update: ISO 8601 or a number. Default: updatedAt.",
+            valueName: "member"))
+    var dateMember: String?
+
+    /// The policies and their member with the date, as texts; empty without policies.
+    func identity(_ environment: Environment) -> [String] {
+        texts(environment).map { [date(environment)] + $0 } ?? []
+    }
+
+    private func texts(_ environment: Environment) -> [String]? { environment.values(policy, "policy") }
+
+    private func date(_ environment: Environment) -> String {
+        dateMember ?? environment["date-member"] ?? "updatedAt"
+    }
+
+    /// Nil without `--policy`.
+    ///
+    /// - Throws: ``CommandError`` with 64.
+    func policies(_ environment: Environment) throws(CommandError) -> ConflictPolicies? {
+        guard let texts = texts(environment) else { return nil }
+        do throws(ConflictPolicyError) {
+            return try ConflictPolicies(texts, dateMember: date(environment))
+        } catch {
+            throw CommandError(.usage, "--policy: \(error)")
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import DocumentFlow
+import EmbeddedGateway
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Rules
+import TestKit
+import Testing
+import Transfer
+
+/// `replicate --both-ways --policy`, where the target keeps one leaf of a document.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct SettledConflictTests {
+    /// - Parameter sourceKeepsConflicts: Whether the source keeps several leaves, as CouchDB does.
+    private func with(
+        sourceKeepsConflicts: Bool, _ body: (_ source: BotTestBed, _ target: BotTestBed) async throws -> Void
+    ) async throws {
+        try await BotTestBed.withFile(keepsConflicts: sourceKeepsConflicts) { source in
+            try await BotTestBed.withFile(keepsConflicts: false) { target in try await body(source, target) }
+        }
+    }
+
+    @discardableResult
+    private func replicate(
+        _ source: BotTestBed, _ target: BotTestBed, _ policies: String...
+    ) async throws -> ReplicationCounts {
+        var settings = ReplicationSettings()
+        settings.policies = try policies.isEmpty ? nil : ConflictPolicies(policies, dateMember: "updatedAt")
+        settings.policyTexts = policies
+        let report = ReplicationReport()
+        try await TwoWayReplicator(
+            from: source.end(), to: target.end(), settings: settings, back: settings, report: report,
+            logger: BotTestBed.logger
+        ).run()
+        return report.state.counts
+    }
+
+    /// `x` is at both ends, and has been changed at both.
+    private func diverge(
+        _ source: BotTestBed, _ target: BotTestBed, _ ours: String, _ theirs: String, first: String = #","a":0,"b":0"#
+    ) async throws {
+        for bed in [source, target] { try await bed.store("x", "a", first) }
+        try await source.store("x", "s a", ours)
+        try await target.store("x", "t a", theirs)
+    }
+
+    /// Both ends show the same revision, the only live leaf; returns its members.
+    private func settled(_ source: BotTestBed, _ target: BotTestBed) async throws -> String? {
+        for bed in [source, target] {
+            #expect(try await bed.leaves().count { $0.contains(" live") } <= 1)
+        }
+        let (ours, theirs) = (try await source.stored("x"), try await target.stored("x"))
+        #expect(ours?.root["_rev"]?.string == theirs?.root["_rev"]?.string)
+        let (own, other) = (ours.map { content(of: $0.root) }, theirs.map { content(of: $0.root) })
+        #expect(own == other)
+        return own
+    }
+
+    private static let ways: [Bool] = [true, false]
+
+    @Test(
+        arguments: ways,
+        [
+            ("merge", #"{"_id":"x","a":1,"b":1}"#), ("winner", #"{"_id":"x","a":0,"b":1}"#),
+            ("jq:{ n: (map(.a + .b) | add) }", #"{"_id":"x","n":2}"#),
+        ])
+    func bothEndsAreEqual(keeps: Bool, policy: (name: String, result: String)) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
+            let counts = try await replicate(source, target, policy.name)
+            #expect(counts.settled == 1 && counts.failed == 0)
+            #expect(try await settled(source, target) == policy.result)
+            let again = try await replicate(source, target, policy.name)
+            #expect(again.written == 0 && again.failed == 0 && again.settled == 0)
+            #expect(try await settled(source, target) == policy.result)
+        }
+    }
+
+    @Test(arguments: ways, ["source", "target"]) func theLaterDateStays(keeps: Bool, later: String) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            func body(_ name: String) -> String {
+                #","n":"\#(name)","updatedAt":"2026-11-2\#(name == later ? 5 : 4)T10:00:00Z""#
+            }
+            // Of a higher generation than the other one.
+            for bed in [source, target] { try await bed.store("x", "a", body("none")) }
+            try await source.store("x", "s3 s2 a", body("source"))
+            try await target.store("x", "t a", body("target"))
+            let counts = try await replicate(source, target, "last-update-wins")
+            #expect(counts.settled == 1 && counts.failed == 0)
+            let result = try #require(try await settled(source, target))
+            #expect(result.contains(#""n":"\#(later)""#))
+            #expect(try await replicate(source, target, "last-update-wins").written == 0)
+        }
+    }
+
+    @Test(arguments: ways, ["deletes-win", "merge"]) func aDeletionAtTheSource(keeps: Bool, policy: String) async throws
+    {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","_deleted":true"#, #","a":0,"b":1"#)
+            #expect(try await replicate(source, target, policy).failed == 0)
+            let result = try await settled(source, target)
+            #expect(result == (policy == "merge" ? #"{"_id":"x","a":0,"b":1}"# : nil))
+            let again = try await replicate(source, target, policy)
+            #expect(again.written == 0 && again.failed == 0)
+            #expect(try await settled(source, target) == result)
+        }
+    }
+
+    @Test(arguments: ways, ["deletes-win", "merge"]) func aDeletionAtTheTarget(keeps: Bool, policy: String) async throws
+    {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","a":1,"b":0"#, #","_deleted":true"#)
+            #expect(try await replicate(source, target, policy).failed == 0)
+            let result = try await settled(source, target)
+            #expect(result == (policy == "merge" ? #"{"_id":"x","a":1,"b":0}"# : nil))
+            let again = try await replicate(source, target, policy)
+            #expect(again.written == 0 && again.failed == 0)
+            #expect(try await settled(source, target) == result)
+        }
+    }
+
+    @Test(arguments: ways) func picturesOfBothEndsSurvive(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            let large = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 9) })
+            func picture(_ name: String, _ bytes: Data) -> String {
+                #","_attachments":{"\#(name)":{"content_type":"image/png","data":"\#(bytes.base64EncodedString())"}}"#
+            }
+            try await diverge(
+                source, target, #","n":1"# + picture("large", large), #","n":0"# + picture("own", Data("own".utf8)),
+                first: #","n":0"#)
+            #expect(try await replicate(source, target, "merge").failed == 0)
+            _ = try await settled(source, target)
+            for bed in [source, target] {
+                for (name, bytes) in [("large", large), ("own", Data("own".utf8))] {
+                    var answer = try #require(try await bed.phone.openAttachment(name, of: "x", revision: nil))
+                    var content = Data()
+                    while let piece = try await answer.next() { content += piece }
+                    #expect(content == bytes, "\(name)")
+                }
+            }
+            #expect(try await replicate(source, target, "merge").written == 0)
+        }
+    }
+
+    @Test(arguments: ways) func whatIsSetAsideIsNamedAndLeft(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
+            let counts = try await replicate(source, target, "set-aside")
+            #expect(counts.settled == 0 && counts.failed >= 1)
+            #expect(try await target.revision(of: "x") == "2-t")
+        }
+    }
+
+    /// A run without a policy passes the conflict by. One with a policy compares all revisions again.
+    @Test(arguments: ways) func conflictsThatEarlierRunsHaveLeft(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
+            #expect(try await replicate(source, target).failed >= 1)
+            #expect(try await replicate(source, target, "merge").settled == 1)
+            #expect(try await settled(source, target) == #"{"_id":"x","a":1,"b":1}"#)
+        }
+    }
+
+    /// Both ends made the document.
+    @Test(arguments: ways) func documentsWithoutACommonRevision(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await source.store("x", "s", #","a":1"#)
+            try await target.store("x", "t3 t2 t", #","b":1"#)
+            #expect(try await replicate(source, target, "merge").failed == 0)
+            #expect(try await settled(source, target) == #"{"_id":"x","a":1,"b":1}"#)
+            #expect(try await replicate(source, target, "merge").written == 0)
+        }
+    }
+
+    /// After a settlement, edits at either end are plain updates at the other.
+    @Test(arguments: ways) func editsAfterASettlement(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
+            try await replicate(source, target, "merge")
+            for bed in [source, target, source] {
+                let revision = try #require(try await bed.revision(of: "x"))
+                try await bed.phone.put("x", body: Array(#"{"_rev":"\#(revision)","n":"\#(revision)"}"#.utf8))
+                let counts = try await replicate(source, target, "merge")
+                #expect(counts.settled == 0 && counts.failed == 0)
+                #expect(try await settled(source, target)?.contains(revision) == true)
+            }
+            // And they may be in conflict again.
+            for (bed, member) in [(source, "a"), (target, "b")] {
+                let revision = try #require(try await bed.revision(of: "x"))
+                try await bed.phone.put("x", body: Array(#"{"_rev":"\#(revision)","\#(member)":1}"#.utf8))
+            }
+            #expect(try await replicate(source, target, "merge").settled == 1)
+            #expect(try await settled(source, target) == #"{"_id":"x","a":1,"b":1}"#)
+        }
+    }
+
+    /// The program would add up more and more if what it has decided were decided again.
+    @Test(arguments: ways, [2, 3]) func aSettlementThatStopsHalfWay(keeps: Bool, writes: Int) async throws {
+        let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
+        let configure = { (configuration: inout EmbeddedGateway.Configuration) in
+            configuration.allowsConflicts = keeps
+            configuration.faults = try FaultPlan.parse(Array(#"{"faults":[\#(refusal)]}"#.utf8))
+        }
+        try await BotTestBed.withEmbedded(configure) { source in
+            try await BotTestBed.withFile(keepsConflicts: false) { target in
+                try await diverge(source, target, #","n":1"#, #","n":2"#, first: #","n":0"#)
+                let policy = "jq:{ n: (map(.n) | add) }"
+                try await replicate(source, target, policy)
+                for bed in [source, target] { #expect(try await bed.stored("x") != nil) }
+                // Another set of policies: it begins anew, as after a kill.
+                try await replicate(source, target, policy, "other=winner")
+                #expect(try await settled(source, target) == #"{"_id":"x","n":3}"#)
+                #expect(try await replicate(source, target, policy, "other=winner").written == 0)
+            }
+        }
+    }
+}
