@@ -28,6 +28,9 @@ extension EmbeddedGateway {
         package var users: Users?
         /// Injected faults, whose times count from the start. Nil (default): none.
         package var faults: FaultPlan?
+        /// Whether each request is logged when it is answered, at the level `debug`. Default: false, for a program that logs
+        /// its own requests.
+        package var logsRequests = false
         /// Logs errors of the gateway itself, and that a database file was made.
         package var logger: Logger
 

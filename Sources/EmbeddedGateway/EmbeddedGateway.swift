@@ -230,6 +230,7 @@ package final class EmbeddedGateway: Sendable {
             database: configuration.database, store: store, collections: collections, logger: configuration.logger,
             started: Greeting(), accounts: accounts)
         router.faults = faults
+        router.logsRequests = configuration.logsRequests
         return router
     }
 

@@ -18,6 +18,8 @@ struct Router: Sendable {
     var visitor = Visitor.nobody
     /// The injected faults.
     var faults = FaultInjection()
+    /// Whether requests are logged.
+    var logsRequests = false
     /// Decides which documents of this request are refused.
     var refusedDocuments: RefusedDocuments?
 
@@ -37,7 +39,20 @@ struct Router: Sendable {
     }
 
     /// Never throws: errors become answers.
-    func answer(_ request: Request) async -> Answer { await recovered(request) { try await route(request) } }
+    func answer(_ request: Request) async -> Answer {
+        let began = ContinuousClock.now
+        let answer = await recovered(request) { try await route(request) }
+        if logsRequests {
+            logger.debug(
+                "request",
+                metadata: [
+                    "method": "\(request.method)", "path": "\(request.target)", "status": "\(answer.status)",
+                    "seconds": "\((began.duration(to: .now) / .milliseconds(1)).rounded() / 1000)",
+                    "bytes_in": "\(request.body.count)",
+                ])
+        }
+        return answer
+    }
 
     /// The answer that `make` returns, or the one for the error that it throws.
     func recovered(_ request: Request, _ make: () async throws -> Answer) async -> Answer {

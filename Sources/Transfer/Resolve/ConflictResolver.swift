@@ -116,17 +116,7 @@ package struct ConflictResolver: Sendable {
     ///
     /// - Throws: `RunError`, `CancellationError`.
     func leafRevisions(of id: DocumentID) async throws -> [RevisionID] {
-        try await contact.ask {
-            do throws(GatewayError) {
-                return try await gateway.openRevisions(of: id).compactMap { revision in
-                    guard case .found(let text) = revision else { return nil }
-                    return text.root["_rev"]?.string.map(RevisionID.init)
-                }
-            } catch {
-                if error.status == 404, !error.isAboutKeyspace { return [] }
-                throw error
-            }
-        }
+        try await contact.leaves(of: id, at: gateway).compactMap { $0.root["_rev"]?.string.map(RevisionID.init) }
     }
 
     // MARK: - Deciding

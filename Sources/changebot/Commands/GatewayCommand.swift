@@ -87,6 +87,7 @@ struct GatewayCommand: AsyncParsableCommand {
             let place = try ListenAddress(text, option: "admin-listen")
             configuration.administration = (place.host, place.port)
         }
+        configuration.logsRequests = true
         configuration.allowsConflicts = try environment.isOn(allowConflicts, "allow-conflicts")
         if let file = config ?? environment["gateway-config"] {
             configuration.users = try Self.users(file, of: configuration.database)
