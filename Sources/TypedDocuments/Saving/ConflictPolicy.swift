@@ -53,7 +53,9 @@ public struct ConflictPolicy: Hashable, Sendable {
     /// A deletion holds, here and there; two edits are merged as by ``merge(by:)``.
     ///
     /// - Parameter dateMember: The member with the date of the last update: ISO 8601 or a number.
-    public static func deletesWin(by dateMember: String) -> ConflictPolicy { ConflictPolicy(.deletesWin, by: dateMember) }
+    public static func deletesWin(by dateMember: String) -> ConflictPolicy {
+        ConflictPolicy(.deletesWin, by: dateMember)
+    }
 
     /// This policy, or that of the type.
     func resolved<Document: DocumentCodable>(for type: Document.Type) -> ConflictPolicy {
