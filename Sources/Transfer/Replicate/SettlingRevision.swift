@@ -77,7 +77,7 @@ struct LeafPair {
             for stub in AttachmentStub.all(of: leaf.document.root) {
                 let name = stub.name
                 guard let position = leaf.document.root["_attachments"]?[name]?["revpos"]?.integer,
-                    position <= generation, let entry = entries[name]
+                    position > 0, position <= generation, let entry = entries[name]
                 else { continue }
                 let place = JSONPointer(tokens: ["_attachments", name])
                 text = (try? text.setting(place, to: entry.bytes)) ?? text
