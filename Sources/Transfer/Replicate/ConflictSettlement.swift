@@ -148,15 +148,16 @@ final class ConflictSettlement: Sendable {
     private func resolution(
         of pair: LeafPair, by policy: ConflictPolicy, _ id: DocumentID
     ) async throws -> ConflictResolution {
-        let wanted = ConflictDecision(conflict: pair.conflict, policy: policy).wanted.sorted()
+        let lineage = pair.lineage
+        let wanted = ConflictDecision(conflict: lineage.pair.conflict, policy: policy).wanted.sorted()
         var known = try await Self.read(wanted, of: id, by: targetReader)
         let missing = wanted.filter { known[$0] == nil }
         for (revision, text) in try await Self.read(missing, of: id, by: sourceReader)
-        where !mapsDocuments || text.root["_deleted"]?.bool == true || !pair.theirs.history.contains(revision) {
+        where !mapsDocuments || text.root["_deleted"]?.bool == true || revision != lineage.ancestor {
             known[revision] = text
         }
-        let comparable = pair.comparable(by: pair.ancestor.flatMap { known[$0] })
-        let decision = ConflictDecision(conflict: comparable.conflict, policy: policy)
+        let conflict = lineage.comparable(by: lineage.ancestor.flatMap { known[$0] })
+        let decision = ConflictDecision(conflict: conflict, policy: policy)
         return await decision.resolution(by: settling.policies, known: known, now: Timestamp.secondsNow)
     }
 
