@@ -121,9 +121,14 @@ struct Lineage {
             var text = leaf.document
             for stub in AttachmentStub.all(of: leaf.document.root) {
                 let name = stub.name
-                guard let position = leaf.document.root["_attachments"]?[name]?["revpos"]?.integer,
-                    isOlder(position), let entry = entries[name]
+                guard let own = leaf.document.root["_attachments"]?[name], let position = own["revpos"]?.integer,
+                    let entry = entries[name]
                 else { continue }
+                // CouchDB writes 0 if a replicated revision did not say it.
+                let isAlike =
+                    position == 0 && own["length"]?.integer == entry["length"]?.integer
+                    && own["content_type"]?.string == entry["content_type"]?.string
+                guard isOlder(position) || isAlike else { continue }
                 let place = JSONPointer(tokens: ["_attachments", name])
                 text = (try? text.setting(place, to: entry.bytes)) ?? text
             }
