@@ -180,6 +180,28 @@ import Testing
 
     @Test(
         arguments: [
+            ([], 1, "rejected=1"), (["--policy", "merge"], 0, "changed=1"),
+            (["--policy", "set-aside"], 1, "rejected=1"),
+            (["--policy", "x"], 64, "there is no policy 'x'"),
+            (["--policy", "merge", "--mode", "upsert"], 64, "--policy is for --mode insert and restore"),
+        ] as [([String], Int32, String)])
+    func aPolicyDecidesBetweenTwoDocuments(options: [String], code: Int32, words: String) async throws {
+        try await withTestBed { bed in
+            let first = try write([#"{"_id":"a","n":1}"#], bed)
+            _ = try await Program.run(["import", first, "--gateway", bed.url])
+            let second = try write([#"{"_id":"a","m":2}"#], bed, "second.ndjson")
+            let result = try await Program.run(["import", second, "--gateway", bed.url] + options)
+            #expect(result.code == code && result.errors.contains(words), "\(result.errors)")
+            // The variable is set for all commands.
+            guard options.contains("merge") else { return }
+            let upsert = ["import", second, "--gateway", bed.url, "--mode", "upsert"]
+            let again = try await Program.run(upsert, environment: ["CHANGEBOT_POLICY": "merge"])
+            #expect(again.code == 0, "\(again.errors)")
+        }
+    }
+
+    @Test(
+        arguments: [
             ([], 64, "give it: --slurp users=FILE"),
             (["--slurp", "others=FILE", "--slurp", "users=FILE"], 64, "others"),
             (["--slurp", "users=FILE"], 0, "imported"), (["--slurp", "users"], 64, "NAME=FILE"),

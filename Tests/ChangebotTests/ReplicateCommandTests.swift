@@ -42,6 +42,26 @@ import Testing
         }
     }
 
+    @Test func conflictsAreSettledInBothDirections() async throws {
+        try await withGateway { folder, url in
+            let (file, summary) = ("embedded:\(folder)/copy.sqlite", "\(folder)/summary.json")
+            let command = ["replicate", file, url, "--both-ways", "--policy", "winner", "--summary", summary]
+            let made = #"{"_id":"d1","_rev":"2-a","_revisions":{"start":2,"ids":["a","b"]},"n":9}"#
+            try Data(made.utf8).write(to: URL(fileURLWithPath: "\(folder)/one.ndjson"))
+            let load = try await Program.run([
+                "import", "\(folder)/one.ndjson", "--gateway", file, "--mode", "restore", "--quiet",
+            ])
+            #expect(load.code == 0, "\(load.errors)")
+            for settled in [1, 0] {
+                let result = try await Program.run(command, environment: Self.login("TARGET"))
+                #expect(result.code == 0, "\(result.errors)")
+                #expect(try self.summary(summary)["settled"]?.integer == settled)
+            }
+            let export = try await Program.run(["export", "--gateway", file, "--quiet"])
+            #expect(export.output.contains(#""n":9"#) && export.output.split(separator: "\n").count == 3)
+        }
+    }
+
     /// A password for one server is never sent to another.
     @Test func eachEndHasItsOwnCredentials() async throws {
         try await withGateway { folder, url in
@@ -67,6 +87,8 @@ import Testing
             (["http://h/a", "http://h/b", "--id", "x", "--continuous"], 64, "can't be combined"),
             (["http://h/a", "http://h/b", "--both-ways", "--channels", "y"], 64, "can't be combined"),
             (["http://h/a", "http://h/b", "--selector", "{"], 65, "--selector"),
+            (["http://h/a", "http://h/b", "--policy", "merge"], 64, "add --both-ways"),
+            (["http://h/a", "http://h/b", "--both-ways", "--policy", "x"], 64, "there is no policy 'x'"),
         ] as [([String], Int32, String)])
     func whatCantBeReplicatedIsRefused(arguments: [String], code: Int32, words: String) async throws {
         let result = try await Program.run(["replicate"] + arguments)

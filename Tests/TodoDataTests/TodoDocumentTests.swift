@@ -117,6 +117,15 @@ private typealias Attachment = TypedDocuments.Attachment
         #expect(throws: OwnershipError.self) { try list.requireOwner("e\u{301}") }
     }
 
+    @Test func eachTypeSaysHowConflictsAreSettled() {
+        #expect(TodoTask.conflictPolicy == .merge)
+        #expect(
+            [TaskList.conflictPolicy, TaskListUser.conflictPolicy, Moderator.conflictPolicy] == [
+                .deletesWin, .deletesWin, .deletesWin,
+            ])
+        #expect(Item.conflictPolicy == .deletesWin)
+    }
+
     @Test func aReferenceKeepsItsForm() throws {
         struct Page: DocumentCodable {
             var origin = DocumentOrigin()

@@ -44,7 +44,8 @@ struct ReplicatedRevision: Sendable {
         var known: [AttachmentStub] = []
         for stub in stubs {
             let position = entries?[stub.name]?["revpos"]?.integer ?? .max
-            if position <= generation { known.append(stub) } else { needed.append(stub) }
+            // CouchDB writes 0 if a replicated revision did not say it.
+            if position > 0, position <= generation { known.append(stub) } else { needed.append(stub) }
         }
         return (needed, known)
     }

@@ -11,8 +11,19 @@ struct ConflictSettling: Sendable {
     let policies: ConflictPolicies
     /// Of the way back.
     let back: ReplicationSettings
-    /// Both directions settle one conflict after the other, so that they do not settle the same one.
-    let lock: TaskLock
+    /// So that both directions do not settle the conflict of one document at the same time.
+    private let locks: [TaskLock]
+
+    init(policies: ConflictPolicies, back: ReplicationSettings, locks: [TaskLock]) {
+        self.policies = policies
+        self.back = back
+        self.locks = locks
+    }
+
+    /// For one replication in both directions.
+    static func makeLocks() -> [TaskLock] { (0..<61).map { _ in TaskLock() } }
+
+    func lock(for id: DocumentID) -> TaskLock { locks[Int(id.hashValue.magnitude % UInt(locks.count))] }
 }
 
 /// Settles conflicts between a leaf of the source and the one leaf that the target keeps: `replicate --both-ways --policy`.
@@ -27,6 +38,8 @@ final class ConflictSettlement: Sendable {
     /// What became of a conflict.
     enum Outcome: Sendable {
         case settled
+        /// There is nothing to settle any more.
+        case agreed
         /// There is no policy for it.
         case undecided
         case left(reason: String)
@@ -70,7 +83,7 @@ final class ConflictSettlement: Sendable {
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. The conflict may be settled in part.
     func settle(_ refused: ReplicatedRevision) async throws -> Outcome {
         guard let ours = ConflictLeaf(refused.text) else { return .left(reason: "its history can't be read") }
-        return try await settling.lock.withLock {
+        return try await settling.lock(for: refused.key.id).withLock {
             for _ in 0..<AttemptLimits.conflicts {
                 try Task.checkCancellation()
                 let outcome = try await settle(ours, refused)
@@ -83,11 +96,11 @@ final class ConflictSettlement: Sendable {
 
     private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> Outcome {
         let id = refused.key.id
-        guard try await isLeaf(ours.revision, of: id) else { return .settled }
+        guard try await isLeaf(ours.revision, of: id) else { return .agreed }
         guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
             return .left(reason: "the target does not show its own revision")
         }
-        if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .settled }
+        if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .agreed }
         let pair = LeafPair(ours: ours, theirs: theirs)
         if SettlingRevision.hasSettled(ours.revision, in: theirs) {
             return try await finish(pair, RevisionID(theirs.revision), id)
@@ -135,15 +148,16 @@ final class ConflictSettlement: Sendable {
     private func resolution(
         of pair: LeafPair, by policy: ConflictPolicy, _ id: DocumentID
     ) async throws -> ConflictResolution {
-        let wanted = ConflictDecision(conflict: pair.conflict, policy: policy).wanted.sorted()
+        let lineage = pair.lineage
+        let wanted = ConflictDecision(conflict: lineage.pair.conflict, policy: policy).wanted.sorted()
         var known = try await Self.read(wanted, of: id, by: targetReader)
         let missing = wanted.filter { known[$0] == nil }
         for (revision, text) in try await Self.read(missing, of: id, by: sourceReader)
-        where !mapsDocuments || text.root["_deleted"]?.bool == true || !pair.theirs.history.contains(revision) {
+        where !mapsDocuments || text.root["_deleted"]?.bool == true || revision != lineage.ancestor {
             known[revision] = text
         }
-        let comparable = pair.comparable(by: pair.ancestor.flatMap { known[$0] })
-        let decision = ConflictDecision(conflict: comparable.conflict, policy: policy)
+        let conflict = lineage.comparable(by: lineage.ancestor.flatMap { known[$0] })
+        let decision = ConflictDecision(conflict: conflict, policy: policy)
         return await decision.resolution(by: settling.policies, known: known, now: Timestamp.secondsNow)
     }
 

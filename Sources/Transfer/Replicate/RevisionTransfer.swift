@@ -11,6 +11,9 @@ internal import Rules
 ///
 /// Several batches may be replicated at once. Repeating one, as after a crash, changes nothing.
 struct RevisionTransfer: Sendable {
+    /// Conflicts of a batch that are settled at the same time.
+    private static let settlements = 4
+
     private let source: ReplicationEnd
     private let target: ReplicationEnd
     private let settings: ReplicationSettings
@@ -51,7 +54,15 @@ struct RevisionTransfer: Sendable {
 
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some revisions may have been stored.
     func replicate(_ documents: [ChangedDocument]) async throws {
-        for refused in try await transfer(documents) { try await settle(refused) }
+        var refused = try await transfer(documents)[...]
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<Self.settlements {
+                if let next = refused.popFirst() { group.addTask { try await settle(next) } }
+            }
+            while try await group.next() != nil {
+                if let next = refused.popFirst() { group.addTask { try await settle(next) } }
+            }
+        }
     }
 
     /// Settles a conflict if there is a policy for it, or notes it.
@@ -60,6 +71,7 @@ struct RevisionTransfer: Sendable {
         case .settled?:
             report.count { $0.settled += 1 }
             logger.debug("settled a conflict", metadata: [LogKey.id: "\(refused.key.id)"])
+        case .agreed?: break
         case .left(let reason)?: note(refused.key, "a conflict is not settled", reason)
         case .undecided?, .again?, nil:
             note(

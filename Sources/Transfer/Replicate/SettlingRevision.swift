@@ -26,9 +26,12 @@ enum SettlingRevision {
     }
 
     /// Whether a leaf comes from a revision that settled the conflict of its branch with the leaf `other`.
-    static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool {
+    static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool { settlement(of: other, in: leaf) != nil }
+
+    /// The newest such revision, as an index in the leaf's history.
+    static func settlement(of other: String, in leaf: ConflictLeaf) -> Int? {
         let prefixes = Set(leaf.history.map { prefix(other, $0) })
-        return leaf.history.contains { prefixes.contains(String($0.drop { $0 != "-" }.dropFirst().prefix(half))) }
+        return leaf.history.firstIndex { prefixes.contains(String($0.drop { $0 != "-" }.dropFirst().prefix(half))) }
     }
 
     /// `_revisions` of a revision after a leaf. For generations between the two, revisions are named that no server has.
@@ -59,31 +62,86 @@ struct LeafPair {
 
     var conflict: Conflict { Conflict([ours, theirs]) }
 
+    /// What the leaves are compared by, and what is left to be known of them.
+    var lineage: Lineage { Lineage(self) }
+}
+
+/// From where the two leaves of a conflict come.
+///
+/// One that comes from the settlement of an earlier conflict also has the changes of the other leaf's ancestor that was
+/// settled: that one is then the revision from which both come. So an edit that came during a settlement is not taken for
+/// a change to what the settlement took over.
+struct Lineage {
+    /// The most revisions of a leaf that are looked at.
+    private static let reach = 20
+
+    /// With the histories that count here.
+    let pair: LeafPair
     /// The newest revision from which both come.
-    var ancestor: String? {
-        let others = Set(theirs.history)
-        return ours.history.first(where: others.contains)
+    let ancestor: String?
+    private let real: LeafPair
+    /// The revision that settled an earlier conflict.
+    private var settlement: String?
+
+    init(_ real: LeafPair) {
+        var pair = real
+        if let (leaf, settlement) = Self.joined(real.theirs, to: real.ours) {
+            pair = LeafPair(ours: real.ours, theirs: leaf)
+            self.settlement = settlement
+        } else if let (leaf, settlement) = Self.joined(real.ours, to: real.theirs) {
+            pair = LeafPair(ours: leaf, theirs: real.theirs)
+            self.settlement = settlement
+        }
+        let others = Set(pair.theirs.history)
+        ancestor = pair.ours.history.first(where: others.contains)
+        self.pair = pair
+        self.real = real
     }
 
-    /// The same leaves, as they can be compared: servers of two kinds name the same attachment differently. One that
-    /// is older than the revision from which both leaves come is named as there.
+    /// A leaf with the history of the other one, from the revision on that it has settled.
+    private static func joined(_ leaf: ConflictLeaf, to other: ConflictLeaf) -> (ConflictLeaf, settlement: String)? {
+        for (age, revision) in other.history.prefix(reach).enumerated() {
+            guard let index = SettlingRevision.settlement(of: revision, in: leaf) else { continue }
+            let history = leaf.history[1...].prefix(index) + other.history[age...]
+            let joined = ConflictLeaf(leaf.document, revision: leaf.revision, after: Array(history))
+            return (joined, leaf.history[index])
+        }
+        return nil
+    }
+
+    /// The leaves as they can be compared: servers of two kinds name the same attachment differently. One that is older
+    /// than the revision from which both leaves come is named as there.
     ///
     /// - Parameter document: That revision.
-    func comparable(by document: JSONText?) -> LeafPair {
-        guard let document, let entries = document.root["_attachments"], let ancestor else { return self }
-        let generation = RevisionID(ancestor).generation ?? 0
-        func renamed(_ leaf: ConflictLeaf) -> ConflictLeaf {
+    func comparable(by document: JSONText?) -> Conflict {
+        guard let document, let entries = document.root["_attachments"], let ancestor else {
+            return Conflict([pair.ours, pair.theirs])
+        }
+        func renamed(_ leaf: ConflictLeaf, isOlder: (Int) -> Bool) -> ConflictLeaf {
             var text = leaf.document
             for stub in AttachmentStub.all(of: leaf.document.root) {
                 let name = stub.name
-                guard let position = leaf.document.root["_attachments"]?[name]?["revpos"]?.integer,
-                    position <= generation, let entry = entries[name]
+                guard let own = leaf.document.root["_attachments"]?[name], let position = own["revpos"]?.integer,
+                    let entry = entries[name]
                 else { continue }
+                // CouchDB writes 0 if a replicated revision did not say it.
+                let isAlike =
+                    position == 0 && own["length"]?.integer == entry["length"]?.integer
+                    && own["content_type"]?.string == entry["content_type"]?.string
+                guard isOlder(position) || isAlike else { continue }
                 let place = JSONPointer(tokens: ["_attachments", name])
                 text = (try? text.setting(place, to: entry.bytes)) ?? text
             }
-            return ConflictLeaf(text) ?? leaf
+            return ConflictLeaf(text, revision: leaf.revision, after: Array(leaf.history.dropFirst()))
         }
-        return LeafPair(ours: renamed(ours), theirs: renamed(theirs))
+        let generation = RevisionID(ancestor).generation ?? 0
+        let settled = settlement.flatMap { RevisionID($0).generation }
+        let leaves = [(pair.ours, real.ours), (pair.theirs, real.theirs)].map { leaf, real in
+            renamed(leaf) { position in
+                // What a settlement brought came from the other side.
+                real.history.contains(ancestor) ? 1...max(1, generation) ~= position : position == settled
+            }
+        }
+        return Conflict(leaves)
     }
 }

@@ -18,9 +18,9 @@ package struct TwoWayReplicator: Service {
         from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings,
         back: ReplicationSettings, report: ReplicationReport, logger: Logger
     ) {
-        let lock = TaskLock()
+        let locks = ConflictSettling.makeLocks()
         func settling(by policies: ConflictPolicies?, back: ReplicationSettings) -> ConflictSettling? {
-            policies.map { ConflictSettling(policies: $0, back: back, lock: lock) }
+            policies.map { ConflictSettling(policies: $0, back: back, locks: locks) }
         }
         first = Replicator(
             from: source, to: target, settings: settings, settling: settling(by: settings.policies, back: back),

@@ -213,4 +213,96 @@ import Transfer
             }
         }
     }
+
+    /// The policy sees documents in the shape of the target.
+    @Test(arguments: ways) func documentsOfTwoShapes(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            var (there, back) = (ReplicationSettings(), ReplicationSettings())
+            there.policies = try ConflictPolicies(["merge"], dateMember: "updatedAt")
+            there.policyTexts = ["merge"]
+            (back.policies, back.policyTexts) = (there.policies, there.policyTexts)
+            there.mapping = try await source.mapping("there", "{title: .name, name: null}")
+            back.mapping = try await source.mapping("back", "{name: .title, title: null}")
+            for bed in [source, target] {
+                try await bed.store("x", "a", bed.url == source.url ? #","name":"a","n":0"# : #","title":"a","n":0"#)
+            }
+            try await source.store("x", "s a", #","name":"b","n":0"#)
+            try await target.store("x", "t a", #","title":"a","n":1"#)
+            let report = ReplicationReport()
+            try await TwoWayReplicator(
+                from: source.end(), to: target.end(), settings: there, back: back, report: report,
+                logger: BotTestBed.logger
+            ).run()
+            #expect(report.state.counts.settled == 1 && report.state.counts.failed == 0)
+            let (ours, theirs) = (
+                try #require(try await source.stored("x")).root, try #require(try await target.stored("x")).root
+            )
+            #expect(ours["_rev"]?.string == theirs["_rev"]?.string)
+            #expect(content(of: ours) == #"{"_id":"x","n":1,"name":"b"}"#)
+            #expect(content(of: theirs) == #"{"_id":"x","n":1,"title":"b"}"#)
+        }
+    }
+
+    /// Both directions meet the same conflicts at the same time.
+    @Test(arguments: ways) func bothEndsChangeWhileItRuns(keeps: Bool) async throws {
+        try await with(sourceKeepsConflicts: keeps) { source, target in
+            var settings = ReplicationSettings()
+            settings.policies = try ConflictPolicies(["merge"], dateMember: "updatedAt")
+            settings.policyTexts = ["merge"]
+            settings.isContinuous = true
+            let report = ReplicationReport()
+            let replicator = TwoWayReplicator(
+                from: source.end(), to: target.end(), settings: settings, back: settings, report: report,
+                logger: BotTestBed.logger)
+            let run = Task { try await replicator.run() }
+            let ids = (0..<8).map { DocumentID("d\($0)") }
+            for round in 1...6 {
+                for id in ids {
+                    async let ours: Void = edit(source, id, "s\(round)")
+                    async let theirs: Void = edit(target, id, "t\(round)")
+                    _ = try await (ours, theirs)
+                }
+            }
+            for _ in 0..<400 {
+                if try await areEqual(source, target, ids) { break }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            run.cancel()
+            try await run.value
+            for id in ids {
+                let document = try #require(try await source.stored(id)).root
+                #expect(Self.edits.allSatisfy { document[$0] != nil }, "\(document.members.compactMap(\.name.string))")
+            }
+            #expect(report.state.counts.failed == 0 && report.state.counts.settled > 0)
+            settings.isContinuous = false
+            try await replicate(source, target, "merge")
+            #expect(try await areEqual(source, target, ids))
+        }
+    }
+
+    /// The members that all edits of a document add.
+    private static let edits = (1...6).flatMap { ["s\($0)", "t\($0)"] }
+
+    /// Adds a member, as a phone would do it.
+    private func edit(_ bed: BotTestBed, _ id: DocumentID, _ member: String) async throws {
+        while true {
+            let current = try await bed.stored(id) ?? JSONText("{}")
+            let body = try current.setting(JSONPointer(tokens: [member]), to: Array("1".utf8))
+            do throws(GatewayError) {
+                _ = try await bed.phone.put(id, body: body.bytes)
+                return
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+    }
+
+    private func areEqual(_ source: BotTestBed, _ target: BotTestBed, _ ids: [DocumentID]) async throws -> Bool {
+        for id in ids {
+            let (ours, theirs) = (try await source.stored(id)?.root, try await target.stored(id)?.root)
+            let isEqual = ours?["_rev"]?.string == theirs?["_rev"]?.string
+            guard let ours, isEqual, Self.edits.allSatisfy({ ours[$0] != nil }) else { return false }
+        }
+        return true
+    }
 }

@@ -31,6 +31,14 @@ import Testing
         #expect(attachments.needed.map(\.name) == needed)
     }
 
+    /// Sync Gateway accepts a stub for which it has no bytes.
+    @Test func anAttachmentOfAnUnknownRevisionIsSent() throws {
+        let body = Self.body.replacing(#""revpos":1"#, with: #""revpos":0"#)
+        for ancestors in [[], ["3-c"]] {
+            #expect(try Self.revision(body, known: ancestors).attachments.needed.contains { $0.name == "old" })
+        }
+    }
+
     @Test func theBodyKeepsItsBytesButForWhatOnlyTheSourceKnows() throws {
         let plain = #"{"_id":"a", "n":1.10,"_rev":"1-a"}"#
         let same = ReplicatedBody.bytes(of: try JSONText(plain), attachments: [])
