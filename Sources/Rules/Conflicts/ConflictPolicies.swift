@@ -138,7 +138,7 @@ package struct ConflictPolicies: Sendable {
             locals: locals)
         switch await pool.run([call]).first {
         case .outputs(let outputs)?: return resolution(outputs, conflict)
-        case .failed(let error)?: return .setAside(reason: "the program fails: \(error)")
+        case .failed(let error)?: return .setAside(reason: "\(error)")
         case nil: return .setAside(reason: "the program did not run")
         }
     }

@@ -54,8 +54,10 @@ actor ReplicationCheckpoints {
 
     /// Finds where to begin: at the newest checkpoint that both ends know, of this job or else of the jobs `others`.
     ///
-    /// - Parameter instances: Which databases the source and the target are now.
-    func begin(others: [String], instances: [String?]) async throws -> SequenceID {
+    /// - Parameters:
+    ///   - instances: Which databases the source and the target are now.
+    ///   - isAnew: Begins at the start all the same.
+    func begin(others: [String], instances: [String?], isAnew: Bool) async throws -> SequenceID {
         for (index, instance) in instances.enumerated() { places[index].instance = instance }
         var common = try await read(id, isOwn: true)
         for other in others where common == nil {
@@ -63,6 +65,7 @@ actor ReplicationCheckpoints {
             guard common != nil else { continue }
             logger.info("continuing a replication of CouchDB", metadata: ["replication": "\(other)"])
         }
+        if isAnew { common = nil }
         let start = common?.sequence ?? .start
         history = common?.history ?? []
         let name = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex

@@ -100,7 +100,9 @@ package struct Replicator: Service {
         let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
         try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
         let start = try await checkpoints.begin(
-            others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance])
+            others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance],
+            // Named documents are tried again, whatever became of them before.
+            isAnew: settings.documentIDs != nil)
         let newest = info.newestSequence
         if let ahead = newest.flatMap({ start.distance(to: $0) }) {
             report.update { $0.expected = ($0.expected ?? 0) + ahead }

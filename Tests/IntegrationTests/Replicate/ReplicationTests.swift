@@ -197,6 +197,21 @@ import Transfer
         }
     }
 
+    /// It is the remedy for documents that were refused.
+    @Test func namedDocumentsAreTriedAgain() async throws {
+        try await BotTestBed.withTrouble { target, targetServer in
+            try await BotTestBed.withFile { source in
+                try await fill(source)
+                try targetServer.misbehave(#"{"refuse_documents":{"share":1,"status":403}}"#)
+                let refused = try await source.replicate(to: target) { $0.documentIDs = ["d1"] }
+                #expect(refused.counts.failed == 1)
+                targetServer.behave()
+                let state = try await source.replicate(to: target) { $0.documentIDs = ["d1"] }
+                #expect(state.counts.written == 1)
+            }
+        }
+    }
+
     @Test func batchesMayBeSmallAndMany() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
