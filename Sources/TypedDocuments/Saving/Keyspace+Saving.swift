@@ -83,8 +83,10 @@ extension Keyspace {
 
     /// As ``delete(_:)``, and settles a conflict by a policy.
     ///
-    /// - Parameter policy: ``ConflictPolicy/deletesWin`` and ``ConflictPolicy/lastUpdateWins`` delete what others have
-    ///   made of the document, also if it no longer fits the type. With the others, it stays.
+    /// - Parameters:
+    ///   - document: A value that was read or saved. Of a new one nothing is written.
+    ///   - policy: ``ConflictPolicy/deletesWin`` and ``ConflictPolicy/lastUpdateWins`` delete what others have made of the
+    ///     document, also if it no longer fits the type. With the others, it stays.
     /// - Returns: ``SaveOutcome/unchanged`` also if somebody else has deleted it.
     /// - Throws: As ``save(_:)``.
     public func delete<Document: DocumentCodable>(
