@@ -11,7 +11,7 @@ struct DocumentResolution: Sendable {
     private let report: ResolveReport
     private let logger: Logger
     private let show: Resolver.Show
-    private let settlement: ConflictResolver
+    private let resolver: ConflictResolver
     private let refusals: Locked<RepeatedMessages>
 
     init(
@@ -22,7 +22,7 @@ struct DocumentResolution: Sendable {
         self.report = report
         self.logger = logger
         self.show = show
-        settlement = ConflictResolver(
+        resolver = ConflictResolver(
             gateway, contact, settings.retries, pauses: Pauses(),
             inlineAttachmentBytes: settings.inlineAttachmentBytes, logger)
         refusals = Locked(RepeatedMessages(last: "more documents are left in conflict; --log-level debug names them"))
@@ -33,7 +33,7 @@ struct DocumentResolution: Sendable {
         guard !documents.isEmpty else { return }
         var cases = try await conflicts(among: documents)
         guard !cases.isEmpty else { return }
-        try await settlement.decide(&cases)
+        try await resolver.decide(&cases)
         cases.removeAll(where: \.isSettled)
         report.update { [count = cases.count] in $0.counters.matched += count }
         if settings.isDryRun { try await preview(cases) } else { try await write(cases) }
@@ -43,7 +43,7 @@ struct DocumentResolution: Sendable {
     }
 
     private func conflicts(among documents: [ChangedDocument]) async throws -> [ConflictCase] {
-        let leaves = try await settlement.leaves(of: documents) { [report] bytes in
+        let leaves = try await resolver.leaves(of: documents) { [report] bytes in
             report.update { $0.counters.bytesIn += bytes }
         }
         let matcher = settings.filter.map { DocumentMatcher($0) }
@@ -65,7 +65,7 @@ struct DocumentResolution: Sendable {
     }
 
     private func write(_ cases: [ConflictCase]) async throws {
-        try await settlement.write(cases) { one, end in
+        try await resolver.write(cases) { one, end in
             switch end {
             case .resolved: noteResolved(one)
             case .left(let reason): note(one.id, reason)

@@ -6,13 +6,13 @@ internal import Rules
 
 /// Resolves conflicts that a bot meets in its feed.
 package struct FeedConflicts: Sendable {
-    private let settlement: ConflictResolver
+    private let resolver: ConflictResolver
     private let logger: Logger
 
     /// - Parameter pauses: Of the run: they end when it is to stop.
     package init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses, logger: Logger) {
         let contact = GatewayContact(settings: retries, pauses: pauses, logger: logger)
-        settlement = ConflictResolver(gateway, contact, retries, pauses: pauses, logger)
+        resolver = ConflictResolver(gateway, contact, retries, pauses: pauses, logger)
         self.logger = logger
     }
 
@@ -26,10 +26,10 @@ package struct FeedConflicts: Sendable {
         var listed: [ChangedDocument] = []
         for (id, known) in documents {
             var revisions = known ?? []
-            if known == nil { revisions = try await settlement.leafRevisions(of: id) }
+            if known == nil { revisions = try await resolver.leafRevisions(of: id) }
             if revisions.count > 1 { listed.append(ChangedDocument(id: id, revisions: revisions)) }
         }
-        return try await settlement.leaves(of: listed).filter { _, leaves in
+        return try await resolver.leaves(of: listed).filter { _, leaves in
             guard case .read(let conflict) = leaves else { return true }
             return conflict.leaves.count > 1 || !conflict.leaves.isEmpty && !conflict.deletions.isEmpty
         }
@@ -42,12 +42,12 @@ package struct FeedConflicts: Sendable {
     /// - Throws: `RunError`, `CancellationError`. Some documents may have been resolved.
     package func resolve(_ cases: [ConflictCase]) async throws -> (ends: [DocumentID: String?], sent: RunCounters) {
         var cases = cases.filter(\.isConflict)
-        try await settlement.decide(&cases)
+        try await resolver.decide(&cases)
         cases.removeAll(where: \.isSettled)
         let ends = Locked([DocumentID: String?]())
         let sent = Locked(RunCounters())
         do {
-            try await settlement.write(cases) { [logger] one, end in
+            try await resolver.write(cases) { [logger] one, end in
                 switch end {
                 case .resolved:
                     ends.withLock { $0[one.id] = .some(nil) }
