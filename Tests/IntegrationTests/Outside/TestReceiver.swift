@@ -30,12 +30,13 @@ final class TestReceiver: Sendable {
         self.seen = seen
         server = try TestServer { [active] connection in
             try connection.serve { request in
+                // Counted before it is seen: who waits for it to be seen is still under way then.
+                active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                defer { active.withLock { $0.now -= 1 } }
                 let number = seen.with { requests in
                     defer { requests.append(request) }
                     return requests.count
                 }
-                active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-                defer { active.withLock { $0.now -= 1 } }
                 if number < gathering { seen.block { $0.count >= gathering } }
                 switch reply(request, number) {
                 case .answer(let status, let headers, let body):
