@@ -96,6 +96,24 @@ import Transfer
         }
     }
 
+    /// As with a file that was exported, edited and imported again.
+    @Test func aDocumentWithARevisionIsAnEditOfIt() async throws {
+        try await BotTestBed.withFile { bed in
+            try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
+            let edit = #"{"_id":"x","_rev":"2-b","a":1,"b":2}"#
+            #expect(try await load(bed, [edit], "merge") == ImportCounts(changed: 1))
+            #expect(try await body(bed, "x") == #"{"a":1,"b":2}"#)
+            // The gateway's document was changed meanwhile.
+            let older = #"{"_id":"x","_rev":"1-a","_revisions":{"start":1,"ids":["a"]},"a":0,"b":0,"c":1}"#
+            #expect(try await load(bed, [older], "merge") == ImportCounts(changed: 1))
+            #expect(try await body(bed, "x") == #"{"a":1,"b":2,"c":1}"#)
+            // The gateway has forgotten the revision of the file.
+            let unknown = #"{"_id":"x","_rev":"4-z","a":0,"b":0,"c":1}"#
+            #expect(try await load(bed, [unknown], "merge") == ImportCounts(rejected: 1))
+            #expect(try bed.rejections().map(\.reason).first?.hasPrefix("its leaves differ in 'a', and ") == true)
+        }
+    }
+
     @Test func attachmentsOfBothSides() async throws {
         try await BotTestBed.with { bed in
             func picture(_ name: String, _ bytes: [UInt8]) -> String {

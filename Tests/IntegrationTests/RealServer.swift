@@ -47,14 +47,27 @@ struct RealServer {
         return true
     }
 
+    /// Begins to forget old revisions, which CouchDB also does by itself.
+    ///
+    /// - Note: Source: `POST /{db}/_compact` of CouchDB 3.5.
+    func compact(_ url: GatewayURL) async throws {
+        let status = try await ask("POST", "\(url)/_compact", headers: [("Content-Type", "application/json")])
+        #expect(status == 202)
+    }
+
     private func ask(_ method: String, _ url: GatewayURL) async throws -> Int {
+        try await ask(method, url.description)
+    }
+
+    private func ask(_ method: String, _ url: String, headers: [(String, String)] = []) async throws -> Int {
         let client = HTTPClient()
         var credentials: HTTPCredentials?
         if case .basic(let user, let password) = settings.credentials {
             credentials = .basic(user: user, password: password)
         }
         let response = try await client.send(
-            HTTPRequest(method: method, url: url.description, credentials: credentials, deadline: .seconds(60)))
+            HTTPRequest(
+                method: method, url: url, headers: headers, credentials: credentials, deadline: .seconds(60)))
         _ = try await response.body.collect(upTo: 1 << 16)
         await client.shutdown()
         return response.status

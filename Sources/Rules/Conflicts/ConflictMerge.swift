@@ -5,7 +5,8 @@ internal import LosslessJSON
 /// Leaves are merged where they branched, the youngest branches first: each time against the revision from which the
 /// branches come. A member that one branch changed since then is taken from that one. If several changed it to different
 /// values, objects are merged in turn, and any other value is taken from the branch with the latest update. If the server
-/// has forgotten the revision, members that only some branches have are kept. Arrays are values as a whole, and so are
+/// has forgotten the revision, members that only some branches have are kept; a value in which they differ is decided by
+/// the dates of the leaves or not at all, because only one of them may have changed it. Arrays are values as a whole, and so are
 /// objects below a hundred levels. Values keep their bytes.
 struct ConflictMerge {
     /// A leaf, or what was made of several.
@@ -21,18 +22,21 @@ struct ConflictMerge {
     private let leaves: [ConflictLeaf]
     private let ancestors: [String: JSONText]
     private let order: [Int]
+    private let isOrderedByDate: Bool
 
     /// - Parameters:
     ///   - conflict: Without members that are twice in an object.
     ///   - ancestors: Those of ``Conflict/branchings`` that the server still has.
     ///   - order: The leaves, as indexes: whose change is taken if several changed a value differently.
-    init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int]) {
+    ///   - isOrderedByDate: Whether each leaf has a date of its own.
+    init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int], isOrderedByDate: Bool) {
         leaves = conflict.leaves
         self.ancestors = ancestors
         self.order = order
+        self.isOrderedByDate = isOrderedByDate
     }
 
-    /// - Throws: `JSONError` if the result is larger than a document may be.
+    /// - Throws: `JSONError` if the result is larger than a document may be; ``ValueMerge/Undecidable``.
     func merge() throws -> ResolvedDocument {
         var branches = leaves.enumerated().map { index, leaf in
             Branch(
@@ -48,7 +52,7 @@ struct ConflictMerge {
             branches[place] = try merge(own, at: point)
             branches = branches.indices.filter { $0 == place || !isOwn[$0] }.map { branches[$0] }
         }
-        let members = ValueMerge(order: [0], hasAncestor: false)
+        let members = try ValueMerge(order: [0], past: .none)
             .members(of: [branches[0].document.root], nil, skipsReserved: true)
         return ResolvedDocument(
             members: try JSONText(members), attachments: branches[0].attachments.map { ($0.name, $0.leaf) })
@@ -57,27 +61,38 @@ struct ConflictMerge {
     private func merge(_ branches: [Branch], at point: String?) throws -> Branch {
         let ancestor = point.flatMap { ancestors[$0] }?.root
         let merge = ValueMerge(
-            order: branches.indices.sorted { branches[$0].rank < branches[$1].rank }, hasAncestor: ancestor != nil)
-        let members = merge.members(of: branches.map(\.document.root), ancestor, skipsReserved: true)
+            order: branches.indices.sorted { branches[$0].rank < branches[$1].rank },
+            past: ancestor == nil ? past(of: branches, point) : .known, decidesWithoutPast: isOrderedByDate)
+        let members = try merge.members(of: branches.map(\.document.root), ancestor, skipsReserved: true)
         let history = branches[0].history
         return Branch(
             document: try JSONText(members),
-            attachments: attachments(of: branches, LeafAttachment.all(of: ancestor, leaf: 0), merge),
+            attachments: try attachments(of: branches, LeafAttachment.all(of: ancestor, leaf: 0), merge),
             history: point.flatMap(history.firstIndex).map { history[$0...] } ?? [],
             rank: branches.map(\.rank).min() ?? 0)
     }
 
+    /// Of branches whose common revision is not there. Histories that reach the first revision show that there is none.
+    private func past(of branches: [Branch], _ point: String?) -> ValueMerge.Past {
+        let oldest = branches.map { ConflictLeaf.generation(of: $0.history.last ?? "") }.filter { $0 > 0 }
+        let mayBeRelated = oldest.count > 1 && oldest.contains { $0 > 1 }
+        return point != nil || mayBeRelated ? .forgotten : .none
+    }
+
     /// An attachment is a value like others: its digest and its type.
+    ///
+    /// - Throws: ``ValueMerge/Undecidable``.
     private func attachments(
         of branches: [Branch], _ ancestor: [LeafAttachment], _ merge: ValueMerge
-    ) -> [LeafAttachment] {
+    ) throws -> [LeafAttachment] {
         var names: [String] = []
         for branch in branches {
             names += branch.attachments.map(\.name).filter { name in !names.contains { $0.isSame(as: name) } }
         }
-        return names.compactMap { name in
+        return try names.compactMap { name in
             let values = branches.map { $0.attachments.first { $0.name.isSame(as: name) } }
             let choice = merge.choice(values, ancestor.first { $0.name.isSame(as: name) }) { $0.content == $1.content }
+            try merge.requireDecision(choice, on: name)
             guard let taken = values[choice.taken ?? 0] else { return nil }
             // Of equal ones, that of the first branch: the winner's bytes need not be sent.
             return values.compactMap { $0 }.first { $0.content == taken.content }

@@ -70,6 +70,11 @@ package struct ConflictPolicies: Sendable {
         }
     }
 
+    /// Whether one of the policies looks at the revisions that leaves come from.
+    package var lookAtAncestors: Bool {
+        general?.looksAtAncestors == true || byType.values.contains(where: \.looksAtAncestors)
+    }
+
     /// The name of the policy for all documents; nil if there is none.
     var generalName: String? { general?.name }
 
@@ -109,11 +114,15 @@ package struct ConflictPolicies: Sendable {
 
     private func merge(_ conflict: Conflict, _ ancestors: [String: JSONText]) -> ConflictResolution {
         let order = conflict.latestFirst(by: dateMember) ?? Array(conflict.leaves.indices)
-        let merge = ConflictMerge(conflict, ancestors: ancestors, order: order)
-        guard let document = try? merge.merge() else {
+        let merge = ConflictMerge(
+            conflict, ancestors: ancestors, order: order, isOrderedByDate: conflict.isOrderedByDate(dateMember))
+        do { return Self.resolution(try merge.merge(), conflict) } catch let gap as ValueMerge.Undecidable {
+            return .setAside(
+                reason: "its leaves differ in '\(gap.name)', and neither the revision that they come from nor dates in "
+                    + "'\(dateMember)' tell who changed it; 'winner', 'last-update-wins' or 'jq:' decide that")
+        } catch {
             return .setAside(reason: "its leaves can't be merged into one document")
         }
-        return Self.resolution(document, conflict)
     }
 
     /// A leaf that is the result already needs no new revision.
@@ -153,6 +162,11 @@ package struct ConflictPolicies: Sendable {
         guard output.kind == .object else {
             return .setAside(reason: "the program's output is neither an object nor null")
         }
+        if let reason = Self.misuse(of: output, conflict) { return .setAside(reason: reason) }
+        guard let attachments = Self.attachments(of: output, conflict) else {
+            return .setAside(
+                reason: "the program's output has an attachment that no leaf has with this name and digest")
+        }
         var members = JSONWriter()
         members.object { members in
             for member in output.members where member.name.characters.first != UInt8(ascii: "_") {
@@ -162,22 +176,46 @@ package struct ConflictPolicies: Sendable {
         guard let text = try? JSONText(members.bytes) else {
             return .setAside(reason: "the program's output is not valid JSON")
         }
-        return Self.resolution(
-            ResolvedDocument(members: text, attachments: Self.attachments(of: output, conflict)), conflict)
+        return Self.resolution(ResolvedDocument(members: text, attachments: attachments), conflict)
+    }
+
+    /// What is wrong with the members of an output that begin with `_`. Those of the leaves are left out without a word.
+    private static func misuse(of output: JSONValue, _ conflict: Conflict) -> String? {
+        let id = conflict.leaves.first?.document.root["_id"]
+        if let own = output["_id"], let id, !own.isEquivalent(to: id) {
+            return "the program's output has another '_id'"
+        }
+        for member in output.members where member.name.characters.first == UInt8(ascii: "_") {
+            let name = member.name.string ?? ""
+            let isKnown = ["_id", "_rev", "_attachments", "_deleted"].contains(name)
+            guard isKnown || conflict.leaves.contains(where: { $0.document.root[name] != nil }) else {
+                return "the program's output has '\(name)', and names that begin with '_' belong to the server"
+            }
+        }
+        return nil
     }
 
     /// The attachments that a program leaves in its output: each from the first leaf with the same name and digest.
     /// Without `_attachments`, those of the winner.
-    private static func attachments(of output: JSONValue, _ conflict: Conflict) -> [(name: String, leaf: Int)] {
+    ///
+    /// - Returns: Nil if no leaf has one of them.
+    private static func attachments(
+        of output: JSONValue, _ conflict: Conflict
+    ) -> [(name: String, leaf: Int)]? {
         let wanted = output["_attachments"] ?? conflict.leaves.first?.document.root["_attachments"]
-        return wanted?.members.compactMap { member -> (name: String, leaf: Int)? in
-            guard let name = member.name.string else { return nil }
+        guard let wanted, wanted.kind != .null else { return [] }
+        guard wanted.kind == .object else { return nil }
+        var found: [(name: String, leaf: Int)] = []
+        for member in wanted.members {
             let digest = member.value["digest"]?.string
-            let leaf = conflict.leaves.firstIndex { leaf in
-                let own = leaf.document.root["_attachments"]?[name]
-                return own != nil && own?["digest"]?.string == digest
-            }
-            return leaf.map { (name, $0) }
-        } ?? []
+            guard let name = member.name.string, member.value["data"] == nil,
+                let leaf = conflict.leaves.firstIndex(where: { leaf in
+                    let own = leaf.document.root["_attachments"]?[name]
+                    return own != nil && own?["digest"]?.string == digest
+                })
+            else { return nil }
+            found.append((name, leaf))
+        }
+        return found
     }
 }

@@ -13,6 +13,14 @@ package enum ConflictPolicy: Sendable, Equatable {
     /// A jq program makes a document of all leaves: an index in the programs of ``ConflictPolicies``.
     case jq(Int)
 
+    /// Whether it looks at the revisions that leaves come from.
+    package var looksAtAncestors: Bool {
+        switch self {
+        case .deletesWin, .merge, .jq: true
+        case .lastUpdateWins, .winner, .setAside: false
+        }
+    }
+
     private static let named: [(name: String, policy: ConflictPolicy)] = [
         ("deletes-win", .deletesWin), ("merge", .merge), ("last-update-wins", .lastUpdateWins), ("winner", .winner),
         ("set-aside", .setAside),

@@ -23,4 +23,18 @@ package struct ResolvedDocument: Sendable {
         self.members = members
         self.attachments = attachments
     }
+
+    /// A leaf as it is: an index in ``Conflict/leaves``. Nil if it is not valid JSON.
+    package init?(leaf: Int, of conflict: Conflict) {
+        let document = conflict.leaves[leaf].document
+        var members = JSONWriter()
+        members.object { members in
+            for member in document.root.members where member.name.characters.first != UInt8(ascii: "_") {
+                members.raw(document.bytes[member.range])
+            }
+        }
+        guard let text = try? JSONText(members.bytes) else { return nil }
+        self.members = text
+        attachments = LeafAttachment.all(of: document.root, leaf: leaf).map { ($0.name, $0.leaf) }
+    }
 }

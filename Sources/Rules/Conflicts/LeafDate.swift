@@ -35,6 +35,17 @@ enum LeafDate {
 }
 
 extension Conflict {
+    /// Whether each leaf has a date, and no two are equal.
+    func isOrderedByDate(_ member: String) -> Bool {
+        let dates = leaves.compactMap { LeafDate($0.document.root[member]) }
+        return dates.count == leaves.count
+            && dates.indices.allSatisfy { index in
+                dates[..<index].allSatisfy {
+                    $0.isLater(than: dates[index]) == true || dates[index].isLater(than: $0) == true
+                }
+            }
+    }
+
     /// The leaves by their dates, the latest first, as indexes in ``leaves``. A leaf without a date comes after those
     /// with one, and of equal dates the winner comes first.
     ///

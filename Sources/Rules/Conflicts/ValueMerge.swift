@@ -4,10 +4,26 @@ internal import LosslessJSON
 struct ValueMerge {
     private static let deepest = 100
 
+    /// What is known of the value that all of them come from.
+    enum Past {
+        case known
+        /// There is none: each value counts as a change, and a missing one as none.
+        case none
+        /// There is one, or may be. Values count as with ``none``, but of several nobody knows who changed them.
+        case forgotten
+    }
+
+    /// Two sides differ, and nothing tells which of them changed the value.
+    struct Undecidable: Error {
+        /// Of the member, or of the attachment.
+        let name: String
+    }
+
     /// Indexes of the values: whose change is taken if several changed it to different values.
     let order: [Int]
-    /// Whether what they come from is known. If not, each value counts as a change, and a missing one as none.
-    let hasAncestor: Bool
+    let past: Past
+    /// Whether ``order`` also decides if the past is forgotten.
+    var decidesWithoutPast = false
 
     /// Which values changed, as indexes; and the one to take, nil if none changed.
     struct Choice {
@@ -18,6 +34,7 @@ struct ValueMerge {
     }
 
     func choice<Value>(_ values: [Value?], _ ancestor: Value?, _ isEqual: (Value, Value) -> Bool) -> Choice {
+        let hasAncestor = past == .known
         func areEqual(_ left: Value?, _ right: Value?) -> Bool {
             switch (left, right) {
             case (nil, nil): true
@@ -32,12 +49,21 @@ struct ValueMerge {
             changed: changed, taken: differs ? order.first(where: changed.contains) ?? first : first, differs: differs)
     }
 
+    /// - Throws: ``Undecidable`` for a choice between different values.
+    func requireDecision(_ choice: Choice, on name: @autoclosure () -> String) throws(Undecidable) {
+        guard choice.differs, past == .forgotten, !decidesWithoutPast else { return }
+        throw Undecidable(name: name())
+    }
+
     /// Merges objects, member by member.
     ///
     /// - Parameters:
     ///   - objects: Nil where a side has none. The order of the members is that of the first.
     ///   - skipsReserved: Leaves out members whose names begin with `_`.
-    func members(of objects: [JSONValue?], _ ancestor: JSONValue?, skipsReserved: Bool, depth: Int = 0) -> [UInt8] {
+    /// - Throws: ``Undecidable``.
+    func members(
+        of objects: [JSONValue?], _ ancestor: JSONValue?, skipsReserved: Bool, depth: Int = 0
+    ) throws(Undecidable) -> [UInt8] {
         var names: [(name: JSONValue, key: [UInt8])] = []
         var seen: Set<[UInt8]> = []
         for object in objects.compactMap({ $0 }) {
@@ -47,26 +73,32 @@ struct ValueMerge {
                 names.append((member.name, key))
             }
         }
+        var merged: [(name: JSONValue, value: [UInt8])] = []
+        for (name, key) in names {
+            let values = objects.map { $0?.member(named: key) }
+            guard let value = try self.merged(values, ancestor?.member(named: key), name, depth) else { continue }
+            merged.append((name, value))
+        }
         var writer = JSONWriter()
         writer.object { writer in
-            for (name, key) in names {
-                let values = objects.map { $0?.member(named: key) }
-                guard let value = merged(values, ancestor?.member(named: key), depth) else { continue }
-                writer.raw(name.bytes + [UInt8(ascii: ":")] + value)
-            }
+            for (name, value) in merged { writer.raw(name.bytes + [UInt8(ascii: ":")] + value) }
         }
         return writer.bytes
     }
 
     /// - Returns: The bytes of the value; nil if the member is removed.
-    private func merged(_ values: [JSONValue?], _ ancestor: JSONValue?, _ depth: Int) -> [UInt8]? {
+    private func merged(
+        _ values: [JSONValue?], _ ancestor: JSONValue?, _ name: JSONValue, _ depth: Int
+    ) throws(Undecidable) -> [UInt8]? {
         let choice = choice(values, ancestor) { $0.isEquivalent(to: $1) }
         let areObjects = choice.changed.allSatisfy { values[$0]?.kind == .object }
         if choice.differs, areObjects, ancestor == nil || ancestor?.kind == .object, depth < Self.deepest {
-            let merge = ValueMerge(order: order, hasAncestor: ancestor != nil)
-            return merge.members(
+            let inside = past == .known && ancestor == nil ? Past.none : past
+            let merge = ValueMerge(order: order, past: inside, decidesWithoutPast: decidesWithoutPast)
+            return try merge.members(
                 of: values.map { $0?.kind == .object ? $0 : nil }, ancestor, skipsReserved: false, depth: depth + 1)
         }
+        try requireDecision(choice, on: name.string ?? "")
         return values[choice.taken ?? 0].map { Array($0.bytes) }
     }
 }

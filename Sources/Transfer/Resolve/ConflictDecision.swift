@@ -8,7 +8,7 @@ struct ConflictDecision {
 
     /// Old revisions that the policy looks at, if a server still has them.
     var wanted: Set<String> {
-        guard [.merge, .deletesWin].contains(policy) || policy.name == "jq" else { return [] }
+        guard policy.looksAtAncestors else { return [] }
         let edits = policy == .deletesWin ? conflict.deletions.flatMap(\.between) : []
         return conflict.branchings.union(edits)
     }

@@ -1,54 +1,12 @@
 internal import DocumentFlow
 internal import Encodings
-package import GatewayClient
-internal import Locking
+internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 package import Rules
 
-/// A document in conflict, and what becomes of it.
-package struct ConflictCase: Sendable {
-    package let id: DocumentID
-    let conflict: Conflict
-    let policies: ConflictPolicies
-    let policy: ConflictPolicy
-    var resolution = ConflictResolution.setAside(reason: "")
-
-    /// Nil if there is no policy for the document.
-    package init?(_ id: DocumentID, _ conflict: Conflict, _ policies: ConflictPolicies) {
-        guard let policy = policies.policy(of: conflict) else { return nil }
-        self.id = id
-        self.conflict = conflict
-        self.policies = policies
-        self.policy = policy
-    }
-
-    var decision: ConflictDecision { ConflictDecision(conflict: conflict, policy: policy) }
-
-    /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
-    var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
-
-    /// Whether it is no conflict after all.
-    var isSettled: Bool {
-        if case .keep = resolution { losers.isEmpty } else { false }
-    }
-
-    /// The leaves to delete.
-    var losers: [ConflictLeaf] {
-        switch resolution {
-        case .keep(let kept): conflict.leaves.enumerated().filter { $0.offset != kept }.map(\.element)
-        case .write: Array(conflict.leaves.dropFirst())
-        // A deletion that has won is not to win again over a document that is created anew.
-        case .delete: conflict.leaves + conflict.deletions.map(\.tombstone)
-        case .setAside: []
-        }
-    }
-}
-
-/// Reads the leaves of documents in conflict and their ancestors, asks the policies, and writes.
-///
-/// The new revision is stored first. Losing leaves are deleted only when the server has accepted it: so no edit is lost if
-/// the server refuses it, or if the process is killed in between.
+/// Reads the leaves of documents in conflict and their ancestors, and asks the policies. ``ConflictWriter`` writes what
+/// they decide.
 package struct ConflictResolver: Sendable {
     /// The end of a case.
     enum End: Sendable {
@@ -59,9 +17,8 @@ package struct ConflictResolver: Sendable {
 
     private let gateway: Gateway
     private let reader: RevisionsReader
-    private let preparation: RevisionPreparation
-    private let sender: RevisionSender
     private let contact: GatewayContact
+    private let writer: ConflictWriter
 
     /// Attachments that a merged document takes from losing leaves are sent inside it up to this many bytes in all, larger
     /// ones as a stream of their own.
@@ -74,10 +31,12 @@ package struct ConflictResolver: Sendable {
         self.gateway = gateway
         self.contact = contact
         reader = RevisionsReader(gateway: gateway, contact: contact)
-        preparation = RevisionPreparation(
-            fetcher: AttachmentFetcher(gateway: gateway, contact: contact),
-            inlineByteCount: inlineAttachmentBytes, dialect: gateway.dialect)
-        sender = RevisionSender(gateway: gateway, retries: retries, pauses: pauses, logger: logger)
+        writer = ConflictWriter(
+            gateway: gateway, contact: contact,
+            preparation: RevisionPreparation(
+                fetcher: AttachmentFetcher(gateway: gateway, contact: contact),
+                inlineByteCount: inlineAttachmentBytes, dialect: gateway.dialect),
+            sender: RevisionSender(gateway: gateway, retries: retries, pauses: pauses, logger: logger))
     }
 
     // MARK: - Reading
@@ -93,6 +52,23 @@ package struct ConflictResolver: Sendable {
     /// - Throws: `RunError`, `CancellationError`.
     func leaves(
         of documents: [ChangedDocument], noteBytes: (Int) -> Void = { _ in }
+    ) async throws -> [DocumentID: Leaves] {
+        var found = try await read(documents, noteBytes)
+        // Servers forget the bodies of revisions that are no leaves any more.
+        var changed: [ChangedDocument] = []
+        for document in documents {
+            guard case .unreadable? = found[document.id] else { continue }
+            let current = try await leafRevisions(of: document.id)
+            guard Set(current) != Set(document.revisions) else { continue }
+            changed.append(ChangedDocument(id: document.id, revisions: current))
+            found[document.id] = nil
+        }
+        guard !changed.isEmpty else { return found }
+        return found.merging(try await read(changed, noteBytes)) { _, new in new }
+    }
+
+    private func read(
+        _ documents: [ChangedDocument], _ noteBytes: (Int) -> Void
     ) async throws -> [DocumentID: Leaves] {
         var leaves: [DocumentID: [ConflictLeaf]] = [:]
         var found: [DocumentID: Leaves] = [:]
@@ -123,20 +99,27 @@ package struct ConflictResolver: Sendable {
 
     /// Asks the policies, which see old revisions that the server still has.
     ///
-    /// - Throws: `RunError`, `CancellationError`.
-    func decide(_ cases: inout [ConflictCase]) async throws {
-        let ancestors = try await ancestors(of: cases)
+    /// - Parameter spool: Old revisions that were read earlier.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
+    func decide(_ cases: inout [ConflictCase], knowing spool: ConflictSpool? = nil) async throws {
+        let ancestors = try await ancestors(of: cases, spool)
         let now = Timestamp.secondsNow
         for index in cases.indices { cases[index].resolution = await resolution(of: cases[index], ancestors, now) }
     }
 
-    /// Old revisions that the server still has.
-    private func ancestors(of cases: [ConflictCase]) async throws -> [BulkGetKey: JSONText] {
+    /// Old revisions that the policies look at, if the server still has them.
+    ///
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
+    func ancestors(of cases: [ConflictCase], _ spool: ConflictSpool? = nil) async throws -> [BulkGetKey: JSONText] {
         var keys: Set<BulkGetKey> = []
         for one in cases {
             for revision in one.decision.wanted { keys.insert(BulkGetKey(id: one.id, revision: RevisionID(revision))) }
         }
         var found: [BulkGetKey: JSONText] = [:]
+        if let spool {
+            for key in keys { found[key] = try await spool.revision(key) }
+            keys.subtract(found.keys)
+        }
         guard !keys.isEmpty else { return found }
         try await reader.read(Array(keys)) { answer in
             if case .revision(let text, let key) = answer { found[key] = text }
@@ -164,95 +147,6 @@ package struct ConflictResolver: Sendable {
         _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, End) -> Void,
         count: @escaping @Sendable (RunCounters) -> Void
     ) async throws {
-        var ready: [ConflictCase] = []
-        var sender = sender.forOneBatch()
-        for one in cases {
-            switch one.resolution {
-            case .keep, .delete: ready.append(one)
-            case .write(let document):
-                switch try await store(document, one, &sender, count) {
-                case .resolved: ready.append(one)
-                case .left(let reason): note(one, .left(reason: reason))
-                }
-            case .setAside(let reason): note(one, .left(reason: reason))
-            }
-        }
-        try await deleteLosers(of: ready, &sender, note, count)
-        count(await self.sender.newRequests())
-    }
-
-    /// - Returns: `.resolved` if the server has accepted the new revision.
-    private func store(
-        _ document: ResolvedDocument, _ one: ConflictCase, _ sender: inout RevisionSender,
-        _ count: @Sendable (RunCounters) -> Void
-    ) async throws -> End {
-        guard let new = NewRevision.resolved(document, of: one.conflict, one.id) else {
-            return .left(reason: "its leaves can't be merged into one document")
-        }
-        let prepared: PreparedRevision
-        switch try await preparation.prepare(new.revision, new.needed, new.kept) {
-        case .success(let revision): prepared = revision
-        case .failure(let unreadable): return .left(reason: Self.reason(unreadable))
-        }
-        let end = Locked(End.left(reason: ""))
-        let settle: RevisionSender.Settle = { _, outcome in
-            switch outcome {
-            case .written: end.withLock { $0 = .resolved }
-            case .failed, .undecided, .unmentioned: return false
-            case .conflict, .rejected:
-                end.withLock { $0 = .left(reason: "the server refused its new revision: \(outcome.explanation)") }
-            }
-            return true
-        }
-        if prepared.isAlone {
-            let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
-            try await sender.storeAlone(prepared, settle) {
-                let all = new.needed + new.kept.map { ($0, winner) }
-                switch try await preparation.prepare(new.revision, all, []) {
-                case .success(let revision): return revision
-                case .failure(let unreadable):
-                    end.withLock { $0 = .left(reason: Self.reason(unreadable)) }
-                    return nil
-                }
-            }
-        } else {
-            try await sender.storeTogether([prepared], settle)
-        }
-        let result = end.withLock { $0 }
-        if case .resolved = result {
-            var sent = RunCounters()
-            sent.written = 1
-            sent.bytesOut = prepared.uploadedByteCount
-            count(sent)
-        }
-        return result
-    }
-
-    private static func reason(_ unreadable: RevisionPreparation.Unreadable) -> String {
-        "the server could not send an attachment: \(unreadable.reason)"
-    }
-
-    private func deleteLosers(
-        of cases: [ConflictCase], _ sender: inout RevisionSender, _ note: @Sendable (ConflictCase, End) -> Void,
-        _ count: @escaping @Sendable (RunCounters) -> Void
-    ) async throws {
-        let refused = Locked([DocumentID: String]())
-        let tombstones = cases.flatMap { one in one.losers.compactMap { NewRevision.tombstone(of: $0, one.id) } }
-        try await sender.storeTogether(tombstones) { revision, outcome in
-            switch outcome {
-            case .written:
-                var sent = RunCounters()
-                (sent.written, sent.deleted) = (1, 1)
-                count(sent)
-            case .failed, .undecided, .unmentioned: return false
-            case .conflict, .rejected:
-                refused.withLock { $0[revision.document.id] = outcome.explanation }
-            }
-            return true
-        }
-        let left = refused.withLock { $0 }
-        for one in cases {
-            note(one, left[one.id].map { .left(reason: "the server refused a deletion: \($0)") } ?? .resolved)
-        }
+        try await writer.write(cases, note: note, count: count)
     }
 }

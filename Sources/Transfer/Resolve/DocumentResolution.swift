@@ -28,12 +28,31 @@ struct DocumentResolution: Sendable {
         refusals = Locked(RepeatedMessages(last: "more documents are left in conflict; --log-level debug names them"))
     }
 
-    /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
-    func resolve(_ documents: [ChangedDocument]) async throws {
+    /// Reads what the policies will look at, before anything is written: CouchDB compacts databases by itself while they
+    /// are written to, and forgets old revisions then.
+    ///
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
+    func remember(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
         guard !documents.isEmpty else { return }
-        var cases = try await conflicts(among: documents)
+        let leaves = try await resolver.leaves(of: documents)
+        let cases = conflicts(among: documents, leaves) { _, _ in }
+        for (key, revision) in try await resolver.ancestors(of: cases) { try await spool.add(revision, key) }
+        for document in documents where leaves[document.id] != nil { try await spool.add(document) }
+    }
+
+    /// - Parameter spool: Has what was remembered.
+    /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
+    func resolve(_ documents: [ChangedDocument], knowing spool: ConflictSpool? = nil) async throws {
+        guard !documents.isEmpty else { return }
+        let leaves = try await resolver.leaves(of: documents) { [report] bytes in
+            report.update { $0.counters.bytesIn += bytes }
+        }
+        var cases = conflicts(among: documents, leaves) { id, reason in
+            report.update { $0.counters.matched += 1 }
+            note(id, "the server could not send a leaf: \(reason)")
+        }
         guard !cases.isEmpty else { return }
-        try await resolver.decide(&cases)
+        try await resolver.decide(&cases, knowing: spool)
         cases.removeAll(where: \.isSettled)
         report.update { [count = cases.count] in $0.counters.matched += count }
         if settings.isDryRun { try await preview(cases) } else { try await write(cases) }
@@ -42,16 +61,15 @@ struct DocumentResolution: Sendable {
         }
     }
 
-    private func conflicts(among documents: [ChangedDocument]) async throws -> [ConflictCase] {
-        let leaves = try await resolver.leaves(of: documents) { [report] bytes in
-            report.update { $0.counters.bytesIn += bytes }
-        }
+    private func conflicts(
+        among documents: [ChangedDocument], _ leaves: [DocumentID: ConflictResolver.Leaves],
+        noteUnreadable: (DocumentID, String) -> Void
+    ) -> [ConflictCase] {
         let matcher = settings.filter.map { DocumentMatcher($0) }
         return documents.compactMap { document in
             switch leaves[document.id] {
             case .unreadable(let reason)?:
-                report.update { $0.counters.matched += 1 }
-                note(document.id, "the server could not send a leaf: \(reason)")
+                noteUnreadable(document.id, reason)
                 return nil
             case .read(let conflict)?:
                 guard let winner = conflict.leaves.first,

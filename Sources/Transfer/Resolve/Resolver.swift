@@ -1,6 +1,7 @@
 internal import DocumentFlow
 package import GatewayClient
 package import Logging
+internal import Rules
 internal import ServiceLifecycle
 
 /// `changebot resolve`: finds documents with conflicting revisions in the feed, and makes one of them by a policy.
@@ -69,6 +70,25 @@ package struct Resolver: Service {
             noteRetry: { [report] in report.noteRetry() })
         reader.listsLeaves = true
         reader.includesDocuments = false
+        guard settings.policies.lookAtAncestors, !settings.isDryRun else {
+            return try await find(by: reader) { try await resolution.resolve($0) }
+        }
+        let spool = try ConflictSpool()
+        try await find(by: reader) { try await resolution.remember($0, in: spool) }
+        let count = await spool.count
+        for start in stride(from: 0, to: count, by: settings.batchDocuments) {
+            var documents: [ChangedDocument] = []
+            for index in start..<min(start + settings.batchDocuments, count) {
+                if let document = try await spool.document(at: index) { documents.append(document) }
+            }
+            try await resolution.resolve(documents, knowing: spool)
+        }
+    }
+
+    /// Finds documents with several leaf revisions, some at a time.
+    private func find(
+        by reader: FeedReader, _ receive: nonisolated(nonsending) ([ChangedDocument]) async throws -> Void
+    ) async throws {
         var found: [ChangedDocument] = []
         try await reader.read(from: .start) { rows, _ in
             guard let rows else { return }
@@ -78,10 +98,10 @@ package struct Resolver: Service {
                 guard leaves.count > 1 else { continue }
                 found.append(ChangedDocument(id: row.id, revisions: leaves))
                 guard found.count >= settings.batchDocuments else { continue }
-                try await resolution.resolve(found)
+                try await receive(found)
                 found = []
             }
         }
-        try await resolution.resolve(found)
+        try await receive(found)
     }
 }

@@ -14,11 +14,13 @@ import Transfer
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ResolveTests {
     @discardableResult
     private func resolve(
-        _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, show: @escaping Resolver.Show = { _ in }
+        _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, batch: Int? = nil,
+        report: ResolveReport? = nil, show: @escaping Resolver.Show = { _ in }
     ) async throws -> ResolveReport.State {
         var settings = ResolveSettings(policies: try ConflictPolicies(policies, dateMember: "updatedAt"))
+        if let batch { settings.batchDocuments = batch }
         settings.isDryRun = isDryRun
-        let report = ResolveReport(isDryRun: isDryRun)
+        let report = report ?? ResolveReport(isDryRun: isDryRun)
         let gateway = Gateway(bed.url, settings: bed.settings)
         try await Resolver(gateway: gateway, settings: settings, report: report, logger: BotTestBed.logger, show: show)
             .run()
@@ -98,6 +100,33 @@ import Transfer
             let state = try await resolve(bed, "merge")
             #expect(state.merged == 1)
             #expect(BotTestBed.members(try await bed.live("x").first) == ["n": "1", "b": "true", "c": "true"])
+        }
+    }
+
+    /// CouchDB compacts databases by itself while they are written to.
+    @Test func ancestorsThatAreForgottenDuringTheRun() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            for number in 0..<120 {
+                try await bed.store("d\(number)", "a", #","x":0,"y":0"#)
+                try await bed.store("d\(number)", "b a", #","x":1,"y":0"#)
+                try await bed.store("d\(number)", "c a", #","x":0,"y":1"#)
+            }
+            let report = ResolveReport(isDryRun: false)
+            let compacting = Task {
+                guard let server = try RealServer.fromEnvironment() else { return }
+                while !Task.isCancelled {
+                    if report.state.counters.written > 0 { try await server.compact(bed.url) }
+                    await Task.yield()
+                }
+            }
+            let state = try await resolve(bed, "merge", batch: 1, report: report)
+            compacting.cancel()
+            _ = await compacting.result
+            #expect(state.resolved == 120 && state.merged == 120 && state.counters.rejected == 0)
+            for number in 0..<120 {
+                #expect(
+                    BotTestBed.members(try await bed.live(DocumentID("d\(number)")).first) == ["x": "1", "y": "1"])
+            }
         }
     }
 

@@ -93,6 +93,35 @@ import Testing
         #expect(try await resolve(conflict, "merge") == #"{"a":1,"b":2,"c":3}"#)
     }
 
+    /// Only one side may have changed it.
+    @Test func withoutTheAncestorADifferenceIsDecidedByDatesOrNotAtAll() async throws {
+        func reason(_ name: String) -> String {
+            "its leaves differ in '\(name)', and neither the revision that they come from nor dates in 'updatedAt' tell "
+                + "who changed it; 'winner', 'last-update-wins' or 'jq:' decide that"
+        }
+        #expect(try await resolve(pair(#","a":1"#, #","a":2"#), "merge") == reason("a"))
+        #expect(try await resolve(pair(#","o":{"x":1,"n":1}"#, #","o":{"y":1,"n":2}"#), "merge") == reason("n"))
+        func picture(_ digest: String) -> String {
+            #","_attachments":{"image":{"digest":"md5-\#(digest)","stub":true,"revpos":2}}"#
+        }
+        #expect(try await resolve(pair(picture("x"), picture("y")), "deletes-win") == reason("image"))
+        let early = #","updatedAt":"2026-11-20T10:00:00Z""#
+        let late = #","updatedAt":"2026-11-20T11:00:00Z""#
+        #expect(try await resolve(pair(#","a":1"# + early, #","a":2,"b":1"# + late), "merge") == "2-b")
+        #expect(try await resolve(pair(#","a":1"#, #","a":2"# + late), "merge") == reason("a"))
+        #expect(try await resolve(pair(#","a":1"# + late, #","a":2"# + late), "merge") == reason("a"))
+        // What a known ancestor did not have was added by both.
+        #expect(try await resolve(pair(#","a":{"n":1}"#, #","a":{"n":2}"#), "merge", ancestor: "{}") == "2-c")
+        // Nor is anything known where the histories end before they meet.
+        let cut = Conflict(
+            [try leaf("x", #","a":1"#), try leaf("y", #","a":2"#)].map { leaf in
+                ConflictLeaf(leaf.document, revision: leaf.revision.replacing("1-", with: "7-"), after: [])
+            })
+        #expect(try await resolve(cut, "merge") == reason("a"))
+        // Two that were created apart from each other have no ancestor.
+        #expect(try await resolve(Conflict([leaf("x", #","a":1"#), leaf("y", #","a":2"#)]), "merge") == "1-y")
+    }
+
     @Test func bytesStayAsTheyWere() async throws {
         let conflict = try pair(
             #","big":12345678901234567890123,"a":1"#, #","big":12345678901234567890123,"p":1.10,"a":0"#)
@@ -131,7 +160,8 @@ import Testing
         func nested(_ value: Int) -> String {
             #","n":"# + String(repeating: #"{"n":"#, count: 3_000) + "\(value)" + String(repeating: "}", count: 3_000)
         }
-        let result = try await resolve(pair(nested(1) + #","a":1"#, nested(2) + #","b":1"#), "merge")
+        let conflict = try pair(nested(1) + #","a":1"#, nested(2) + #","b":1"#)
+        let result = try await resolve(conflict, "merge", ancestor: "{}")
         #expect(result.hasPrefix(#"{"n":{"#))
     }
 
@@ -197,6 +227,34 @@ import Testing
         #expect(try await resolve(conflict, "jq:.[]") == "the program has several outputs for it")
         #expect(try await resolve(conflict, "jq:1") == "the program's output is neither an object nor null")
         #expect(try await resolve(conflict, #"jq:error("no")"#).hasPrefix("the program fails: "))
+    }
+
+    @Test func aProgramChoosesAmongTheAttachments() async throws {
+        func picture(_ digest: String) -> String {
+            #","_attachments":{"image":{"digest":"md5-\#(digest)","stub":true,"revpos":2}}"#
+        }
+        let conflict = try pair(#","n":1"# + picture("x"), #","n":2"# + picture("y"))
+        #expect(try await resolve(conflict, "jq:.[0] + {n: 3}") == #"{"n":3} image of 2-c"#)
+        #expect(
+            try await resolve(conflict, "jq:.[0] + {n: 3, _attachments: .[1]._attachments}")
+                == #"{"n":3} image of 2-b"#)
+        #expect(try await resolve(conflict, "jq:.[0] + {n: 3, _attachments: {}}") == #"{"n":3}"#)
+        #expect(try await resolve(conflict, "jq:.[0] + {n: 3, _attachments: null}") == #"{"n":3}"#)
+        let unknown = "the program's output has an attachment that no leaf has with this name and digest"
+        for attachments in [
+            "{other: .[0]._attachments.image}", #"{image: {digest: "md5-z", stub: true}}"#, "[]",
+            #"{image: (.[0]._attachments.image + {data: "QQ=="})}"#,
+        ] {
+            #expect(try await resolve(conflict, "jq:.[0] + {_attachments: \(attachments)}") == unknown)
+        }
+    }
+
+    @Test func membersOfTheServerAreNotTheProgramsToWrite() async throws {
+        let conflict = try pair(#","n":1"#, #","n":2"#)
+        #expect(
+            try await resolve(conflict, "jq:.[0] + {_mine: 1}")
+                == "the program's output has '_mine', and names that begin with '_' belong to the server")
+        #expect(try await resolve(conflict, #"jq:.[0] + {_id: "e"}"#) == "the program's output has another '_id'")
     }
 
     @Test func programsThatDoNotCompileAreErrors() {

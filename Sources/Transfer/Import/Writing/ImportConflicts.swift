@@ -34,7 +34,7 @@ struct ImportConflicts: Sendable {
     ) async throws -> Verdict {
         let incoming = leaf(of: document, try await described(document, current, missing))
         var existing = ConflictLeaf(current, revision: revision.text, after: [])
-        if document.text.root["_revisions"] != nil {
+        if incoming.history.count > 1 || document.text.root["_revisions"] != nil {
             if admitsSuccessors, incoming.history.contains(revision.text) { return .replace }
             let stored = try await contact.ask {
                 try await gateway.document(document.id, revision: revision, with: .history)
@@ -57,9 +57,18 @@ struct ImportConflicts: Sendable {
         return try await verdict(on: document, existing, incoming)
     }
 
+    /// A restored document is the revision that it names. Any other may have been edited since, and comes after that.
     private func leaf(of document: ImportDocument, _ text: JSONText) -> ConflictLeaf {
-        ConflictLeaf(text) ?? ConflictLeaf(text, revision: document.revision?.text ?? "imported", after: [])
+        let stored = ConflictLeaf(text)
+        if admitsSuccessors {
+            return stored ?? ConflictLeaf(text, revision: document.revision?.text ?? Self.imported, after: [])
+        }
+        let history = stored?.history ?? document.revision.map { [$0.text] } ?? []
+        return ConflictLeaf(text, revision: Self.imported, after: history)
     }
+
+    /// Stands for the revision of a document that has none.
+    private static let imported = "imported"
 
     private func verdict(
         on document: ImportDocument, _ existing: ConflictLeaf, _ incoming: ConflictLeaf
@@ -68,12 +77,12 @@ struct ImportConflicts: Sendable {
         guard let policy = policies.policy(of: conflict) else { return .undecided }
         let decision = ConflictDecision(conflict: conflict, policy: policy)
         var known = try await revisions(decision.wanted, of: document.id)
-        // An old version of the document that the gateway has forgotten: the file has it.
+        // An old version of the document that the gateway has forgotten: the file that is restored has it.
         if decision.wanted.contains(incoming.revision), known[incoming.revision] == nil {
             known[incoming.revision] = incoming.document
         }
         switch await decision.resolution(by: policies, known: known, now: Timestamp.secondsNow) {
-        case .keep(let leaf): return conflict.leaves[leaf].revision == existing.revision ? .keep : .replace
+        case .keep(let leaf): return leaf == 0 && !existing.isDeleted ? .keep : .replace
         case .write(let resolved): return try write(resolved, document, existing.document)
         case .delete: return existing.isDeleted ? .keep : .delete
         case .setAside(let reason): return .setAside(reason: reason)

@@ -1,0 +1,104 @@
+import DocumentFlow
+import Foundation
+import GatewayClient
+import LosslessJSON
+import Rules
+import TestKit
+import Testing
+import Transfer
+
+/// Two programs that decide differently about the same conflict at the same time.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct TwoPoliciesTests {
+    private static let picture = Data("a picture".utf8)
+
+    private static let resolved = String?.none
+
+    /// `2-c` wins, `2-b` is the later one, with a picture.
+    private func storeConflict(_ bed: BotTestBed) async throws {
+        try await bed.store("x", "a", #","n":0"#)
+        try await bed.store(
+            "x", "b a",
+            #","n":1,"updatedAt":2,"_attachments":{"p":{"content_type":"image/png","data":"\#(Self.picture.base64EncodedString())"}}"#
+        )
+        try await bed.store("x", "c a", #","n":2,"updatedAt":1"#)
+    }
+
+    private func makeProgram(_ bed: BotTestBed) -> FeedConflicts {
+        FeedConflicts(
+            gateway: bed.phone, retries: RetryPolicy.Settings(), pauses: Pauses(), logger: BotTestBed.logger)
+    }
+
+    private func readCase(_ program: FeedConflicts, _ policy: String) async throws -> ConflictCase {
+        let policies = try ConflictPolicies([policy], dateMember: "updatedAt")
+        var conflict: Conflict?
+        if case .read(let found)? = try await program.leaves(of: [("x", nil)])["x"] { conflict = found }
+        let found = try #require(conflict)
+        return try #require(ConflictCase("x", found, policies))
+    }
+
+    @Test func eachDeletesWhatTheOtherKeeps() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let (one, other) = (makeProgram(bed), makeProgram(bed))
+            let winner = try await readCase(one, "winner")
+            let latest = try await readCase(other, "last-update-wins")
+            #expect(try await one.resolve([winner]).ends == ["x": Self.resolved])
+            #expect(try await bed.live("x").map { $0.root["_rev"]?.string } == ["2-c"])
+            let ends = try await other.resolve([latest]).ends
+            #expect(
+                ends == [
+                    "x": "something else deleted the leaf that was kept, so that was written again: do two policies "
+                        + "decide about this database?"
+                ])
+            let left = try await bed.live("x")
+            #expect(left.count == 1)
+            #expect(BotTestBed.members(left.first) == ["n": "1", "updatedAt": "2"])
+            #expect(left.first?.root["_rev"]?.string?.hasPrefix("3-") == true)
+            #expect(try await content(of: "p", bed) == Self.picture)
+        }
+    }
+
+    @Test func whatAUserDeletesStaysDeleted() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let program = makeProgram(bed)
+            let winner = try await readCase(program, "winner")
+            try await bed.store("x", "d c a", #","_deleted":true"#)
+            #expect(try await program.resolve([winner]).ends == ["x": Self.resolved])
+            #expect(try await bed.live("x").isEmpty)
+        }
+    }
+
+    @Test func whatAPolicyDeletesStaysDeleted() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let (one, other) = (makeProgram(bed), makeProgram(bed))
+            let deletion = try await readCase(one, "jq:null")
+            let winner = try await readCase(other, "winner")
+            #expect(try await one.resolve([deletion]).ends == ["x": Self.resolved])
+            #expect(try await other.resolve([winner]).ends == ["x": Self.resolved])
+            #expect(try await bed.live("x").isEmpty)
+        }
+    }
+
+    /// The leaves that the feed named are no leaves any more, and CouchDB may have forgotten their bodies.
+    @Test func leavesThatAreGoneAreLookedForAnew() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let program = makeProgram(bed)
+            let found = try await program.leaves(of: [("x", ["2-c", "2-b", "2-gone"].map { RevisionID($0) })])
+            guard case .read(let conflict)? = found["x"] else {
+                Issue.record("the leaves were not read: \(found)")
+                return
+            }
+            #expect(conflict.leaves.map(\.revision) == ["2-c", "2-b"])
+        }
+    }
+
+    private func content(of name: String, _ bed: BotTestBed) async throws -> Data {
+        var answer = try #require(try await bed.phone.openAttachment(name, of: "x", revision: nil))
+        var content = Data()
+        while let piece = try await answer.next() { content += piece }
+        return content
+    }
+}
