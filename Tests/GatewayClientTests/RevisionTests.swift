@@ -140,6 +140,28 @@ import Testing
             ])
     }
 
+    /// As Sync Gateway 4.1.1 answers.
+    @Test func idsThatSyncGatewayWritesAsGoText() async throws {
+        let ids = ["a\u{7f}b", "c\u{e0067}d", "x\u{0}y", "q\"\\\n\u{85}\u{b}\u{7}é", "plain"]
+        let scripted = try ScriptedGateway { connection, request in
+            try connection.answer(
+                headers: ["Content-Type: text/plain"],
+                body: #"""
+                    {"a\x7fb":{"missing":["1-a"]}
+                    ,
+                    "c\U000e0067d":{"missing":["1-a"]}
+                    ,
+                    "x\x00y":{"missing":["1-a"]}
+                    ,
+                    "q\"\\\n\u0085\v\aé":{"missing":["1-a"]}
+                    }
+                    """#)
+        }
+        let differences = try await scripted.gateway.revisionDifferences(
+            ids.map { (DocumentID($0), [RevisionID("1-a")]) })
+        #expect(differences.map(\.missing.count) == [1, 1, 1, 1, 0])
+    }
+
     @Test(arguments: [
         (couchDB, "[]", [BulkOutcome.written(RevisionID("2-b")), .written(RevisionID("2-c"))]),
         (

@@ -106,7 +106,7 @@ extension Gateway {
         }
         let request = GatewayRequest(
             method: "POST", place: .keyspace("_revs_diff"), body: [body.bytes], deadline: settings.deadlines.bulk)
-        let answer = try await text(request)
+        let answer = try await text(request) { GoQuotedText.asJSON($0) }
         guard answer.root.kind == .object else { throw .notJSON(Array(answer.bytes), from: url) }
         var differences: [DocumentID: JSONValue] = [:]
         for member in answer.root.members { differences[DocumentID(member.name.string ?? "")] = member.value }
@@ -144,12 +144,15 @@ extension Gateway {
         }
     }
 
-    private func text(_ request: GatewayRequest) async throws(GatewayError) -> JSONText {
+    /// - Parameter repaired: Makes JSON of an answer that is none.
+    private func text(
+        _ request: GatewayRequest, repaired: ([UInt8]) -> [UInt8] = { $0 }
+    ) async throws(GatewayError) -> JSONText {
         let bytes = try await collect(request, limit: 256 << 20)
         // In this answer, documents are nested two levels deeper than on their own.
-        guard let text = try? JSONText(bytes, limits: JSONLimits(depth: JSONLimits.documents.depth + 2)) else {
-            throw .notJSON(bytes, from: url)
-        }
+        let limits = JSONLimits(depth: JSONLimits.documents.depth + 2)
+        if let text = try? JSONText(bytes, limits: limits) { return text }
+        guard let text = try? JSONText(repaired(bytes), limits: limits) else { throw .notJSON(bytes, from: url) }
         return text
     }
 }
