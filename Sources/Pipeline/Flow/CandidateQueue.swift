@@ -265,8 +265,10 @@ struct Candidate: Sendable {
     var skippedRules: [SkippedRule] = []
     /// How many of their dead letters are counted already.
     var countedSkips = 0
-    /// Whether it is counted already: a second decision is not.
+    /// Whether the rules that fired are counted already: a second decision is not.
     var isCounted = false
+    /// Whether it is among the documents that matched.
+    var isMatched = false
     /// Whether its write is a deletion.
     var isDeletion = false
     /// The highest number of any dead letter when the document was read. Its decision does not resolve dead letters with
@@ -302,6 +304,8 @@ struct Candidate: Sendable {
     var leaves: [RevisionID]?
     /// Its leaves, if there are several; nil if there are not, or if they have not been read yet.
     var conflict: Conflict?
+    /// The rule that could not resolve its conflict and was skipped: the other rules see the leaf that wins.
+    var unresolved: SkippedRule?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
 
@@ -390,6 +394,7 @@ struct Candidate: Sendable {
         arrivedAt = min(arrivedAt, other.arrivedAt)
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted
+        isMatched = isMatched || other.isMatched
         isOfTimer = isOfTimer || other.isOfTimer
         countsOnly = countsOnly && other.countsOnly
         passCandidates += other.passCandidates

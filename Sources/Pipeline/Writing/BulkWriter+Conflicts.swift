@@ -18,6 +18,7 @@ extension BulkWriter {
             switch candidate.mayBeInConflict ? found[candidate.id] : nil {
             case .conflict(let conflict)?:
                 candidate.conflict = conflict
+                candidate.unresolved = nil
                 rest.append(candidate)
             case .unreadable(let reason)?:
                 settled.deadLetter(candidate, candidate.deadLetter(reason: "a leaf revision can't be read: \(reason)"))
@@ -49,15 +50,29 @@ extension BulkWriter {
             switch resolved.outcomes[candidate.id] ?? .none {
             case .resolved: settled.end(candidate, isWrite: true)
             case .left(let reason):
-                settled.deadLetter(candidate, candidate.deadLetter(reason: "left in conflict: \(reason)"))
-            case .none:
-                candidate.leaves = []
-                candidate.conflict = nil
-                again.append(candidate)
+                let reason = "left in conflict: \(reason)"
+                if let rule = plan.decision.resolution?.rule, shared.ruleSet.skipsErrors(of: rule) {
+                    candidate.unresolved = Candidate.SkippedRule(rule: shared.ruleSet.names[rule], reason: reason)
+                    again.append(candidate.withoutConflict)
+                } else {
+                    settled.deadLetter(candidate, candidate.deadLetter(reason: reason))
+                }
+            case .none: again.append(candidate.withoutConflict)
             }
         }
         await decideAgain(settled.decided.map(\.id))
         try await finish(settled)
         return plans.filter { $0.decision.resolution == nil }
+    }
+}
+
+extension Candidate {
+    /// To be decided by the rules without `resolve`.
+    fileprivate var withoutConflict: Candidate {
+        var candidate = self
+        candidate.leaves = []
+        candidate.conflict = nil
+        candidate.isCounted = false
+        return candidate
     }
 }

@@ -195,6 +195,7 @@ struct Planner {
         plan.candidate.skippedRules = decision.skipped.map {
             Candidate.SkippedRule(rule: $0.rule, reason: $0.reason)
         }
+        if let unresolved = candidate.unresolved { plan.candidate.skippedRules.append(unresolved) }
         if countsEffects, plan.isEffective { plan.candidate.content = ContentFingerprint(input.document.root) }
         return plan
     }
@@ -359,16 +360,19 @@ extension BulkWriter {
     /// Counts matches and fired rules, each candidate once.
     func count(_ plans: inout [Planner.Plan]) async {
         var fired: [[Int]] = []
+        var matched = 0
         for index in plans.indices where !plans[index].candidate.isCounted {
             let decision = plans[index].decision
             guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
+            if !plans[index].candidate.isMatched { matched += 1 }
             plans[index].candidate.isCounted = true
+            plans[index].candidate.isMatched = true
             fired.append(decision.fired)
         }
         guard !fired.isEmpty else { return }
         let names = shared.ruleSet.names
-        await progress.count { [fired] counters in
-            counters.matched += fired.count
+        await progress.count { [fired, matched] counters in
+            counters.matched += matched
             for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
         }
     }

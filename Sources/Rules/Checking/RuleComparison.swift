@@ -59,6 +59,7 @@ struct RuleComparison {
 
     private func shadow(of earlier: Int, on index: Int) -> RuleWarning? {
         let (other, rule) = (rules[earlier], rules[index])
+        if other.rule.resolve != nil || rule.rule.resolve != nil { return shadowOfConflicts(earlier, on: index) }
         let outlook = other.outlook
         guard outlook.deletes || rule.when.contains(where: { outlook.touches($0.selector) }),
             other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
@@ -82,6 +83,17 @@ struct RuleComparison {
             at: rule.rule.position, .neverFires,
             "it never fires: \(other.reference) before it changes the document so that its selectors no longer hold; move it up, or combine the two"
         )
+    }
+
+    /// Rules with `resolve` come before all others, and only one of them fires.
+    private func shadowOfConflicts(_ earlier: Int, on index: Int) -> RuleWarning? {
+        let (other, rule) = (rules[earlier], rules[index])
+        guard other.rule.resolve != nil, rule.rule.resolve != nil, other.dependsOnSelectorsAlone,
+            before[index].certainlyFires(other)
+        else { return nil }
+        return rule.warning(
+            at: rule.rule.position, .neverFires,
+            "it never fires: \(other.reference) before it resolves the conflicts of all its documents; move it up")
     }
 
     // MARK: - Loops of two

@@ -17,7 +17,7 @@ package struct ConflictPolicies: Sendable {
     ///     ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
     ///   - dateMember: A member of documents with a date or a number.
     /// - Throws: ``ConflictPolicyError`` for a policy that there is not, two for the same documents, or a program that
-    ///   does not compile.
+    ///   is empty or does not compile.
     package init(_ texts: [String], dateMember: String) throws(ConflictPolicyError) {
         self.dateMember = dateMember
         var programs: [JQProgram] = []
@@ -65,6 +65,9 @@ package struct ConflictPolicies: Sendable {
             throw ConflictPolicyError(description: "jq programs can't be compiled here: \(error)")
         }
         for (program, error) in zip(programs, errors) {
+            if program.text.allSatisfy(\.isWhitespace) {
+                throw ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")
+            }
             guard let error else { continue }
             throw ConflictPolicyError(description: "the program '\(program.text)' does not compile: \(error)")
         }

@@ -67,7 +67,9 @@ package struct RuleExplanation: Sendable {
     /// Why the rule does not fire before its selectors are evaluated: it is not for such changes.
     private let exclusion: String?
 
-    init(_ rule: Rule, _ document: JSONValue, isDeleted: Bool, _ explainer: inout SelectorExplainer) {
+    init(
+        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool, _ explainer: inout SelectorExplainer
+    ) {
         name = rule.name
         when = explainer.explain(rule.when, named: "when", of: document)
         if let selector = rule.unless {
@@ -79,10 +81,15 @@ package struct RuleExplanation: Sendable {
         condition = rule.condition == nil ? .none : .notAsked
         isSkippedOnError = rule.onError == .skip
         kind = rule.kind
-        exclusion = Self.exclusion(rule, document, isDeleted: isDeleted)
+        exclusion = Self.exclusion(rule, document, isDeleted: isDeleted, isInConflict: isInConflict)
     }
 
-    private static func exclusion(_ rule: Rule, _ document: JSONValue, isDeleted: Bool) -> String? {
+    private static func exclusion(
+        _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool
+    ) -> String? {
+        if rule.resolve != nil, !isInConflict {
+            return "it is only for documents in conflict (--in-conflict explains it for one)"
+        }
         guard rule.on.contains(isDeleted ? .delete : .change) else {
             return isDeleted
                 ? "it is not for deletions; `on: [delete]` would be"

@@ -41,6 +41,7 @@ extension RuleSet {
             let count = decision.mapped.count
             return count == 0 ? "the document is dropped" : "it gives \(count.counted("document"))"
         }
+        if let resolution = decision.resolution { return "the conflict is resolved first (\(resolution.title))" }
         let own = decision.isDeletion ? "is deleted" : decision.isChanged ? "is written" : "stays as it is"
         let (puts, effects) = (decision.puts.count, decision.outside.count)
         let related = decision.related.map { ", documents that match \($0.selector.excerpt) are related" }.joined()
@@ -63,6 +64,9 @@ extension RuleSet {
         let effectOfOthers = "after what other rules do to the document"
         guard let error = decision.error else {
             return switch outcome {
+            case .fires where !fires && decision.resolution != nil:
+                rules[index].resolve == nil
+                    ? "but not before the conflict is resolved" : "but another rule resolves the conflict"
             case .fires where !fires: "but not \(effectOfOthers)"
             case .doesNotFire where fires, .undecided where fires: "but fires \(effectOfOthers)"
             case .undecided: "but other rules change the document first, and then it does not fire"
@@ -77,7 +81,8 @@ extension RuleSet {
     }
 
     private func explainAlone(_ input: DecisionInput, now: Int) async -> [RuleExplanation] {
-        var explanations = explain(input.document, isDeleted: input.isDeleted)
+        var explanations = explain(
+            input.document, isDeleted: input.isDeleted, isInConflict: input.isInConflict)
         let scratch = MatchScratch()
         await askTimes(&explanations, input, now: now, scratch)
         var asked: [Int] = []
@@ -146,12 +151,17 @@ extension RuleSet {
 
     /// The same without running programs: ``RuleExplanation/condition`` is left open.
     ///
-    /// - Parameter isDeleted: Whether the document is a tombstone.
-    package func explain(_ document: JSONText, isDeleted: Bool = false) -> [RuleExplanation] {
+    /// - Parameters:
+    ///   - isDeleted: Whether the document is a tombstone.
+    ///   - isInConflict: Whether it has other leaf revisions.
+    package func explain(
+        _ document: JSONText, isDeleted: Bool = false, isInConflict: Bool = false
+    ) -> [RuleExplanation] {
         let scratch = MatchScratch()
         return rules.map { rule in
             var explainer = SelectorExplainer(scratch)
-            return RuleExplanation(rule, document.root, isDeleted: isDeleted, &explainer)
+            return RuleExplanation(
+                rule, document.root, isDeleted: isDeleted, isInConflict: isInConflict, &explainer)
         }
     }
 }

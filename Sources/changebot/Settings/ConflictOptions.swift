@@ -31,6 +31,9 @@ struct ConflictOptions: ParsableArguments {
     /// - Throws: ``CommandError`` with 64.
     func policies(_ environment: Environment) throws(CommandError) -> ConflictPolicies? {
         guard let texts = texts(environment) else { return nil }
+        guard !date(environment).isEmpty else {
+            throw CommandError(.usage, "--date-member is empty; write the name of a member, or leave it out")
+        }
         do throws(ConflictPolicyError) {
             return try ConflictPolicies(texts, dateMember: date(environment))
         } catch {

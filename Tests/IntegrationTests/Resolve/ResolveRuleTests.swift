@@ -111,6 +111,29 @@ import Testing
         }
     }
 
+    @Test func aRuleThatMayBeSkippedLeavesTheDocumentToTheOthers() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            try await storeConflict(bed)
+            let rules = try bed.rules(
+                Self.rules.replacing("POLICY", with: "set-aside") + "\n    on_error: skip\n")
+            let counters = try await bed.runOnce(rules, configure: resolving)
+            #expect(counters.deadLetters == 1 && counters.written == 1)
+            #expect(counters.rules["mark"] == 1)
+            let letters = try bed.ledger(rules).deadLetters()
+            #expect(letters.map(\.reason) == ["left in conflict: its policy is to set it aside"])
+            #expect(letters.map(\.rule) == ["one-revision"])
+            let left = try await bed.live("t")
+            #expect(left.count == 2)
+            #expect(left.filter { $0.root["seen"]?.bool == true }.count == 1)
+            // Nor is the dead letter lost if no other rule has anything to do.
+            try await bed.store("u", "b a", #","type":"task","seen":true"#)
+            try await bed.store("u", "c a", #","type":"task","seen":true"#)
+            let second = try await bed.runOnce(rules, configure: resolving)
+            #expect(second.written == 0)
+            #expect(try bed.ledger(rules).deadLetters().map(\.id).contains("u"))
+        }
+    }
+
     /// A decision to resolve says nothing about what the document adds to totals, or when its time is.
     @Test func totalsAndTimesAreThoseOfTheResolvedDocument() async throws {
         try await BotTestBed.keepingConflicts { bed in

@@ -259,6 +259,9 @@ import Testing
 
     @Test func programsThatDoNotCompileAreErrors() {
         #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["jq:{"], dateMember: "d") }
+        #expect(
+            throws: ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")
+        ) { try ConflictPolicies(["jq: "], dateMember: "d") }
         #expect(throws: ConflictPolicyError(description: "two policies are given for all documents")) {
             try ConflictPolicies(["merge", "winner"], dateMember: "d")
         }

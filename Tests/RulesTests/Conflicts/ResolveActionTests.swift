@@ -43,6 +43,38 @@ import Testing
         }
     }
 
+    @Test func explanationsSayWhetherTheDocumentIsInConflict() async throws {
+        let rules = try ruleSet(
+            lines: Self.lines.mark, Self.lines.tasks, "name: late, when: {}, then: [{resolve: winner}]")
+        func explain(isInConflict: Bool) async throws -> [String] {
+            let input = DecisionInput(try JSONText(#"{"_id":"t","type":"task"}"#), isInConflict: isInConflict)
+            let (explanations, summary) = await rules.explain(input, now: 0)
+            return explanations.map(\.reason) + [summary]
+        }
+        let exclusion = "does not fire: it is only for documents in conflict (--in-conflict explains it for one)"
+        #expect(
+            try await explain(isInConflict: false)
+                == ["fires", exclusion, exclusion, "all rules together: mark fires; the document is written"])
+        #expect(
+            try await explain(isInConflict: true) == [
+                "fires; but not before the conflict is resolved", "fires",
+                "fires; but another rule resolves the conflict",
+                "all rules together: tasks fires; the conflict is resolved first (resolve: merge)",
+            ])
+    }
+
+    @Test func aRuleAfterOneForAllConflictsIsPointedOut() throws {
+        let narrow = "name: narrow, when: {type: task, done: true}, then: [{resolve: winner}]"
+        let gone = "name: gone, when: {type: task}, then: [{delete: {}}]"
+        #expect(
+            try warnings([Self.lines.tasks, narrow]).contains {
+                $0.contains("before it resolves the conflicts of all its documents; move it up")
+            })
+        #expect(try warnings([narrow, Self.lines.tasks]).isEmpty)
+        // Rules with `resolve` come first, wherever they stand.
+        #expect(try warnings([gone, Self.lines.tasks]).isEmpty)
+    }
+
     @Test func onlyDocumentsThatMayBeInConflictAreLookedAt() throws {
         let rules = try ruleSet(lines: Self.lines.tasks)
         let document = try JSONText(#"{"_id":"t","type":"task"}"#)

@@ -17,6 +17,9 @@ struct RulesExplainCommand: AsyncParsableCommand {
     @Option(help: "Explain only the rule with this name. Can be repeated.")
     var rule: [String] = []
 
+    @Flag(help: "The document is one of several leaf revisions, so rules with resolve come first.")
+    var inConflict = false
+
     @OptionGroup var now: NowOption
 
     @OptionGroup var slurps: SlurpOptions
@@ -34,7 +37,8 @@ struct RulesExplainCommand: AsyncParsableCommand {
         let ruleSet = try ruleFiles.ruleSet(slurps: slurps.load(environment))
         try ruleFiles.require(names)
         let text = try Self.read(document)
-        let input = DecisionInput(text, isDeleted: text.root["_deleted"]?.bool == true)
+        let input = DecisionInput(
+            text, isDeleted: text.root["_deleted"]?.bool == true, isInConflict: inConflict)
         let (explanations, summary) = await ruleSet.explain(input, now: try now.seconds(environment), only: names)
         for explanation in explanations {
             for line in explanation.lines { Console.print(style.marked(line)) }
