@@ -4,6 +4,7 @@ package enum LogKey {
 
     /// A document's id.
     package static let id = "id"
+    package static let ids = "ids"
     package static let revision = "revision"
     package static let keyspace = "keyspace"
     /// An attachment's name.
@@ -89,6 +90,7 @@ package enum LogKey {
     package static let others = "others"
     /// A gateway's URL.
     package static let gateway = "gateway"
+    package static let target = "target"
     /// The server that a gateway is.
     package static let dialect = "dialect"
     /// The URL of something else than a gateway.

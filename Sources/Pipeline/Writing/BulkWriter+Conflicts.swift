@@ -4,6 +4,25 @@ internal import Rules
 
 // Documents with conflicting leaf revisions: they are resolved before anything else is done to them.
 extension BulkWriter {
+    /// Takes out candidates whose leaves would be too much at once: all are held in memory, and each is taken to be as
+    /// large as the winner.
+    func takeLargeConflicts(from open: inout [Candidate]) -> [Candidate] {
+        guard shared.conflicts != nil else { return [] }
+        var bytes = 0
+        var later: [Candidate] = []
+        open.removeAll { candidate in
+            guard candidate.mayBeInConflict else { return false }
+            let size = candidate.byteCount * (candidate.leaves?.count ?? 2)
+            guard bytes == 0 || bytes + size <= limits.bytes else {
+                later.append(candidate)
+                return true
+            }
+            bytes += size
+            return false
+        }
+        return later
+    }
+
     /// Reads the other leaves of candidates that may have some.
     ///
     /// - Returns: The candidates, those in conflict with their leaves. Those whose leaves can't be read are dead-lettered.

@@ -84,12 +84,13 @@ package struct BulkWriter: Sendable {
             open.removeAll(where: \.isUnread)
             open += try await readAgain(unread, sender: &context.sender)
         }
+        let later = takeLargeConflicts(from: &open)
         open = try await withConflicts(open)
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
         let again = try await write(decided.writes, &context)
         try await context.pause(before: undecided)
-        return again + decided.again + undecided
+        return again + decided.again + undecided + later
     }
 
     /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.

@@ -48,8 +48,10 @@ struct ReplicationBatches {
         }
     }
 
+    /// - Returns: Those documents of `settings.documentIDs` that the source does not have.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    func replicate(_ reader: FeedReader, from start: SequenceID) async throws {
+    func replicate(_ reader: FeedReader, from start: SequenceID) async throws -> Set<DocumentID> {
+        var missing = Set(settings.documentIDs ?? [])
         try await withThrowingTaskGroup { (group: inout Work) in
             var gathered = Gathered()
             try await reader.read(from: start) { rows, reached in
@@ -61,6 +63,7 @@ struct ReplicationBatches {
                 }
                 report.update { $0.changes += rows.count }
                 for row in rows {
+                    if !missing.isEmpty { missing.remove(row.id) }
                     gathered.add(row)
                     gathered.end = row.sequence ?? gathered.end
                     if gathered.documents.count >= settings.batchChanges { try await dispatch(&gathered, &group) }
@@ -70,6 +73,7 @@ struct ReplicationBatches {
             }
             try await drain(&gathered, &group)
         }
+        return missing
     }
 
     private func drain(_ gathered: inout Gathered, _ group: inout Work) async throws {

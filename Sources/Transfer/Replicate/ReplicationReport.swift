@@ -1,6 +1,7 @@
 package import DocumentFlow
 package import GatewayClient
 internal import Locking
+internal import Logging
 internal import LosslessJSON
 
 /// The progress and the result of a replication, whatever its end. Safe to read from any thread.
@@ -38,6 +39,19 @@ package final class ReplicationReport: Sendable {
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 
     func count(_ change: (inout ReplicationCounts) -> Void) { locked.withLock { change(&$0.counts) } }
+
+    /// Logs what became of the replication, which has ended or was asked to stop.
+    func logEnd(to logger: Logger) {
+        let state = state
+        let counts = state.counts
+        var metadata: Logger.Metadata = [
+            LogKey.revisions: "\(counts.checked)", LogKey.written: "\(counts.written)",
+            LogKey.deleted: "\(counts.deleted)", LogKey.unchanged: "\(counts.checked - counts.missing)",
+            LogKey.rejected: "\(counts.failed)", LogKey.attachments: "\(counts.attachments)",
+        ]
+        if counts.settled > 0 { metadata[LogKey.settled] = "\(counts.settled)" }
+        logger.info(state.isStopped ? "stopped; the next run continues" : "replicated", metadata: metadata)
+    }
 
     /// Counts the requests that were sent since the last call.
     func note(_ sender: RevisionSender) async {

@@ -38,6 +38,9 @@ package struct ReplicationSettings: Sendable {
     /// Default: 256 KiB.
     package var inlineAttachmentBytes = 256 << 10
 
+    /// Whether the log must say which end refused a revision, because each is a target. Default: false.
+    var namesTarget = false
+
     package init() {}
 
     /// What limits the replication, for its name. Empty: nothing.

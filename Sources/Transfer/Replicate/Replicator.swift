@@ -16,28 +16,35 @@ package struct Replicator: Service {
     private let settings: ReplicationSettings
     private let report: ReplicationReport
     private let logger: Logger
-    private let isReturn: Bool
+    private let direction: Direction
     private let settling: ConflictSettling?
 
-    /// - Parameters:
-    ///   - isReturn: Whether this is the way back of a replication in both directions, whose sequence is not reported.
-    ///   - report: Updated during the run.
+    enum Direction {
+        /// There is no other.
+        case only
+        /// One of two: they share a report, and their end is logged together.
+        case there
+        /// The other one, whose sequence is not reported.
+        case back
+    }
+
+    /// - Parameter report: Updated during the run.
     package init(
-        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, isReturn: Bool = false,
+        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings,
         report: ReplicationReport, logger: Logger
     ) {
         self.init(
-            from: source, to: target, settings: settings, isReturn: isReturn, settling: nil, report: report,
+            from: source, to: target, settings: settings, direction: .only, settling: nil, report: report,
             logger: logger)
     }
 
     /// - Parameter settling: How conflicts are settled; nil if they are not.
     init(
-        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, isReturn: Bool = false,
+        from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, direction: Direction,
         settling: ConflictSettling?, report: ReplicationReport, logger: Logger
     ) {
         self.settling = settling
-        self.isReturn = isReturn
+        self.direction = direction
         self.source = source
         self.target = target
         self.settings = settings
@@ -51,7 +58,11 @@ package struct Replicator: Service {
     /// - Throws: `RunError`, ``TransferError``.
     package func run() async throws {
         while true {
-            do { return try await runUntilAnEndChanges() } catch let change as EndChanged {
+            do {
+                try await runUntilAnEndChanges()
+                if direction == .only { report.logEnd(to: logger) }
+                return
+            } catch let change as EndChanged {
                 logger.warning(
                     "a database was restarted or made anew; continuing from what both ends know",
                     metadata: [LogKey.gateway: "\(change.url)"])
@@ -64,33 +75,19 @@ package struct Replicator: Service {
         let id = ReplicationID(from: source.identity, to: target.identity, selection: settings.selection)
         let checkpoints = ReplicationCheckpoints(
             id: id.name, ends: [source, target], interval: settings.checkpointInterval, report: report,
-            reportsSequence: !isReturn, logger: logger)
+            reportsSequence: direction != .back, logger: logger)
         do {
             try await cancelWhenGracefulShutdown { try await replicate(checkpoints) }
             try await checkpoints.save()
-            log("replicated")
         } catch let change as EndChanged {
             throw change
         } catch is CancellationError {
             report.update { $0.isStopped = true }
             try? await checkpoints.save(isLast: true)
-            log("stopped; the next run continues")
         } catch {
             try? await checkpoints.save(isLast: true)
             throw error
         }
-    }
-
-    private func log(_ message: Logger.Message) {
-        let counts = report.state.counts
-        let settled = settling == nil ? [:] : [LogKey.settled: "\(counts.settled)"] as Logger.Metadata
-        logger.info(
-            message,
-            metadata: settled.merging([
-                LogKey.revisions: "\(counts.checked)", LogKey.written: "\(counts.written)",
-                LogKey.deleted: "\(counts.deleted)", LogKey.unchanged: "\(counts.checked - counts.missing)",
-                LogKey.rejected: "\(counts.failed)", LogKey.attachments: "\(counts.attachments)",
-            ]) { $1 })
     }
 
     private func replicate(_ checkpoints: ReplicationCheckpoints) async throws {
@@ -120,7 +117,15 @@ package struct Replicator: Service {
         reader.includesDocuments = false
         reader.logsCaughtUp = settings.isContinuous
         reader.confirmDatabase = { try await checkpoints.checkEnds() }
-        try await batches.replicate(reader, from: start)
+        let missing = try await batches.replicate(reader, from: start).map(\.text).sorted()
+        // With the other direction, they may come from there.
+        guard !missing.isEmpty, direction == .only else { return }
+        logger.warning(
+            "the source does not have all of these documents",
+            metadata: [
+                LogKey.gateway: "\(source.gateway.url)",
+                LogKey.ids: .array(missing.prefix(RepeatedMessages.limit).map { "\($0)" }),
+            ])
     }
 
     /// - Throws: `RunError` if both ends are the same database.

@@ -224,12 +224,11 @@ struct RevisionTransfer: Sendable {
     private func note(_ key: BulkGetKey, _ message: Logger.Message, _ reason: String) {
         report.count { $0.failed += 1 }
         refusals.withLock {
-            $0.log(
-                message, .warning, to: logger,
-                [
-                    LogKey.id: "\(key.id)", LogKey.revision: "\(key.revision?.text ?? "")",
-                    LogKey.reason: "\(reason)",
-                ])
+            var metadata: Logger.Metadata = [
+                LogKey.id: "\(key.id)", LogKey.revision: "\(key.revision?.text ?? "")", LogKey.reason: "\(reason)",
+            ]
+            if settings.namesTarget { metadata[LogKey.target] = "\(target.gateway.url)" }
+            $0.log(message, .warning, to: logger, metadata)
         }
     }
 }

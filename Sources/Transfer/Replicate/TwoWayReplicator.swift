@@ -4,12 +4,14 @@ internal import Rules
 internal import ServiceLifecycle
 
 /// Replicates from one end to the other and back: one after the other, or both at the same time if they go on with
-/// changes. Conflicts with an end that keeps one leaf are settled if there are policies. A revision that came from the other end is not sent back, because that end has it.
+/// changes. Conflicts with an end that keeps one leaf are settled if there are policies. A revision that came from the
+/// other end is not sent back, because that end has it.
 package struct TwoWayReplicator: Service {
     private let first: Replicator
     private let second: Replicator
     private let report: ReplicationReport
     private let isContinuous: Bool
+    private let logger: Logger
 
     /// - Parameters:
     ///   - back: Of the way back. Its retries are those of the other ends.
@@ -22,27 +24,32 @@ package struct TwoWayReplicator: Service {
         func settling(by policies: ConflictPolicies?, back: ReplicationSettings) -> ConflictSettling? {
             policies.map { ConflictSettling(policies: $0, back: back, locks: locks) }
         }
+        var (settings, back) = (settings, back)
+        (settings.namesTarget, back.namesTarget) = (true, true)
         first = Replicator(
-            from: source, to: target, settings: settings, settling: settling(by: settings.policies, back: back),
+            from: source, to: target, settings: settings, direction: .there,
+            settling: settling(by: settings.policies, back: back),
             report: report, logger: logger)
         second = Replicator(
-            from: target, to: source, settings: back, isReturn: true,
+            from: target, to: source, settings: back, direction: .back,
             settling: settling(by: back.policies, back: settings), report: report, logger: logger)
         self.report = report
         isContinuous = settings.isContinuous
+        self.logger = logger
     }
 
     /// - Throws: `RunError`, ``TransferError``.
     package func run() async throws {
-        guard isContinuous else {
+        if isContinuous {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await first.run() }
+                group.addTask { try await second.run() }
+                try await group.waitForAll()
+            }
+        } else {
             try await first.run()
             if !report.state.isStopped { try await second.run() }
-            return
         }
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await first.run() }
-            group.addTask { try await second.run() }
-            try await group.waitForAll()
-        }
+        report.logEnd(to: logger)
     }
 }

@@ -73,8 +73,13 @@ struct NewRevision {
     )
 
     /// What tells the document from others that could be made of the same leaves.
+    ///
+    /// An attachment is known by the leaf that has it: servers of two kinds give it different digests.
     static func content(of document: ResolvedDocument, _ conflict: Conflict) -> [UInt8] {
-        document.members.bytes + document.attachments.flatMap { entry($0, conflict)?.bytes ?? [] }
+        document.members.bytes
+            + document.attachments.flatMap { name, leaf in
+                [0] + Array(name.utf8) + [0] + Array(conflict.leaves[leaf].revision.utf8)
+            }
     }
 
     /// This revision as what was made of several leaves.

@@ -6,6 +6,8 @@ final class ProgressLine: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let width: @Sendable () -> Int
     private let pacing: Locked<ProgressPacing>
+    /// What the last line said.
+    private let shown = Locked((count: -1, bytes: -1))
 
     /// - Parameters:
     ///   - elapsed: The time since the start of the job.
@@ -29,6 +31,12 @@ final class ProgressLine: Sendable {
     func show(count: Int, total: Int? = nil, isEstimate: Bool = false, bytes: Int = 0) {
         let elapsed = elapsed()
         let form = pacing.withLock { $0.isDue(at: elapsed) ? $0.form : .none }
+        // A job that waits for changes would write the same line for ever.
+        let isNews = shown.withLock { shown in
+            defer { if form != .none { shown = (count, bytes) } }
+            return shown != (count, bytes)
+        }
+        guard isNews || form == .redrawn else { return }
         let state = ProgressState(
             count: count, total: total, isEstimate: isEstimate, bytes: bytes, elapsed: elapsed)
         switch form {
@@ -43,7 +51,7 @@ final class ProgressLine: Sendable {
     /// Removes the line at the end. The log reports the result of the job.
     func finish() { output.show(status: "") }
 
-    /// Shows progress ten times a second while `work` runs.
+    /// Shows progress while `work` runs.
     ///
     /// - Parameter standing: Shows on the line how far the work is. Not called if nothing is to be shown.
     static func show(
@@ -58,7 +66,7 @@ final class ProgressLine: Sendable {
             group.addTask {
                 while true {
                     await standing(line)
-                    try await Task.sleep(for: .milliseconds(100))
+                    try await Task.sleep(for: pacing.interval)
                 }
             }
             try await group.next()

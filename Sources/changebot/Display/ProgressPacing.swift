@@ -30,7 +30,8 @@ struct ProgressPacing: Sendable {
         self.init(isHidden ? .none : format == .json ? .json : isRedrawn ? .redrawn : .lines)
     }
 
-    private var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }
+    /// The time between two lines, or two drawings of one.
+    var interval: Duration { form == .redrawn ? .milliseconds(100) : .seconds(5) }
 
     /// Whether to show progress now. A terminal shows it at once; a log file only for long jobs.
     mutating func isDue(at elapsed: Duration) -> Bool {

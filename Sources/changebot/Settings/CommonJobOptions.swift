@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import DocumentFlow
 internal import Pipeline
 
-/// The options of all jobs: `run`, `fix`, `dead-letters retry`, `export` and `import`.
+/// The options of all jobs, such as `run`, `fix`, `export` and `replicate`.
 struct CommonJobOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Write a summary as JSON when the run ends.", valueName: "file"), completion: .file())
@@ -18,7 +18,7 @@ struct CommonJobOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of the documents on which rules fired, or that are exported or imported.",
+            "Stop with exit code 65 when more documents than this fail: a number, or a percentage of those that the command is about.",
             valueName: "n|n%"), transform: ErrorLimit.parse)
     var maxErrors: ErrorLimit?
 

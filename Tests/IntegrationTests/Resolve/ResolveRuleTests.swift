@@ -84,6 +84,21 @@ import Testing
         }
     }
 
+    /// Their leaves are read a few documents at a time.
+    @Test func documentsThatAreTooMuchAtOnce() async throws {
+        try await BotTestBed.keepingConflicts { bed in
+            for number in 0..<12 { try await storeConflict(bed, "t\(number)") }
+            let counters = try await bed.runOnce(rules(bed)) { settings in
+                resolving(&settings)
+                settings.delivery.limits.bytes = 300
+            }
+            #expect(counters.deadLetters == 0 && counters.deleted == 12)
+            for number in 0..<12 {
+                #expect(BotTestBed.members(try await bed.live(DocumentID("t\(number)")).first) == Self.merged)
+            }
+        }
+    }
+
     @Test func theWinnerStaysAndIsNotReadForEver() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)

@@ -73,7 +73,8 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
         let before = Quantity.count(outcome.before, "dead letter")
         if isVerbose {
             let settled = outcome.before - outcome.left
-            Console.complain("\(Quantity.count(settled)) of \(before) \(settled == 1 ? "is" : "are") settled")
+            Console.complain(
+                "\(Quantity.count(settled)) of \(before) \(settled == 1 || outcome.before == 1 ? "is" : "are") settled")
         }
         guard outcome.left == 0 else {
             throw CommandError(
