@@ -35,7 +35,7 @@ extension Target.Dependency {
 /// relocations into 24 KB (`readelf --sections`: `.relr.dyn`); gold, the compiler's choice, needs 2.8 MB.
 ///
 /// Half the size: nothing loads the program as a library, so its symbols need no dynamic table, and the lines of the
-/// sources, which backtraces print, are compressed. See CEmptyICUData for the rest.
+/// sources, which backtraces print, are compressed. See CEmptyICUData and `.package/no-unwind-tables.ld` for the rest.
 let lean: [LinkerSetting] = [
     .unsafeFlags(
         ["-static-stdlib", "-use-ld=lld", "-Xclang-linker", "-pie", "-Xlinker", "--start-group"]
@@ -46,7 +46,12 @@ let lean: [LinkerSetting] = [
                 "-Xlinker", "--end-group", "-lstdc++", "-Xlinker", "--no-export-dynamic",
                 "-Xlinker", "--compress-debug-sections=zlib",
                 // Functions with the same instructions are kept once.
-                "-Xlinker", "--icf=all",
+                "-Xlinker", "--icf=all", "-Xlinker", "--no-eh-frame-hdr",
+                "-Xlinker", "--script=\(Context.packageDirectory)/.package/no-unwind-tables.ld",
+                // See CIdleDispatch.
+                "-Xlinker", "--wrap=_dispatch_workq_worker_register",
+                "-Xlinker", "--wrap=_dispatch_workq_worker_unregister",
+                "-Xlinker", "--wrap=dispatch_source_create",
             ] + ["relro", "now", "pack-relative-relocs"].flatMap { ["-Xlinker", "-z", "-Xlinker", $0] },
         .when(platforms: [.linux], configuration: .release))
 ]
@@ -91,6 +96,7 @@ let package = Package(
         // What `changebot demo` needs, so that it works from any folder; and the commit.
         .target(name: "CEmbeddedFiles", cSettings: commit),
         .target(name: "CEmptyICUData"),
+        .target(name: "CIdleDispatch"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
@@ -167,7 +173,8 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway", "Encodings",
+                "CEmbeddedFiles", "CEmptyICUData", "CIdleDispatch", "CMalloc", "DocumentFlow", "EmbeddedGateway",
+                "Encodings",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
                 "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,

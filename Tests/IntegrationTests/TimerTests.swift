@@ -243,7 +243,7 @@ final class SetClock: Sendable {
     }
 
     @Test func aTimerOfADeletedDocumentLeavesTheDeadLetterOfItsTombstone() async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(
                 Self.reminders + """
 

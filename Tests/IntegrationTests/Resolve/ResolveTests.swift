@@ -113,7 +113,9 @@ import Transfer
             }
             let report = ResolveReport(isDryRun: false)
             let compacting = Task {
-                guard let server = try RealServer.fromEnvironment() else { return }
+                guard let server = try RealServer.fromEnvironment(), server.settings.dialect == .couchDB else {
+                    return
+                }
                 while !Task.isCancelled {
                     if report.state.counters.written > 0 { try await server.compact(bed.url) }
                     await Task.yield()
