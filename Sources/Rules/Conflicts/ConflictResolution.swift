@@ -2,7 +2,7 @@ package import LosslessJSON
 
 /// What becomes of a document in conflict.
 package enum ConflictResolution: Sendable {
-    /// This leaf stays: an index in ``Conflict/leaves``. The others are deleted.
+    /// This leaf is the result: an index in ``Conflict/leaves``. The others are deleted.
     case keep(Int)
     /// A new revision after the winner. Then the leaves are deleted, but for the winner.
     case write(ResolvedDocument)
@@ -35,6 +35,11 @@ package struct ResolvedDocument: Sendable {
         }
         guard let text = try? JSONText(members.bytes) else { return nil }
         self.members = text
-        attachments = LeafAttachment.all(of: document.root, leaf: leaf).map { ($0.name, $0.leaf) }
+        let others = conflict.leaves.enumerated().map { LeafAttachment.all(of: $1.document.root, leaf: $0) }
+        attachments = LeafAttachment.all(of: document.root, leaf: leaf).map { own in
+            // Of equal ones the winner's: its bytes need not be sent.
+            let first = others.joined().first { $0.name.isSame(as: own.name) && $0.content == own.content }
+            return (own.name, first?.leaf ?? leaf)
+        }
     }
 }

@@ -8,7 +8,7 @@ package struct ConflictCase: Sendable {
     let conflict: Conflict
     let policies: ConflictPolicies
     let policy: ConflictPolicy
-    var resolution = ConflictResolution.setAside(reason: "")
+    private(set) var resolution = ConflictResolution.setAside(reason: "")
 
     /// Nil if there is no policy for the document.
     package init?(_ id: DocumentID, _ conflict: Conflict, _ policies: ConflictPolicies) {
@@ -24,29 +24,27 @@ package struct ConflictCase: Sendable {
     /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
     var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
 
-    /// Whether a leaf stays, and which.
-    var kept: Int? {
-        if case .keep(let leaf) = resolution { leaf } else { nil }
-    }
-
     /// Whether it is no conflict after all.
-    var isSettled: Bool { kept != nil && losers.isEmpty }
-
-    /// The deletions of the leaves that lost.
-    var tombstones: [PreparedRevision] {
-        var reason = NewRevision.lost
-        if case .delete = resolution { reason = "decided" }
-        return losers.compactMap { NewRevision.tombstone(of: $0, id, because: reason) }
+    var isSettled: Bool {
+        if case .keep = resolution { losers.isEmpty } else { false }
     }
 
     /// The leaves to delete.
     var losers: [ConflictLeaf] {
         switch resolution {
-        case .keep(let kept): conflict.leaves.enumerated().filter { $0.offset != kept }.map(\.element)
-        case .write: Array(conflict.leaves.dropFirst())
+        case .keep, .write: Array(conflict.leaves.dropFirst())
         // A deletion that has won is not to win again over a document that is created anew.
         case .delete: conflict.leaves + conflict.deletions.map(\.tombstone)
         case .setAside: []
         }
+    }
+
+    /// Decides: a leaf stays only if it is the winner. Any other one becomes a new revision, see ``ConflictWriter``.
+    mutating func resolve(by decided: ConflictResolution) {
+        resolution = decided
+        guard case .keep(let leaf) = decided, leaf > 0 else { return }
+        resolution =
+            ResolvedDocument(leaf: leaf, of: conflict).map { .write($0) }
+            ?? .setAside(reason: "its leaves can't be merged into one document")
     }
 }

@@ -11,6 +11,8 @@ package struct ConflictResolver: Sendable {
     /// The end of a case.
     enum End: Sendable {
         case resolved
+        /// Another process has resolved it.
+        case settled
         /// The document is left in conflict.
         case left(reason: String)
     }
@@ -104,7 +106,7 @@ package struct ConflictResolver: Sendable {
     func decide(_ cases: inout [ConflictCase], knowing spool: ConflictSpool? = nil) async throws {
         let ancestors = try await ancestors(of: cases, spool)
         let now = Timestamp.secondsNow
-        for index in cases.indices { cases[index].resolution = await resolution(of: cases[index], ancestors, now) }
+        for index in cases.indices { cases[index].resolve(by: await resolution(of: cases[index], ancestors, now)) }
     }
 
     /// Old revisions that the policies look at, if the server still has them.

@@ -9,8 +9,10 @@ internal import Rules
 /// New revisions are stored first. Losing leaves are deleted only when the server has accepted them: so no edit is lost if
 /// the server refuses one, or if the process is killed in between.
 ///
-/// A leaf that stays is not written. Another process with another policy may delete it as a loser at the same time; then
-/// it is written again.
+/// The winning leaf is never deleted, whatever the policy, unless the document is: if another one is to stay, its content
+/// becomes a new revision after the winner. So a document survives processes that decide differently about it at the same
+/// time, here or in a copy of the database: of all leaves that any of them sees, the one that wins is alive, or what was
+/// made of it.
 struct ConflictWriter: Sendable {
     typealias End = ConflictResolver.End
     typealias Count = @Sendable (RunCounters) -> Void
@@ -26,74 +28,44 @@ struct ConflictWriter: Sendable {
     ) async throws {
         var sender = sender.forOneBatch()
         var ready: [ConflictCase] = []
-        var merged: [NewDocument] = []
+        var merged: [(one: ConflictCase, document: ResolvedDocument)] = []
         for one in cases {
             switch one.resolution {
             case .keep, .delete: ready.append(one)
-            case .write(let document): merged.append(NewDocument(one, document, after: 0))
+            case .write(let document): merged.append((one, document))
             case .setAside(let reason): note(one, .left(reason: reason))
             }
         }
         for (one, end) in try await store(merged, &sender, count) {
             switch end {
             case .resolved: ready.append(one)
-            case .left: note(one, end)
+            case .settled, .left: note(one, end)
             }
         }
-        let deleted = try await deleteLosers(of: ready, &sender, count)
-        let lost = try await lostMeanwhile(among: ready.filter { $0.kept != nil })
-        var restored: [DocumentID: End] = [:]
-        for (one, end) in try await store(lost, &sender, count) { restored[one.id] = end }
-        for one in ready {
-            switch restored[one.id] {
-            case nil: note(one, deleted[one.id] ?? .resolved)
-            case .resolved?:
-                note(
-                    one,
-                    .left(
-                        reason: "something else deleted the leaf that was kept, so that was written again: do two "
-                            + "policies decide about this database?"))
-            case .left(let reason)?:
-                note(
-                    one,
-                    .left(reason: "something else deleted the leaf that was kept, and it can't be written: \(reason)"))
-            }
-        }
+        let refused = try await deleteLosers(of: ready, &sender, count)
+        for one in ready { note(one, refused[one.id] ?? .resolved) }
         count(await self.sender.newRequests())
     }
 
     // MARK: - New revisions
 
-    /// A document to write, after one of the leaves.
-    private struct NewDocument {
-        let one: ConflictCase
-        let document: ResolvedDocument
-        let parent: Int
-
-        init(_ one: ConflictCase, _ document: ResolvedDocument, after parent: Int) {
-            self.one = one
-            self.document = document
-            self.parent = parent
-        }
-    }
-
     /// A document with its attachments.
     private struct Prepared {
         let one: ConflictCase
-        let parent: Int
         let new: NewRevision.WithAttachments
         let revision: PreparedRevision
     }
 
     /// - Returns: The end of each: `.resolved` if the server has accepted the new revision.
     private func store(
-        _ documents: [NewDocument], _ sender: inout RevisionSender, _ count: @escaping Count
+        _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ sender: inout RevisionSender,
+        _ count: @escaping Count
     ) async throws -> [(ConflictCase, End)] {
         let ends = Locked([DocumentID: End]())
         var together: [PreparedRevision] = []
-        for document in documents {
-            let id = document.one.id
-            switch try await prepare(document) {
+        for (one, document) in documents {
+            let id = one.id
+            switch try await prepare(document, of: one) {
             case .failure(let unreadable): ends.withLock { $0[id] = .left(reason: unreadable.reason) }
             case .success(let prepared) where prepared.revision.isAlone:
                 try await storeAlone(prepared, &sender, ends, count)
@@ -101,20 +73,29 @@ struct ConflictWriter: Sendable {
             }
         }
         try await sender.storeTogether(together, Self.settle(ends, count))
-        return documents.map { document in
-            (document.one, ends.withLock { $0[document.one.id] } ?? .left(reason: "the server did not answer for it"))
+        var result: [(ConflictCase, End)] = []
+        for (one, _) in documents {
+            let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server did not answer for it")
+            result.append((one, try await isSettled(one, despite: end) ? .settled : end))
         }
+        return result
+    }
+
+    /// Whether another process has resolved the conflict meanwhile, so that its leaves can't be read any more.
+    private func isSettled(_ one: ConflictCase, despite end: End) async throws -> Bool {
+        guard case .left = end else { return false }
+        let current = try await contact.leaves(of: one.id, at: gateway)
+        return current.filter { $0.root["_deleted"]?.bool != true }.count < 2
     }
 
     private func prepare(
-        _ document: NewDocument
+        _ document: ResolvedDocument, of one: ConflictCase
     ) async throws -> Result<Prepared, RevisionPreparation.Unreadable> {
-        let (one, parent) = (document.one, document.parent)
-        guard let new = NewRevision.resolved(document.document, of: one.conflict, after: parent, one.id) else {
+        guard let new = NewRevision.resolved(document, of: one.conflict, one.id) else {
             return .failure(RevisionPreparation.Unreadable(reason: "its leaves can't be merged into one document"))
         }
         return try await preparation.prepare(new.revision, new.needed, new.kept)
-            .map { Prepared(one: one, parent: parent, new: new, revision: $0) }
+            .map { Prepared(one: one, new: new, revision: $0) }
             .mapError(Self.ofAttachment)
     }
 
@@ -128,9 +109,9 @@ struct ConflictWriter: Sendable {
         _ count: @escaping Count
     ) async throws {
         let (one, new) = (prepared.one, prepared.new)
-        let parent = RevisionID(one.conflict.leaves[prepared.parent].revision)
+        let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
         try await sender.storeAlone(prepared.revision, Self.settle(ends, count)) {
-            switch try await preparation.prepare(new.revision, new.needed + new.kept.map { ($0, parent) }, []) {
+            switch try await preparation.prepare(new.revision, new.needed + new.kept.map { ($0, winner) }, []) {
             case .success(let revision): return revision
             case .failure(let unreadable):
                 ends.withLock { $0[one.id] = .left(reason: Self.ofAttachment(unreadable).reason) }
@@ -167,7 +148,8 @@ struct ConflictWriter: Sendable {
         of cases: [ConflictCase], _ sender: inout RevisionSender, _ count: @escaping Count
     ) async throws -> [DocumentID: End] {
         let refused = Locked([DocumentID: End]())
-        try await sender.storeTogether(cases.flatMap(\.tombstones)) { revision, outcome in
+        let tombstones = cases.flatMap { one in one.losers.compactMap { NewRevision.tombstone(of: $0, one.id) } }
+        try await sender.storeTogether(tombstones) { revision, outcome in
             switch outcome {
             case .written:
                 var sent = RunCounters()
@@ -182,31 +164,5 @@ struct ConflictWriter: Sendable {
             return true
         }
         return refused.withLock { $0 }
-    }
-
-    /// The kept leaves of documents that are gone because another process deleted those as losers. A document that was
-    /// deleted for any other reason stays so.
-    private func lostMeanwhile(among cases: [ConflictCase]) async throws -> [NewDocument] {
-        guard !cases.isEmpty else { return [] }
-        let found = try await contact.ask {
-            try await gateway.currentDocuments(cases.map(\.id), includesBodies: false)
-        }
-        var lost: [NewDocument] = []
-        for (one, lookup) in zip(cases, found) {
-            switch lookup {
-            case .found, .refused: continue
-            case .deleted, .missing: break
-            }
-            guard let kept = one.kept, let end = NewRevision.tombstone(of: one.conflict.leaves[kept], one.id) else {
-                continue
-            }
-            let leaves = try await contact.leaves(of: one.id, at: gateway)
-            guard leaves.allSatisfy({ $0.root["_deleted"]?.bool == true }),
-                leaves.contains(where: { $0.root["_rev"]?.isString(end.id.text) == true }),
-                let document = ResolvedDocument(leaf: kept, of: one.conflict)
-            else { continue }
-            lost.append(NewDocument(one, document, after: kept))
-        }
-        return lost
     }
 }

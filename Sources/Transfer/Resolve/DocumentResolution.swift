@@ -86,6 +86,7 @@ struct DocumentResolution: Sendable {
         try await resolver.write(cases) { one, end in
             switch end {
             case .resolved: noteResolved(one)
+            case .settled: report.update { $0.resolved += 1 }
             case .left(let reason): note(one.id, reason)
             }
         } count: { [report] sent in

@@ -52,6 +52,7 @@ package struct FeedConflicts: Sendable {
                 case .resolved:
                     ends.withLock { $0[one.id] = .some(nil) }
                     one.logResolution(to: logger)
+                case .settled: break
                 case .left(let reason): ends.withLock { $0[one.id] = reason }
                 }
             } count: { more in

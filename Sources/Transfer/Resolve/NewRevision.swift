@@ -37,14 +37,11 @@ struct NewRevision {
         Digest.md5.hex(Array(revision.utf8) + [0] + content)
     }
 
-    /// The reason of a deletion: another leaf stays.
-    static let lost = "deleted"
-
     /// The deletion of a leaf.
     ///
     /// - Parameter reason: A part of its id, so that it tells the deletion from others of the same leaf.
     static func tombstone(
-        of leaf: ConflictLeaf, _ id: DocumentID, because reason: String = lost
+        of leaf: ConflictLeaf, _ id: DocumentID, because reason: String = "deleted"
     ) -> PreparedRevision? {
         NewRevision(after: leaf, content: Array(reason.utf8)).tombstone(of: id).map {
             PreparedRevision($0, $0.text.bytes)
@@ -56,15 +53,16 @@ struct NewRevision {
         replicated(body(id) { $0.member("_deleted", bool: true) }, id)
     }
 
-    /// What was made of several leaves.
+    /// What was made of several leaves, after the winner.
     ///
-    /// - Parameter parent: The leaf that it comes after: an index in ``Conflict/leaves``.
+    /// - Returns: The revision with stubs of all its attachments; those that the winner has, and those that come from
+    ///   other leaves.
     static func resolved(
-        _ document: ResolvedDocument, of conflict: Conflict, after parent: Int, _ id: DocumentID
+        _ document: ResolvedDocument, of conflict: Conflict, _ id: DocumentID
     ) -> WithAttachments? {
-        guard conflict.leaves.indices.contains(parent) else { return nil }
-        let revision = NewRevision(after: conflict.leaves[parent], content: content(of: document, conflict))
-        return revision.resolved(document, of: conflict, after: Optional(parent), id)
+        guard let winner = conflict.leaves.first else { return nil }
+        let revision = NewRevision(after: winner, content: content(of: document, conflict))
+        return revision.resolved(document, of: conflict, after: 0, id)
     }
 
     /// A revision, with the stubs of its attachments: those that its parent has, and those that come from other leaves.

@@ -150,14 +150,28 @@ import Transfer
         }
     }
 
-    @Test func theLeafThatStaysKeepsItsRevision() async throws {
+    @Test func theWinnerStaysAsItIsAndAnyOtherLeafComesAfterIt() async throws {
         try await BotTestBed.keepingConflicts { bed in
-            try await bed.store("x", "a")
-            try await bed.store("x", "b a", #","updatedAt":"2026-11-26T10:00:00Z""#)
-            try await bed.store("x", "c a", #","updatedAt":"2026-11-25T10:00:00Z""#)
+            for (id, earlier) in [("x", "b"), ("y", "c")] {
+                try await bed.store(id, "a")
+                for digest in ["b", "c"] {
+                    let day = digest == earlier ? "25" : "26"
+                    try await bed.store(id, "\(digest) a", #","n":1.10,"updatedAt":"2026-11-\#(day)T10:00:00Z""#)
+                }
+            }
             let state = try await resolve(bed, "last-update-wins")
-            #expect(state.kept == 1 && state.counters.written == 1 && state.counters.deleted == 1)
-            #expect(try await bed.live("x").first?.root["_rev"]?.string == "2-b")
+            #expect(state.kept == 1 && state.merged == 1)
+            #expect(state.counters.written == 3 && state.counters.deleted == 2)
+            #expect(try await bed.live("x").map { $0.root["_rev"]?.string } == ["2-c"])
+            let other = try #require(try await bed.live("y").first)
+            #expect(other.root["_rev"]?.string?.hasPrefix("3-") == true)
+            #expect(other.root["updatedAt"]?.string == "2026-11-26T10:00:00Z")
+            if bed.settings.dialect != .couchDB {
+                #expect(other.root["n"].map { Array($0.bytes) } == Array("1.10".utf8))
+            }
+            // It is the same revision wherever it is made.
+            try await resolve(bed, "last-update-wins")
+            #expect(try await bed.live("y").count == 1)
         }
     }
 
