@@ -114,6 +114,34 @@ import Transfer
         }
     }
 
+    /// An exported line that nobody has edited is older than whatever happened since.
+    @Test(arguments: ["merge", "last-update-wins", "winner", "jq:.[0] * .[1]"])
+    func anUneditedDocumentIsNoEdit(policy: String) async throws {
+        try await BotTestBed.withFile { bed in
+            let first = #","a":0,"b":0,"updatedAt":1"#
+            try await storeTwice(bed, first, #","a":1"#)
+            let line = #"{"_id":"x","_rev":"1-a"\#(first)}"#
+            #expect(try await load(bed, [line], policy) == ImportCounts(unchanged: 1))
+            #expect(try await bed.revision(of: "x") == "2-b")
+            try await bed.store("x", "c b a", #","_deleted":true"#)
+            #expect(try await load(bed, [line], policy) == ImportCounts(unchanged: 1))
+            #expect(try await bed.stored("x") == nil)
+            // One that was edited comes back.
+            let edited = line.replacing(#""b":0"#, with: #""b":5"#)
+            #expect(try await load(bed, [edited], policy) == ImportCounts(inserted: 1))
+            #expect(try await bed.stored("x")?.root["b"]?.integer == 5)
+        }
+    }
+
+    @Test func deletesWinOverAnEditedDocument() async throws {
+        try await BotTestBed.withFile { bed in
+            try await storeTwice(bed, #","a":0"#, #","_deleted":true"#)
+            #expect(
+                try await load(bed, [#"{"_id":"x","_rev":"1-a","a":5}"#], "deletes-win") == ImportCounts(unchanged: 1))
+            #expect(try await bed.stored("x") == nil)
+        }
+    }
+
     @Test func attachmentsOfBothSides() async throws {
         try await BotTestBed.with { bed in
             func picture(_ name: String, _ bytes: [UInt8]) -> String {

@@ -121,7 +121,7 @@ struct LeafAttachment {
 
 extension ResolvedDocument {
     /// Whether a leaf is this document already.
-    func isEqual(to leaf: ConflictLeaf, of conflict: Conflict) -> Bool {
+    package func isEqual(to leaf: ConflictLeaf, of conflict: Conflict) -> Bool {
         let own = leaf.document.root.members.filter { $0.name.characters.first != UInt8(ascii: "_") }
         guard own.count == members.root.childCount,
             own.allSatisfy({ member in

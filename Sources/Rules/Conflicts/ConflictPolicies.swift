@@ -78,6 +78,9 @@ package struct ConflictPolicies: Sendable {
         general?.looksAtAncestors == true || byType.values.contains(where: \.looksAtAncestors)
     }
 
+    /// Whether one of the policies is ``ConflictPolicy/deletesWin``.
+    package var letDeletionsWin: Bool { general == .deletesWin || byType.values.contains(.deletesWin) }
+
     /// The name of the policy for all documents; nil if there is none.
     var generalName: String? { general?.name }
 

@@ -16,6 +16,9 @@ struct ReplicatedRevision: Sendable {
     /// Whether another leaf of the document wins over it.
     var isLosing = false
 
+    /// Whether it only ends a branch that has lost.
+    var isLosingDeletion: Bool { isDeleted && isLosing }
+
     var isDeleted: Bool { text.root["_deleted"]?.bool == true }
 
     /// Sync Gateway sends this in place of a revision that the user may not see.

@@ -96,6 +96,10 @@ package struct Replicator: Service {
         try source.gateway.check(channels: settings.channels)
         let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
         try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
+        if settling != nil, direction == .there, source.gateway.dialect == .couchDB, target.gateway.dialect == .couchDB
+        {
+            logger.notice("both ends keep conflicting revisions: the policy has nothing to settle; use resolve")
+        }
         let start = try await checkpoints.begin(
             others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance],
             // Named documents are tried again, whatever became of them before.

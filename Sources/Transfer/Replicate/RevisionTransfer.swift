@@ -74,6 +74,7 @@ struct RevisionTransfer: Sendable {
         case .agreed?: break
         case .left(let reason)?: note(refused.key, "a conflict is not settled", reason)
         case .undecided?, .again?, nil:
+            guard !refused.isLosingDeletion else { return }
             note(
                 refused.key, "the target refused a revision",
                 "it keeps one leaf revision of a document, and has another one")
@@ -212,8 +213,8 @@ struct RevisionTransfer: Sendable {
             }
         case .conflict:
             report.count { $0.conflicts += 1 }
-            // Nobody misses the end of a branch that has lost anyway.
-            if revision.revision.isDeleted, revision.revision.isLosing { return true }
+            // Nobody misses the end of a branch that has lost anyway, unless it may win after all.
+            if revision.revision.isLosingDeletion, settings.policies?.letDeletionsWin != true { return true }
             refused.withLock { $0.append(revision.revision) }
         case .rejected: note(revision.revision.key, "the target refused a revision", outcome.explanation)
         case .failed, .undecided, .unmentioned: return false

@@ -44,7 +44,8 @@ struct ProgressState: Equatable, Sendable {
     private var parts: [String] { [countText, rateText, sizeText, timeText].compactMap { $0 } }
 
     private var countText: String {
-        guard let total else { return Quantity.count(count, "document") }
+        // An estimate that proves too small says nothing.
+        guard let total, !isEstimate || count <= total else { return Quantity.count(count, "document") }
         let all = (isEstimate ? "about " : "") + Quantity.count(total, "document")
         return "\(done(of: 100))%  \(Quantity.count(count)) of \(all)"
     }

@@ -118,6 +118,25 @@ import Transfer
         }
     }
 
+    /// The end that keeps all leaves gets the edit beside its deletion first, or the deletion beside its edit.
+    @Test(arguments: ["source", "target"], ["deletes-win", "merge"])
+    func aDeletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
+        try await BotTestBed.withFile(keepsConflicts: false) { source in
+            try await BotTestBed.withFile(keepsConflicts: true) { target in
+                let (edit, deletion) = (#","a":1,"b":0"#, #","_deleted":true"#)
+                let isAtSource = deletes == "source"
+                try await diverge(
+                    source, target, isAtSource ? deletion : edit, isAtSource ? edit : deletion)
+                #expect(try await replicate(source, target, policy).failed == 0)
+                let result = try await settled(source, target)
+                #expect(result == (policy == "merge" ? #"{"_id":"x","a":1,"b":0}"# : nil))
+                let again = try await replicate(source, target, policy)
+                #expect(again.written == 0 && again.failed == 0)
+                #expect(try await settled(source, target) == result)
+            }
+        }
+    }
+
     @Test(arguments: ways) func picturesOfBothEndsSurvive(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             let large = Data((0..<400_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 9) })

@@ -41,6 +41,7 @@ struct ImportConflicts: Sendable {
             }
             existing = stored.flatMap { ConflictLeaf($0) } ?? existing
         }
+        if try await isUnedited(incoming, document, [revision.text: current]) { return .keep }
         return try await verdict(on: document, existing, incoming)
     }
 
@@ -54,6 +55,7 @@ struct ImportConflicts: Sendable {
         let names = Set(document.attachments.map(\.name))
         let incoming = leaf(of: document, try await described(document, nil, names))
         if admitsSuccessors, incoming.history.contains(existing.revision) { return .replace }
+        if try await isUnedited(incoming, document, [:]) { return .keep }
         return try await verdict(on: document, existing, incoming)
     }
 
@@ -69,6 +71,20 @@ struct ImportConflicts: Sendable {
 
     /// Stands for the revision of a document that has none.
     private static let imported = "imported"
+
+    /// Whether an imported document that is no revision of its own is the one that it names, as far as the gateway still
+    /// has that: then whatever happened to the document since is newer.
+    private func isUnedited(
+        _ incoming: ConflictLeaf, _ document: ImportDocument, _ known: [String: JSONText]
+    ) async throws -> Bool {
+        guard !admitsSuccessors, !incoming.isDeleted, let revision = document.revision else { return false }
+        var base = known[revision.text]
+        if base == nil { base = try await revisions([revision.text], of: document.id)[revision.text] }
+        guard let base else { return false }
+        let conflict = Conflict(ranked: [ConflictLeaf(base, revision: revision.text, after: []), incoming])
+        guard conflict.leaves.count == 2 else { return false }
+        return ResolvedDocument(leaf: 1, of: conflict)?.isEqual(to: conflict.leaves[0], of: conflict) == true
+    }
 
     private func verdict(
         on document: ImportDocument, _ existing: ConflictLeaf, _ incoming: ConflictLeaf

@@ -52,8 +52,9 @@ struct ImportPlanner: Sendable {
         switch lookup {
         case .refused(let reason)?: return .nothing(.rejected(reason: "the existing document can't be read: \(reason)"))
         case .deleted?, .missing?:
-            guard settings.mode == .restore else { return try await newDocument(document, isKnown: true) }
-            return try await need(restoring: document)
+            let wasRead = conflicts != nil && settings.mode == .insert && document.revision != nil
+            guard settings.mode == .restore || wasRead else { return try await newDocument(document, isKnown: true) }
+            return try await need(againstDeletion: document)
         case .found(let revision, let current)? where conflicts != nil:
             return try await need(document, inConflictWith: current, revision, acceptsExisting)
         case .found(let revision, let current)?:
@@ -65,8 +66,9 @@ struct ImportPlanner: Sendable {
     /// A document that has been deleted.
     ///
     /// - Note: A restore looks documents up only after a conflict.
-    private func need(restoring document: ImportDocument) async throws -> ImportNeed {
+    private func need(againstDeletion document: ImportDocument) async throws -> ImportNeed {
         switch try await conflicts?.verdictOnDeletion(of: document) {
+        case .undecided? where settings.mode == .insert: return try await newDocument(document, isKnown: true)
         case .undecided?, nil: return .nothing(.otherLeaf)
         case .setAside(let reason)?: return .nothing(.rejected(reason: reason))
         case .keep?, .delete?: return .nothing(.unchanged)

@@ -46,7 +46,9 @@ struct ImportWriter: Sendable {
             logger: logger)
         bodies = BodySender(gateway: gateway, progress: progress)
         restorer = RevisionRestorer(gateway: gateway, settings: settings, rendering: rendering, contact: contact)
-        lookupPolicy = Locked(LookupPolicy(settings.mode, isDryRun: settings.preview != nil))
+        lookupPolicy = Locked(
+            LookupPolicy(
+                settings.mode, isDryRun: settings.preview != nil, hasPolicies: settings.policies != nil))
         written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
@@ -248,9 +250,13 @@ struct LookupPolicy: Sendable {
     /// Whether most recent documents existed already, so that reading before writing is cheaper.
     private(set) var expectsDocuments = false
 
-    init(_ mode: ImportMode, isDryRun: Bool) {
+    /// Whether a policy decides about conflicts.
+    private let hasPolicies: Bool
+
+    init(_ mode: ImportMode, isDryRun: Bool, hasPolicies: Bool = false) {
         self.mode = mode
         self.isDryRun = isDryRun
+        self.hasPolicies = hasPolicies
     }
 
     func needsLookup(_ document: ImportDocument, isFirstAttempt: Bool) -> Bool {
@@ -258,6 +264,8 @@ struct LookupPolicy: Sendable {
         switch mode {
         case .merge, .delete: return true
         // For streamed documents, it avoids sending large attachments in vain.
+        // A gateway takes it as new if its document was deleted meanwhile.
+        case .insert where hasPolicies && document.revision != nil: return true
         case .insert, .upsert, .restore: return document.hasBareStubs || document.isStreamed || document.isDeletion
         }
     }
