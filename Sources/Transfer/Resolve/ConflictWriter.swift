@@ -17,6 +17,9 @@ struct ConflictWriter: Sendable {
     typealias End = ConflictResolver.End
     typealias Count = @Sendable (RunCounters) -> Void
 
+    /// Bytes of documents per request.
+    private static let requestBytes = 2 << 20
+
     let gateway: Gateway
     let contact: GatewayContact
     let preparation: RevisionPreparation
@@ -63,14 +66,20 @@ struct ConflictWriter: Sendable {
     ) async throws -> [(ConflictCase, End)] {
         let ends = Locked([DocumentID: End]())
         var together: [PreparedRevision] = []
+        var byteCount = 0
         for (one, document) in documents {
             let id = one.id
             switch try await prepare(document, of: one) {
             case .failure(let unreadable): ends.withLock { $0[id] = .left(reason: unreadable.reason) }
             case .success(let prepared) where prepared.revision.isAlone:
                 try await storeAlone(prepared, &sender, ends, count)
-            case .success(let prepared): together.append(prepared.revision)
+            case .success(let prepared):
+                together.append(prepared.revision)
+                byteCount += prepared.revision.body.count
             }
+            guard byteCount >= Self.requestBytes else { continue }
+            try await sender.storeTogether(together, Self.settle(ends, count))
+            (together, byteCount) = ([], 0)
         }
         try await sender.storeTogether(together, Self.settle(ends, count))
         var result: [(ConflictCase, End)] = []
