@@ -111,7 +111,10 @@ final class ConflictSettlement: Sendable {
             return outcome
         }
         // Such an end was made by an earlier settlement: it is no deletion by a user.
-        guard !isEndOfBranch(ours) else { return try await bring(RevisionID(theirs.revision), pair, id) }
+        let isKnown = ours.isDeleted ? try await isLeaf(theirs.revision, of: id) : false
+        guard !isEndOfBranch(ours) else {
+            return isKnown ? .agreed : try await bring(RevisionID(theirs.revision), pair, id)
+        }
         guard let policy = settling.policies.policy(of: pair.conflict) else { return .undecided }
         switch try await resolution(of: pair, by: policy, id) {
         case .setAside(let reason): return .left(reason: reason)
@@ -120,6 +123,8 @@ final class ConflictSettlement: Sendable {
             return try await write(nil, pair, id)
         case .keep(let leaf):
             let kept = pair.conflict.leaves[leaf]
+            // A deletion that does not win, and an end that has what stays.
+            if kept.revision == theirs.revision, isKnown { return .agreed }
             if kept.revision == theirs.revision { return try await finish(pair, RevisionID(theirs.revision), id) }
             return try await write(.leaf(kept, leaf), pair, id)
         case .write(let document): return try await write(document, pair, id)

@@ -46,12 +46,36 @@ enum SettlingRevision {
             history.array { history in
                 history.string(String(id.text.drop { $0 != "-" }.dropFirst()))
                 for between in (leaf.generation + 1..<generation).reversed() {
-                    history.string(Digest.md5.hex(Array("\(leaf.revision) \(between)".utf8)))
+                    history.string(placeholder(after: leaf.revision, between))
                 }
                 for old in leaf.history { history.string(String(old.drop { $0 != "-" }.dropFirst())) }
             }
         }
         return try? JSONText(history.bytes)
+    }
+}
+
+extension SettlingRevision {
+    /// The digest of a revision that stands for nothing, where a history needs one of this generation.
+    private static func placeholder(after revision: String, _ generation: Int) -> String {
+        Digest.md5.hex(Array("\(revision) \(generation)".utf8))
+    }
+
+    /// Those revisions of a history that stand for nothing: no edit, and no deletion.
+    ///
+    /// - Parameter history: The newest first.
+    static func placeholders(in history: [String]) -> Set<String> {
+        var found: Set<String> = []
+        var last = history.last
+        for revision in history.reversed().dropFirst() {
+            let generation = RevisionID(revision).generation ?? 0
+            if let last, revision == "\(generation)-\(placeholder(after: last, generation))" {
+                found.insert(revision)
+            } else {
+                last = revision
+            }
+        }
+        return found
     }
 }
 

@@ -6,11 +6,20 @@ struct ConflictDecision {
     let conflict: Conflict
     let policy: ConflictPolicy
 
+    /// The deletions that may win, with the edits that came after what was deleted.
+    private var deletions: [(tombstone: ConflictLeaf, between: Set<String>)] {
+        let deletions = conflict.deletions
+        guard !deletions.isEmpty else { return [] }
+        let placeholders = conflict.leaves.reduce(into: Set<String>()) { all, leaf in
+            all.formUnion(SettlingRevision.placeholders(in: leaf.history))
+        }
+        return deletions.map { ($0.tombstone, $0.between.subtracting(placeholders)) }
+    }
+
     /// Old revisions that the policy looks at, if a server still has them.
     var wanted: Set<String> {
         guard policy.looksAtAncestors else { return [] }
-        let edits = policy == .deletesWin ? conflict.deletions.flatMap(\.between) : []
-        return conflict.branchings.union(edits)
+        return conflict.branchings.union(policy == .deletesWin ? deletions.flatMap(\.between) : [])
     }
 
     /// - Parameters:
@@ -21,7 +30,7 @@ struct ConflictDecision {
     ) async -> ConflictResolution {
         var isDeleted = false
         if policy == .deletesWin {
-            let deletions = conflict.deletions
+            let deletions = deletions
             isDeleted = deletions.contains { deletion in
                 deletion.between.allSatisfy { known[$0] != nil && known[$0]?.root["_deleted"]?.bool != true }
             }

@@ -118,6 +118,24 @@ import Transfer
         }
     }
 
+    /// The settlement of two edits names revisions that no server has. A deletion that is looked at later is not stopped by
+    /// these.
+    @Test func aDeletionAfterASettlementOfEdits() async throws {
+        try await with(sourceKeepsConflicts: true) { source, target in
+            for bed in [source, target] { try await bed.store("x", "a", #","a":0,"b":0"#) }
+            for history in ["s2 a", "s3 s2 a", "s4 s3 s2 a"] { try await source.store("x", history, #","a":1,"b":0"#) }
+            try await target.store("x", "t a", #","a":0,"b":1"#)
+            #expect(try await replicate(source, target, "deletes-win").settled == 1)
+            #expect(try await settled(source, target) == #"{"_id":"x","a":1,"b":1}"#)
+            try await source.store("x", "d a", #","_deleted":true"#)
+            let counts = try await replicate(source, target, "deletes-win")
+            #expect(counts.settled == 1 && counts.failed == 0)
+            #expect(try await settled(source, target) == nil)
+            let again = try await replicate(source, target, "deletes-win")
+            #expect(again.settled == 0 && again.written == 0 && again.failed == 0)
+        }
+    }
+
     /// The end that keeps all leaves gets the edit beside its deletion first, or the deletion beside its edit.
     @Test(arguments: ["source", "target"], ["deletes-win", "merge"])
     func aDeletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
