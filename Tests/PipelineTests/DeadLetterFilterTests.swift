@@ -1,4 +1,3 @@
-import GRDB
 import GatewayClient
 import Testing
 
@@ -17,9 +16,9 @@ import Testing
                         rule: deadLetter.0, reason: deadLetter.1)
                 ])
             }
-            try await ledger.database.write { database in
+            _ = try await ledger.store.write { database in
                 try database.execute(
-                    sql: "UPDATE dead_letter SET set_aside_at = '2026-11-20T10:00:00Z' WHERE number = 1")
+                    "UPDATE dead_letter SET set_aside_at = '2026-11-20T10:00:00Z' WHERE number = 1")
             }
             try await body(ledger)
         }

@@ -32,7 +32,7 @@ import Testing
         try await LedgerTestBed.withLedger { _, ledger in
             #expect(try ledger.checkpointAge() == nil)
             try await ledger.saveCheckpoint(sequence(5))
-            try await ledger.write { try $0.execute(sql: "UPDATE checkpoint SET saved_at = '2020-01-01T00:00:00Z'") }
+            try await ledger.write { try $0.execute("UPDATE checkpoint SET saved_at = '2020-01-01T00:00:00Z'") }
             #expect(try #require(try ledger.checkpointAge()) > .seconds(86_400))
             let rules = try ruleSet("version: 1\nrules:\n  - { name: a, when: { a: 0 }, then: [{ merge: { a: 1 } }] }")
             let delivery = try await Delivery(

@@ -97,7 +97,7 @@ extension Ledger {
             try await ledger.recordOwnRevisions(own)
             let now = Timestamp.secondsNow
             try await ledger.write {
-                try $0.execute(sql: "UPDATE own_write SET written_at = ?", arguments: [now + 86_400])
+                try $0.execute("UPDATE own_write SET written_at = ?", [now + 86_400])
             }
             #expect(try await counts(of: [("a", 1)], in: ledger).map(\.all) == [0])
             let earlier = try await ledger.earlierWrites(of: own, since: .max)[0]
@@ -117,7 +117,7 @@ extension Ledger {
             let now = Timestamp.secondsNow
             try await ledger.write {
                 try $0.execute(
-                    sql: "UPDATE own_write SET written_at = ? WHERE rowid <= 48", arguments: [now - 601])
+                    "UPDATE own_write SET written_at = ? WHERE rowid <= 48", [now - 601])
             }
             let earlier = try await ledger.earlierWrites(
                 of: [("a", RevisionID("7-x")), ("b", RevisionID("7-x"))], since: now - 600)
@@ -148,7 +148,7 @@ extension Ledger {
             ]
             try await ledger.recordOwnRevisions(asked)
             try await ledger.write {
-                try $0.execute(sql: "UPDATE own_write SET rowid = ? WHERE rowid = 2", arguments: [Ledger.ownWriteLimit])
+                try $0.execute("UPDATE own_write SET rowid = ? WHERE rowid = 2", [Ledger.ownWriteLimit])
             }
             #expect(try await ledger.ownRevisions(among: asked) == [0, 1])
             try await ledger.recordOwnRevisions([("b", RevisionID("1-x"))])

@@ -149,7 +149,7 @@ import Testing
     @Test func aFullDiskFailsTheWriteAndLeavesTheOldCheckpoint() async throws {
         try await LedgerTestBed.withLedger { bed, ledger in
             try await ledger.saveCheckpoint(sequence(1))
-            try await ledger.database.writeWithoutTransaction { database in
+            try await #require(ledger.store as? SQLiteStore).database.writeWithoutTransaction { database in
                 // As many pages as there are; SQLite then says what it says when the disk has no more room.
                 try database.execute(sql: "PRAGMA max_page_count = 1")
             }

@@ -112,7 +112,7 @@ import Testing
         let opened = try open(catalogue, .unknowable)
         try await opened.ledger.saveCheckpoint(sequence(5))
         try await opened.ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
-        try await opened.ledger.database.write { database in
+        try await #require(opened.ledger.store as? SQLiteStore).database.write { database in
             try database.execute(
                 sql: """
                     DROP TABLE address; DROP TABLE rule; DELETE FROM grdb_migrations WHERE identifier IN ('4', '5');

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
@@ -59,105 +58,120 @@ extension CountChanges {
     }
 
     /// - Returns: Whether a total has changed, so that there is something to write.
-    func record(in database: Database) throws -> Bool {
+    func record(in database: any StateSession) throws -> Bool {
         var changes: [Place: TotalChange] = [:]
         var order: [Place] = []
         func change(_ place: Place, count: Int, _ body: (inout TotalChange) -> Void) {
             if changes[place] == nil { order.append(place) }
             body(&changes[place, default: TotalChange(amounts: Array(repeating: .zero, count: count))])
         }
-        for document in documents { try record(document, in: database, change) }
-        for (id, number) in recounted {
-            try database.cachedStatement(sql: "DELETE FROM recount WHERE id = ? AND number <= ?")
-                .execute(arguments: [WholeText(id.text), number])
-        }
-        for id in undecided {
-            try database.cachedStatement(sql: "INSERT INTO recount (id) VALUES (?)")
-                .execute(arguments: [WholeText(id.text)])
-        }
-        var isChanged = false
-        for place in order {
-            guard let change = changes[place] else { continue }
-            if try Self.apply(change, to: place, database) { isChanged = true }
-        }
-        return isChanged
+        try recordContributions(in: database, change)
+        try database.executeEach(
+            "DELETE FROM recount WHERE id = ? AND number <= ?", recounted.map { [WholeText($0.id.text), $0.number] })
+        try database.executeEach("INSERT INTO recount (id) VALUES (?)", undecided.map { [WholeText($0.text)] })
+        return try Self.apply(order.compactMap { place in changes[place].map { (place, $0) } }, database)
     }
 
-    private func record(
-        _ document: Document, in database: Database,
-        _ change: (Place, Int, (inout TotalChange) -> Void) -> Void
+    private typealias Known = (target: String, amounts: String)
+
+    private func recordContributions(
+        in database: any StateSession, _ change: (Place, Int, (inout TotalChange) -> Void) -> Void
     ) throws {
-        let key = OwnWrite.key(document.id.text)
-        let select = try database.cachedStatement(sql: "SELECT rule, target, amounts FROM contribution WHERE id = ?")
-        var before: [Int: (target: String, amounts: String)] = [:]
-        for row in try Row.fetchAll(select, arguments: [key]) { before[row[0]] = (row[1], row[2]) }
-        for (rule, name) in rules {
-            let (old, new) = (before[rule], document.contributions[rule])
-            let amounts = new.map { Amounts.text($0.amounts) }
-            if old == nil, new == nil { continue }
-            if let old, let new, old.target == new.target, old.amounts == amounts { continue }
-            let chain = document.chain.followed(by: name)
-            if let old {
-                let taken = Amounts.parse(old.amounts)
-                change(Place(target: old.target, rule: rule), taken.count) { change in
-                    change.takeBack(taken)
-                    change.note(chain)
+        let keys = documents.map { OwnWrite.key($0.id.text) }
+        let rows = try database.rowsOfEach(
+            "SELECT rule, target, amounts FROM contribution WHERE id = ?", keys.map { [$0] })
+        var known: [String: [Int: Known]] = [:]
+        for (key, rows) in zip(keys, rows) {
+            known[key] = Dictionary(rows.map { ($0[0], ($0[1], $0[2])) }) { first, _ in first }
+        }
+        var added: [[(any StateArgument)?]] = []
+        var removed: [[(any StateArgument)?]] = []
+        for (key, document) in zip(keys, documents) {
+            for (rule, name) in rules {
+                let (old, new) = (known[key]?[rule], document.contributions[rule])
+                let amounts = new.map { Amounts.text($0.amounts) }
+                if old == nil, new == nil { continue }
+                if let old, let new, old.target == new.target, old.amounts == amounts { continue }
+                let chain = document.chain.followed(by: name)
+                if let old {
+                    let taken = Amounts.parse(old.amounts)
+                    change(Place(target: old.target, rule: rule), taken.count) { change in
+                        change.takeBack(taken)
+                        change.note(chain)
+                    }
                 }
-            }
-            if let new, let amounts {
+                guard let new, let amounts else {
+                    known[key]?[rule] = nil
+                    removed.append([key, rule])
+                    continue
+                }
                 change(Place(target: new.target, rule: rule), new.amounts.count) { change in
                     change.add(new.amounts)
                     change.document = String(decoding: new.document.bytes, as: UTF8.self)
                     change.note(chain)
                 }
-                try database.cachedStatement(
-                    sql: "INSERT OR REPLACE INTO contribution (id, rule, target, amounts) VALUES (?, ?, ?, ?)"
-                ).execute(arguments: [key, rule, new.target, amounts])
-            } else {
-                try database.cachedStatement(sql: "DELETE FROM contribution WHERE id = ? AND rule = ?")
-                    .execute(arguments: [key, rule])
+                known[key]?[rule] = (new.target, amounts)
+                added.append([key, rule, new.target, amounts])
             }
         }
+        try database.executeEach("DELETE FROM contribution WHERE id = ? AND rule = ?", removed)
+        try database.executeEach(
+            database.language.replace(
+                into: "contribution", ["id", "rule", "target", "amounts"], key: ["id", "rule"]), added)
     }
 
-    /// - Returns: Whether the document with the total must be written.
-    private static func apply(_ change: TotalChange, to place: Place, _ database: Database) throws -> Bool {
-        let select = try database.cachedStatement(
-            sql: "SELECT amounts, contributors, document FROM total WHERE target = ? AND rule = ?")
-        let row = try Row.fetchOne(select, arguments: [place.target, place.rule])
-        let before: Int = row?[1] ?? 0
-        let contributors = before + change.contributors
-        // The first document that adds to a total makes the document with the total, even if it adds zero.
-        let isChanged = change.amounts.contains { $0 != .zero } || before == 0 && contributors > 0
-        // One that comes and goes before the total was written leaves nothing.
-        guard isChanged || change.contributors != 0 else { return false }
-        var amounts = change.amounts
-        var document = change.document
-        if let row {
-            amounts = zip(Amounts.parse(row[0]), amounts).map { $0 + $1 }
-            // It also says what else is in that document.
-            if before > 0 || document.isEmpty { document = row[2] }
+    /// - Returns: Whether a document with totals must be written.
+    private static func apply(
+        _ changes: [(place: Place, change: TotalChange)], _ database: any StateSession
+    ) throws -> Bool {
+        let rows = try database.rowsOfEach(
+            "SELECT amounts, contributors, document FROM total WHERE target = ? AND rule = ?",
+            changes.map { [$0.place.target, $0.place.rule] })
+        var totals: [[(any StateArgument)?]] = []
+        var marks: [(target: String, chain: RuleChain)] = []
+        for ((place, change), rows) in zip(changes, rows) {
+            let row = rows.first
+            let before: Int = row?[1] ?? 0
+            let contributors = before + change.contributors
+            // The first document that adds to a total makes the document with the total, even if it adds zero.
+            let isChanged = change.amounts.contains { $0 != .zero } || before == 0 && contributors > 0
+            // One that comes and goes before the total was written leaves nothing.
+            guard isChanged || change.contributors != 0 else { continue }
+            var amounts = change.amounts
+            var document = change.document
+            if let row {
+                amounts = zip(Amounts.parse(row[0]), amounts).map { $0 + $1 }
+                // It also says what else is in that document.
+                if before > 0 || document.isEmpty { document = row[2] }
+            }
+            totals.append([place.target, place.rule, Amounts.text(amounts), contributors, document])
+            if isChanged { marks.append((place.target, change.chain)) }
         }
-        try database.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO total (target, rule, amounts, contributors, document) VALUES (?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [place.target, place.rule, Amounts.text(amounts), contributors, document])
-        if isChanged { try mark(place.target, change.chain, database) }
-        return isChanged
+        try database.executeEach(
+            database.language.replace(
+                into: "total", ["target", "rule", "amounts", "contributors", "document"], key: ["target", "rule"]),
+            totals)
+        try mark(marks, database)
+        return !marks.isEmpty
     }
 
-    /// The document with this id must be written.
-    static func mark(_ target: String, _ chain: RuleChain, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO total_to_write (target, version, chain, chain_length) VALUES (?, 1, ?, ?)
-                ON CONFLICT (target) DO UPDATE SET version = version + 1, has_failed = 0,
-                    chain = IIF(excluded.chain_length > chain_length, excluded.chain, chain),
-                    chain_length = MAX(excluded.chain_length, chain_length)
-                """
-        ).execute(
-            arguments: [target, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count])
+    /// The documents with these ids must be written.
+    static func mark(_ targets: [String], _ chain: RuleChain, _ database: any StateSession) throws {
+        try mark(targets.map { ($0, chain) }, database)
+    }
+
+    private static func mark(_ targets: [(target: String, chain: RuleChain)], _ database: any StateSession) throws {
+        try database.executeEach(
+            """
+            INSERT INTO total_to_write (target, version, chain, chain_length) VALUES (?, 1, ?, ?)
+            ON CONFLICT (target) DO UPDATE SET version = total_to_write.version + 1, has_failed = 0,
+                chain = CASE WHEN excluded.chain_length > total_to_write.chain_length
+                    THEN excluded.chain ELSE total_to_write.chain END,
+                chain_length = \(database.language.greatest("excluded.chain_length", "total_to_write.chain_length"))
+            """,
+            targets.map { target, chain in
+                [target, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
+            })
     }
 }
 

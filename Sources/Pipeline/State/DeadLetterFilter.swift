@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Encodings
-internal import GRDB
 
 /// Selects dead letters by rule, reason and time.
 package struct DeadLetterFilter: Sendable, Equatable {
@@ -31,25 +30,27 @@ package struct DeadLetterFilter: Sendable, Equatable {
     /// A condition on the rows of `dead_letter`.
     ///
     /// - Parameter table: The table's name or alias in the statement.
-    func condition(on table: String = "dead_letter") -> (sql: String, arguments: StatementArguments) {
-        var parts: [String] = ["1"]
-        var arguments = StatementArguments()
+    func condition(
+        _ language: StateLanguage, on table: String = "dead_letter"
+    ) -> (sql: String, values: [(any StateArgument)?]) {
+        var parts: [String] = ["TRUE"]
+        var values: [(any StateArgument)?] = []
         switch rule {
         case .named(let name):
             parts.append("\(table).rule = ?")
-            arguments += [WholeText(name)]
+            values += [WholeText(name)]
         case .some(.none): parts.append("\(table).rule IS NULL")
         case nil: break
         }
         if let reason {
-            parts.append("INSTR(\(table).reason, ?) > 0")
-            arguments += [WholeText(reason)]
+            parts.append(language.contains("\(table).reason", "?"))
+            values += [WholeText(reason)]
         }
         if let since {
             parts.append("\(table).set_aside_at >= ?")
-            arguments += [Timestamp.text(since)]
+            values += [Timestamp.text(since)]
         }
-        return (parts.joined(separator: " AND "), arguments)
+        return (parts.joined(separator: " AND "), values)
     }
 }
 
@@ -58,14 +59,13 @@ extension Ledger {
     package func deadLetterCounts(_ filter: DeadLetterFilter = DeadLetterFilter()) throws(StateError) -> [(
         rule: String?, count: Int
     )] {
-        let condition = filter.condition()
+        let condition = filter.condition(store.language)
         return try read { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT rule, COUNT(*) AS dead_letters FROM dead_letter WHERE \(condition.sql)
-                    GROUP BY rule ORDER BY dead_letters DESC, rule
-                    """, arguments: condition.arguments
+            return try database.rows(
+                """
+                SELECT rule, COUNT(*) AS dead_letters FROM dead_letter WHERE \(condition.sql)
+                GROUP BY rule ORDER BY dead_letters DESC, rule IS NOT NULL, rule
+                """, condition.values
             ).map { row in ((row["rule"] as WholeText?)?.text, row["dead_letters"]) }
         }
     }
@@ -74,11 +74,9 @@ extension Ledger {
     ///
     /// - Returns: How many there were.
     package func dropDeadLetters(_ filter: DeadLetterFilter) async throws(StateError) -> Int {
-        let dropped = try await write { database in
-            let condition = filter.condition()
-            try database.execute(
-                sql: "DELETE FROM dead_letter WHERE \(condition.sql)", arguments: condition.arguments)
-            return database.changesCount
+        let dropped = try await write { [store] database in
+            let condition = filter.condition(store.language)
+            return try database.execute("DELETE FROM dead_letter WHERE \(condition.sql)", condition.values)
         }
         return dropped ?? 0
     }

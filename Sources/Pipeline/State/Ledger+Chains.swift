@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -60,16 +59,17 @@ extension Ledger {
     func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
         guard !revisions.isEmpty else { return }
         try await write { database in
-            let insert = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO caused_revision (id, revision, chain) VALUES (?, ?, ?)")
-            for caused in revisions {
-                let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
-                try insert.execute(
-                    arguments: [WholeText(caused.id.text), WholeText(caused.revision.text), chain])
-            }
+            let insert = database.language.replace(
+                into: "caused_revision", ["id", "revision", "chain"], key: ["id", "revision"], isOrdered: true)
+            try database.executeEach(
+                insert,
+                revisions.map { caused in
+                    let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
+                    return [WholeText(caused.id.text), WholeText(caused.revision.text), chain]
+                })
             try database.execute(
-                sql: "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
-                arguments: [Self.ownWriteLimit])
+                "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
+                [Self.ownWriteLimit])
         }
     }
 
@@ -79,12 +79,12 @@ extension Ledger {
     ) async throws(StateError) -> [RuleChain] {
         guard !revisions.isEmpty else { return [] }
         return try await read { database in
-            let select = try database.cachedStatement(
-                sql: "SELECT chain FROM caused_revision WHERE id = ? AND revision = ?")
-            return try revisions.map { caused in
-                let chain = try WholeText.fetchOne(
-                    select, arguments: [WholeText(caused.id.text), WholeText(caused.revision.text)])
-                return chain.map { RuleChain(json: Array($0.text.utf8)) } ?? RuleChain()
+            let found = try database.rowsOfEach(
+                "SELECT chain FROM caused_revision WHERE id = ? AND revision = ?",
+                revisions.map { [WholeText($0.id.text), WholeText($0.revision.text)] })
+            return found.map { rows in
+                guard let row = rows.first else { return RuleChain() }
+                return RuleChain(json: Array((row[0] as WholeText).text.utf8))
             }
         }
     }

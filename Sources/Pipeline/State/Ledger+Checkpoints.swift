@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Encodings
-internal import GRDB
 package import GatewayClient
 
 extension Ledger {
@@ -49,15 +48,14 @@ extension Ledger {
 
     private func checkpoints(limit: Int?) throws(StateError) -> [CheckpointEntry] {
         let rows = try read { database in
-            try Row.fetchAll(
-                database, sql: "SELECT * FROM checkpoint ORDER BY number DESC LIMIT ?", arguments: [limit ?? -1])
+            try database.rows("SELECT * FROM checkpoint ORDER BY number DESC LIMIT ?", [limit ?? Int.max])
         }
         var entries: [CheckpointEntry] = []
         for row in rows { entries.append(try entry(row)) }
         return entries
     }
 
-    private func entry(_ row: Row) throws(StateError) -> CheckpointEntry {
+    private func entry(_ row: StateRow) throws(StateError) -> CheckpointEntry {
         let text: String? = row["sequence"]
         let sequence = text.flatMap { SequenceID($0) }
         guard text == nil || sequence != nil else {
@@ -87,24 +85,24 @@ extension Ledger {
     private static let ruleSetBefore = "(SELECT rule_set FROM checkpoint ORDER BY number DESC LIMIT 1)"
 
     /// Also thins out the history. Without rules, the entry keeps the rule set of the one before.
-    static func append(_ checkpoint: NewCheckpoint, _ database: Database) throws {
+    static func append(_ checkpoint: NewCheckpoint, _ database: any StateSession) throws {
         try database.execute(
-            sql: """
-                INSERT INTO checkpoint (sequence, rule_set, saved_at, run, reason)
-                VALUES (?, COALESCE(NULLIF(?, ''), \(ruleSetBefore), ''), ?, ?, ?)
-                """,
-            arguments: [
+            """
+            INSERT INTO checkpoint (sequence, rule_set, saved_at, run, reason)
+            VALUES (?, COALESCE(NULLIF(?, ''), \(ruleSetBefore), ''), ?, ?, ?)
+            """,
+            [
                 checkpoint.sequence?.description, checkpoint.ruleSetHash, Timestamp.now, checkpoint.run,
                 checkpoint.reason,
             ])
-        let select = try database.cachedStatement(
-            sql: "SELECT number, saved_at, run, reason IS NOT NULL AS has_reason FROM checkpoint ORDER BY number DESC")
-        let items = try Row.fetchAll(select).map { row in
+        let items = try database.rows(
+            "SELECT number, saved_at, run, reason IS NOT NULL AS has_reason FROM checkpoint ORDER BY number DESC"
+        ).map { row in
             CheckpointHistory.Item(
                 number: row["number"], savedAt: row["saved_at"], run: row["run"], hasReason: row["has_reason"])
         }
-        let delete = try database.cachedStatement(sql: "DELETE FROM checkpoint WHERE number = ?")
-        for number in CheckpointHistory.superfluous(items) { try delete.execute(arguments: [number]) }
+        try database.executeEach(
+            "DELETE FROM checkpoint WHERE number = ?", CheckpointHistory.superfluous(items).map { [$0] })
     }
 }
 

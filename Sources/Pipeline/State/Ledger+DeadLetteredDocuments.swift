@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayClient
 
 /// A document with dead letters.
@@ -38,25 +37,25 @@ extension Ledger {
     func deadLetteredDocuments(
         after number: Int, upTo last: Int, limit: Int, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetteredDocument] {
-        let (any, earlier) = (filter.condition(on: "letter"), filter.condition(on: "earlier"))
+        let (any, earlier) = (
+            filter.condition(store.language, on: "letter"), filter.condition(store.language, on: "earlier")
+        )
         return try read { database in
-            let firsts = try WholeText.fetchAll(
-                database,
-                sql: """
-                    SELECT id FROM dead_letter AS letter
-                    WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (
-                        SELECT 1 FROM dead_letter AS earlier
-                        WHERE earlier.id = letter.id AND earlier.number < letter.number AND \(earlier.sql))
-                    ORDER BY number LIMIT ?
-                    """, arguments: [number, last] + any.arguments + earlier.arguments + [limit])
+            let firsts = try database.values(
+                WholeText.self,
+                """
+                SELECT id FROM dead_letter AS letter
+                WHERE number > ? AND number <= ? AND \(any.sql) AND NOT EXISTS (
+                    SELECT 1 FROM dead_letter AS earlier
+                    WHERE earlier.id = letter.id AND earlier.number < letter.number AND \(earlier.sql))
+                ORDER BY number LIMIT ?
+                """, [number, last] + any.values + earlier.values + [limit])
             return try firsts.map { id in
-                let rows = try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT number, sequence FROM dead_letter AS letter
-                        WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
-                        """,
-                    arguments: [id, last] + any.arguments)
+                let rows = try database.rows(
+                    """
+                    SELECT number, sequence FROM dead_letter AS letter
+                    WHERE id = ? AND number <= ? AND \(any.sql) ORDER BY number
+                    """, [id, last] + any.values)
                 return DeadLetteredDocument(
                     id: DocumentID(id.text), deadLetters: rows.map { $0["number"] },
                     sequence: (rows.last?["sequence"] as String?).flatMap { SequenceID($0) })
@@ -66,6 +65,6 @@ extension Ledger {
 
     /// The highest number of a dead letter; 0 if there is none.
     package func highestDeadLetterNumber() throws(StateError) -> Int {
-        try read { try Int.fetchOne($0, sql: "SELECT MAX(number) FROM dead_letter") ?? 0 }
+        try read { try $0.value(Int.self, "SELECT MAX(number) FROM dead_letter") ?? 0 }
     }
 }

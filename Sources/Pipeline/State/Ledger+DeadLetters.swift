@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Encodings
-internal import GRDB
 package import GatewayClient
 
 extension Ledger {
@@ -25,10 +24,10 @@ extension Ledger {
     package func deadLetters(
         after number: Int = 0, limit: Int = .max, filter: DeadLetterFilter = DeadLetterFilter()
     ) throws(StateError) -> [DeadLetter] {
-        let condition = filter.condition()
+        let condition = filter.condition(store.language)
         return try deadLetters(
             where: "number > ? AND \(condition.sql) ORDER BY number LIMIT ?",
-            [number] + condition.arguments + [limit])
+            [number] + condition.values + [limit])
     }
 
     /// The newest first.
@@ -50,11 +49,11 @@ extension Ledger {
     package func deadLetterCount(
         _ filter: DeadLetterFilter = DeadLetterFilter(), upTo last: Int = .max
     ) throws(StateError) -> Int {
-        let condition = filter.condition()
+        let condition = filter.condition(store.language)
         return try read { database in
-            try Int.fetchOne(
-                database, sql: "SELECT COUNT(*) FROM dead_letter WHERE number <= ? AND \(condition.sql)",
-                arguments: [last] + condition.arguments) ?? 0
+            try database.value(
+                Int.self, "SELECT COUNT(*) FROM dead_letter WHERE number <= ? AND \(condition.sql)",
+                [last] + condition.values) ?? 0
         }
     }
 
@@ -65,9 +64,7 @@ extension Ledger {
     package func drop(_ numbers: [Int]) async throws(StateError) -> Int {
         guard !numbers.isEmpty else { return 0 }
         let dropped = try await write { database in
-            var dropped = 0
-            for number in numbers { dropped += try Self.drop(number, database) }
-            return dropped
+            try database.executeEach("DELETE FROM dead_letter WHERE number = ?", numbers.map { [$0] })
         }
         return dropped ?? 0
     }
@@ -112,14 +109,12 @@ extension Ledger {
             var dropped: [(id: DocumentID, count: Int)] = []
             for document in documents {
                 // One with a rule, but without a change, is about the rule's total.
-                let rows = try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT number, rule FROM dead_letter
-                        WHERE id = ?1 AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
-                            OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = CAST(?1 AS TEXT)))
-                        """,
-                    arguments: [WholeText(document.id.text)])
+                let rows = try database.rows(
+                    """
+                    SELECT number, rule FROM dead_letter
+                    WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
+                        OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
+                    """, [WholeText(document.id.text), OwnWrite.key(document.id.text)])
                 let numbers = rows.compactMap { row -> Int? in
                     let rule = (row["rule"] as WholeText?)?.text
                     return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
@@ -135,66 +130,73 @@ extension Ledger {
     /// The ids of up to `limit` documents with dead letters, each once.
     package func documentsWithDeadLetters(limit: Int) throws(StateError) -> [DocumentID] {
         try read { database in
-            try WholeText.fetchAll(
-                database, sql: "SELECT DISTINCT id FROM dead_letter LIMIT ?", arguments: [limit]
+            try database.values(
+                WholeText.self, "SELECT DISTINCT id FROM dead_letter LIMIT ?", [limit]
             ).map { DocumentID($0.text) }
         }
     }
 
-    private func deadLetters(where condition: String, _ arguments: StatementArguments) throws(StateError)
+    private func deadLetters(where condition: String, _ values: [(any StateArgument)?]) throws(StateError)
         -> [DeadLetter]
     {
         try read { database in
-            try Row.fetchAll(
-                database, sql: "SELECT * FROM dead_letter WHERE \(condition)", arguments: arguments
+            try database.rows(
+                "SELECT * FROM dead_letter WHERE \(condition)", values
             ).map(DeadLetter.init(row:))
         }
     }
 
-    private static func keep(_ deadLetter: DeadLetter, _ ruleSetHash: String, _ database: Database) throws -> Int {
+    private static func keep(_ deadLetter: DeadLetter, _ ruleSetHash: String, _ database: any StateSession) throws
+        -> Int
+    {
         // Seen again after a crash, or retried. A change without a revision is identified by its sequence.
-        let known = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT number, attempts FROM dead_letter
-                WHERE id = ?1 AND (
-                    revision IS ?2 AND (revision IS NOT NULL OR sequence IS ?3) AND (NOT ?4 OR rule IS ?5)
-                    OR ?4 AND rule IS ?5)
-                """,
-            arguments: [
+        let known = try database.rows(
+            """
+            SELECT number, attempts FROM dead_letter
+            WHERE id = ?1 AND (
+                revision IS NOT DISTINCT FROM ?2
+                AND (revision IS NOT NULL OR sequence IS NOT DISTINCT FROM ?3)
+                AND (NOT ?4 OR rule IS NOT DISTINCT FROM ?5)
+                OR ?4 AND rule IS NOT DISTINCT FROM ?5)
+            """,
+            [
                 WholeText(deadLetter.id.text), WholeText(deadLetter.revision?.text), deadLetter.sequence?.description,
                 deadLetter.isOfRuleAlone, WholeText(deadLetter.rule),
             ])
         var attempts: [Int: Int] = [:]
         for row in known { attempts[row["number"]] = row["attempts"] }
         for number in deadLetter.replaced where attempts[number] == nil {
-            attempts[number] = try Int.fetchOne(
-                database, sql: "SELECT attempts FROM dead_letter WHERE number = ?", arguments: [number])
+            attempts[number] = try database.value(
+                Int.self, "SELECT attempts FROM dead_letter WHERE number = ?", [number])
         }
         for number in attempts.keys { try drop(number, database) }
-        try database.execute(
-            sql: """
-                INSERT INTO dead_letter
-                    (number, sequence, id, revision, rule, reason, attempts, set_aside_at, rule_set)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                attempts.keys.min(), deadLetter.sequence?.description, WholeText(deadLetter.id.text),
-                WholeText(deadLetter.revision?.text), WholeText(deadLetter.rule), WholeText(deadLetter.reason),
-                deadLetter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
-            ])
-        return Int(database.lastInsertedRowID)
+        var columns = [
+            "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "rule_set",
+        ]
+        var values: [(any StateArgument)?] = [
+            deadLetter.sequence?.description, WholeText(deadLetter.id.text),
+            WholeText(deadLetter.revision?.text), WholeText(deadLetter.rule), WholeText(deadLetter.reason),
+            deadLetter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
+        ]
+        if let number = attempts.keys.min() {
+            columns.append("number")
+            values.append(number)
+        }
+        let places = columns.map { _ in "?" }.joined(separator: ", ")
+        let number = try database.value(
+            Int.self,
+            "INSERT INTO dead_letter (\(columns.joined(separator: ", "))) VALUES (\(places)) RETURNING number", values)
+        return number ?? 0
     }
 
     @discardableResult
-    private static func drop(_ number: Int, _ database: Database) throws -> Int {
-        try database.execute(sql: "DELETE FROM dead_letter WHERE number = ?", arguments: [number])
-        return database.changesCount
+    private static func drop(_ number: Int, _ database: any StateSession) throws -> Int {
+        try database.execute("DELETE FROM dead_letter WHERE number = ?", [number])
     }
 }
 
 extension DeadLetter {
-    fileprivate init(row: Row) {
+    fileprivate init(row: StateRow) {
         func text(_ column: String) -> String? { (row[column] as WholeText?)?.text }
         self.init(
             sequence: (row["sequence"] as String?).flatMap { SequenceID($0) }, id: DocumentID(text("id") ?? ""),

@@ -1,5 +1,3 @@
-internal import GRDB
-
 /// What a server said of a content when it was downloaded last, so that it need not be downloaded again.
 struct DownloadRecord: Sendable, Equatable {
     /// Of the header `ETag`.
@@ -25,12 +23,12 @@ extension Ledger {
     /// - Parameter tokenFile: Empty without one: with a token the server may give another content.
     func download(of url: String, tokenFile: String) async throws(StateError) -> DownloadRecord? {
         try await read { database in
-            let select = try database.cachedStatement(
-                sql: """
+            try database.rows(
+                """
                     SELECT etag, last_modified, sha1, md5, length, content_type FROM download
                     WHERE url = ? AND token_file = ?
-                    """)
-            return try Row.fetchOne(select, arguments: [WholeText(url), WholeText(tokenFile)]).map { row in
+                """, [WholeText(url), WholeText(tokenFile)]
+            ).first.map { row in
                 DownloadRecord(
                     etag: row["etag"], lastModified: row["last_modified"], sha1: row["sha1"], md5: row["md5"],
                     length: row["length"], contentType: row["content_type"])
@@ -43,21 +41,20 @@ extension Ledger {
     /// - Parameter record: Nil: the server does not give one that can be validated.
     func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
         try await write { database in
-            let key: StatementArguments = [WholeText(url), WholeText(tokenFile)]
-            try database.execute(sql: "DELETE FROM download WHERE url = ? AND token_file = ?", arguments: key)
+            let key: [(any StateArgument)?] = [WholeText(url), WholeText(tokenFile)]
+            try database.execute("DELETE FROM download WHERE url = ? AND token_file = ?", key)
             guard let record else { return }
             try database.execute(
-                sql: """
-                    INSERT INTO download (url, token_file, etag, last_modified, sha1, md5, length, content_type)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: key
+                """
+                INSERT INTO download (url, token_file, etag, last_modified, sha1, md5, length, content_type)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                key
                     + [
                         record.etag, record.lastModified, record.sha1, record.md5, record.length, record.contentType,
                     ])
             try database.execute(
-                sql: "DELETE FROM download WHERE rowid <= (SELECT MAX(rowid) FROM download) - ?",
-                arguments: [Self.downloadLimit])
+                "DELETE FROM download WHERE rowid <= (SELECT MAX(rowid) FROM download) - ?", [Self.downloadLimit])
         }
     }
 }

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayClient
 
 // Which database the state belongs to, and at which addresses it is reached.
@@ -8,7 +7,7 @@ extension Ledger {
 
     /// All URLs at which the database was reached, the last one first.
     package func addresses() throws(StateError) -> [String] {
-        try read { try String.fetchAll($0, sql: "SELECT url FROM address ORDER BY used DESC, url") }
+        try read { try $0.values(String.self, "SELECT url FROM address ORDER BY used DESC, url") }
     }
 
     /// Records the address at which this run reaches the database.
@@ -55,14 +54,15 @@ extension Ledger {
         guard try markGeneration() != generation else { return }
         try await write { database in
             try database.execute(
-                sql: "INSERT OR REPLACE INTO identity (name, value) VALUES ('mark', ?)", arguments: ["\(generation)"])
+                database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
+                ["mark", "\(generation)"])
         }
     }
 
     /// Records in a state that is being opened which database it belongs to, before another process can look.
     func bind(to address: StateFacts.Address, _ claim: Claim, _ identity: String?) throws(StateError) {
         do {
-            try database.write { database in
+            try store.writeNow { database in
                 switch claim {
                 case .resumeElsewhere: return
                 case .takeOver: try Self.forgetDatabase(identity: nil, address, database)
@@ -70,55 +70,54 @@ extension Ledger {
                 }
                 guard let identity else { return }
                 try database.execute(
-                    sql: "INSERT OR IGNORE INTO identity (name, value) VALUES ('database', ?)", arguments: [identity])
+                    "INSERT INTO identity (name, value) VALUES ('database', ?) ON CONFLICT DO NOTHING", [identity])
             }
         } catch {
-            throw .writing(path, error)
+            throw store.error(.writing, error)
         }
     }
 
     private func fact(_ name: String) throws(StateError) -> String? {
         try read { database in
-            try String.fetchOne(database, sql: "SELECT value FROM identity WHERE name = ?", arguments: [name])
+            try database.value(String.self, "SELECT value FROM identity WHERE name = ?", [name])
         }
     }
 
     private static func forgetDatabase(
-        identity: String?, _ address: StateFacts.Address?, _ database: Database
+        identity: String?, _ address: StateFacts.Address?, _ database: any StateSession
     ) throws {
         let tables = [
             "own_write", "caused_revision", "interrupted_decision", "aggregate_rule", "contribution", "total",
             "total_to_write", "recount", "timer", "schedule",
         ]
         for table in tables {
-            try database.execute(sql: "DELETE FROM \(table)")
+            try database.execute("DELETE FROM \(table)")
         }
         // All documents are read again.
-        try database.execute(sql: "DELETE FROM identity WHERE name = 'missed_rules'")
+        try database.execute("DELETE FROM identity WHERE name = 'missed_rules'")
         try setDatabase(identity, database)
         guard let address else { return }
-        try database.execute(sql: "DELETE FROM address")
+        try database.execute("DELETE FROM address")
         try note(address, database)
     }
 
     /// Whether the address was used last already: then there is nothing to write.
-    private static func isLatest(_ address: StateFacts.Address, _ database: Database) throws -> Bool {
-        try Int.fetchOne(database, sql: "SELECT used FROM address WHERE url = ?", arguments: [address.url])
+    private static func isLatest(_ address: StateFacts.Address, _ database: any StateSession) throws -> Bool {
+        try database.value(Int.self, "SELECT used FROM address WHERE url = ?", [address.url])
             == address.used
     }
 
-    private static func note(_ address: StateFacts.Address, _ database: Database) throws {
-        try database.execute(
-            sql: """
-                INSERT OR REPLACE INTO address (url, used)
-                VALUES (?, MAX(?, (SELECT COALESCE(MAX(used), 0) + 1 FROM address)))
-                """, arguments: [address.url, address.used])
+    private static func note(_ address: StateFacts.Address, _ database: any StateSession) throws {
+        try database.execute("""
+            INSERT INTO address (url, used)
+            VALUES (?, \(database.language.greatest("?", "(SELECT COALESCE(MAX(used), 0) + 1 FROM address)")))
+            ON CONFLICT (url) DO UPDATE SET used = excluded.used
+            """, [address.url, address.used])
     }
 
-    private static func setDatabase(_ identity: String?, _ database: Database) throws {
-        try database.execute(sql: "DELETE FROM identity WHERE name IN ('database', 'mark')")
+    private static func setDatabase(_ identity: String?, _ database: any StateSession) throws {
+        try database.execute("DELETE FROM identity WHERE name IN ('database', 'mark')")
         guard let identity else { return }
-        try database.execute(
-            sql: "INSERT INTO identity (name, value) VALUES ('database', ?)", arguments: [identity])
+        try database.execute("INSERT INTO identity (name, value) VALUES ('database', ?)", [identity])
     }
 }

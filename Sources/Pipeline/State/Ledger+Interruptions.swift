@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayClient
 
 extension Ledger {
@@ -18,17 +17,16 @@ extension Ledger {
             try await write { database in
                 for (id, revision) in revisions {
                     try database.execute(
-                        sql: """
-                            INSERT INTO interrupted_decision (id, revision, deaths) VALUES (?, ?, 1)
-                            ON CONFLICT (id, revision) DO UPDATE SET deaths = deaths + 1
-                            """,
-                        arguments: [WholeText(id.text), WholeText(revision.text)])
+                        """
+                        INSERT INTO interrupted_decision (id, revision, deaths) VALUES (?, ?, 1)
+                        ON CONFLICT (id, revision) DO UPDATE SET deaths = deaths + 1
+                        """, [WholeText(id.text), WholeText(revision.text)])
                 }
             }
         }
         return try await read { database in
-            try Row.fetchAll(
-                database, sql: "SELECT id, revision, deaths FROM interrupted_decision"
+            try database.rows(
+                "SELECT id, revision, deaths FROM interrupted_decision"
             ).map { row in
                 (
                     DocumentID((row["id"] as WholeText?)?.text ?? ""),
@@ -42,8 +40,7 @@ extension Ledger {
     func forgetInterruptions(of documents: [DocumentID]) async throws(StateError) {
         try await write { database in
             for id in documents {
-                try database.execute(
-                    sql: "DELETE FROM interrupted_decision WHERE id = ?", arguments: [WholeText(id.text)])
+                try database.execute("DELETE FROM interrupted_decision WHERE id = ?", [WholeText(id.text)])
             }
         }
     }

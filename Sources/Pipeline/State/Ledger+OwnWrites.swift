@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Encodings
-internal import GRDB
 internal import GatewayClient
 internal import LosslessJSON
 
@@ -31,16 +30,16 @@ extension Ledger {
             let hasChangedTotal = try counts?.record(in: database) ?? false
             guard !writes.isEmpty else { return hasChangedTotal }
             // One statement for all: for a row, calling SQLite would cost more than what it does.
-            try database.cachedStatement(
-                sql: """
-                    INSERT INTO own_write (id, revision, content, rule_set, written_at)
-                    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), ?, ?
-                    FROM json_each(?)
-                    """
-            ).execute(arguments: [ruleSetNumber, Timestamp.secondsNow, json])
-            try database.cachedStatement(
-                sql: "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?"
-            ).execute(arguments: [Self.ownWriteLimit])
+            let written = database.language.listed
+            try database.execute(
+                """
+                INSERT INTO own_write (id, revision, content, rule_set, written_at)
+                SELECT \(written.element(0)), \(written.element(1)), CAST(\(written.element(2)) AS BIGINT), \(ruleSetNumber),
+                    \(Timestamp.secondsNow)
+                FROM \(written.rows)
+                """, [json])
+            try database.execute(
+                "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?", [Self.ownWriteLimit])
             return hasChangedTotal
         } ?? false
     }
@@ -64,25 +63,37 @@ extension Ledger {
             }
         }
         return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
-            // CROSS JOIN keeps this order of the tables. An index has the rows of one id in the order of their rowids.
-            let select = try database.cachedStatement(
-                sql: """
-                    SELECT wanted.key, revision, content, rule_set, written_at
-                    FROM json_each(?) AS wanted CROSS JOIN own_write
-                    ON own_write.rowid IN (
-                        SELECT newest.rowid FROM own_write AS newest
-                        WHERE newest.id = json_extract(wanted.value, '$[0]') ORDER BY newest.rowid DESC LIMIT ?)
-                    WHERE revision = json_extract(wanted.value, '$[1]') OR written_at >= ?
-                    ORDER BY own_write.rowid
-                    """)
             var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
-            let found = try Row.fetchCursor(select, arguments: [json, Self.lookedAtWrites, seconds])
-            while let row = try found.next() {
+            try database.forEachRow(Self.earlierWrites(database.language), [json, Self.lookedAtWrites, seconds]) {
+                row in
                 earlier[row[0]].writes.append(
                     EarlierWrites.Write(
                         revision: row[1], content: row[2], isOfThisRuleSet: row[3] == ruleSetNumber, writtenAt: row[4]))
+                return true
             }
             return earlier
+        }
+    }
+
+    private static func earlierWrites(_ language: StateLanguage) -> String {
+        let wanted = language.listed
+        let newest = """
+            newest WHERE newest.id = \(wanted.element(0)) ORDER BY newest.rowid DESC LIMIT ?
+            """
+        let columns = "\(wanted.place), revision, content, rule_set, written_at"
+        let end = "WHERE revision = \(wanted.element(1)) OR written_at >= ? ORDER BY own_write.rowid"
+        return switch language {
+        // CROSS JOIN keeps this order of the tables. An index has the rows of one id in the order of their rowids.
+        case .sqlite:
+            """
+            SELECT \(columns) FROM \(wanted.rows) CROSS JOIN own_write
+            ON own_write.rowid IN (SELECT newest.rowid FROM own_write AS \(newest)) \(end)
+            """
+        case .postgres:
+            """
+            SELECT \(columns) FROM \(wanted.rows)
+            CROSS JOIN LATERAL (SELECT * FROM own_write AS \(newest)) AS own_write \(end)
+            """
         }
     }
 

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import LosslessJSON
 
 // Which rules the state knows, so that a run can tell which of them are new or changed.
@@ -6,7 +5,7 @@ extension Ledger {
     /// The fingerprints of the rules, by name, as they were noted last; nil if none were: the state is new, or of a
     /// version that did not note them.
     func notedRules() throws(StateError) -> [String: String]? {
-        let rows = try read { try Row.fetchAll($0, sql: "SELECT name, fingerprint FROM rule") }
+        let rows = try read { try $0.rows("SELECT name, fingerprint FROM rule") }
         guard !rows.isEmpty else { return nil }
         var rules: [String: String] = [:]
         for row in rows {
@@ -19,8 +18,7 @@ extension Ledger {
     /// The rules that documents from before they changed have not seen, as they were noted last.
     func missedRules() throws(StateError) -> Set<String> {
         let text = try read { database in
-            try String.fetchOne(
-                database, sql: "SELECT value FROM identity WHERE name = ?", arguments: [Self.missedRules])
+            try database.value(String.self, "SELECT value FROM identity WHERE name = ?", [Self.missedRules])
         }
         guard let text, let list = try? JSONText(text) else { return [] }
         return Set(list.root.elements.compactMap(\.string))
@@ -38,16 +36,14 @@ extension Ledger {
         list.array { list in for name in missed.sorted() { list.string(name) } }
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
         try await write { database in
-            try database.execute(sql: "DELETE FROM identity WHERE name = ?", arguments: [Self.missedRules])
+            try database.execute("DELETE FROM identity WHERE name = ?", [Self.missedRules])
             if let value {
-                try database.execute(
-                    sql: "INSERT INTO identity (name, value) VALUES (?, ?)", arguments: [Self.missedRules, value])
+                try database.execute("INSERT INTO identity (name, value) VALUES (?, ?)", [Self.missedRules, value])
             }
-            try database.execute(sql: "DELETE FROM rule")
+            try database.execute("DELETE FROM rule")
             for (name, fingerprint) in rules {
                 try database.execute(
-                    sql: "INSERT INTO rule (name, fingerprint) VALUES (?, ?)",
-                    arguments: [WholeText(name), fingerprint])
+                    "INSERT INTO rule (name, fingerprint) VALUES (?, ?)", [WholeText(name), fingerprint])
             }
         }
     }

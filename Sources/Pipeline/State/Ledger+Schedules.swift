@@ -1,4 +1,3 @@
-internal import GRDB
 internal import LosslessJSON
 internal import Rules
 
@@ -21,7 +20,7 @@ extension Ledger {
     /// All schedules, in no order.
     package func schedules() throws(StateError) -> [RecordedSchedule] {
         try read { database in
-            try Row.fetchAll(database, sql: "SELECT line, zone, rules, begun, done FROM schedule").map { row in
+            try database.rows("SELECT line, zone, rules, begun, done FROM schedule").map { row in
                 let rules = SmallJSON(Array((row[2] as WholeText).text.utf8))?.elements?.compactMap(\.string) ?? []
                 return RecordedSchedule(line: row[0], zone: row[1], rules: rules, begun: row[3], done: row[4])
             }
@@ -37,13 +36,13 @@ extension Ledger {
         try await write { database in
             for recorded in gone {
                 try database.execute(
-                    sql: "DELETE FROM schedule WHERE line = ? AND zone = ? AND rules = ?",
-                    arguments: [recorded.line, recorded.zone, Self.key(recorded.rules)])
+                    "DELETE FROM schedule WHERE line = ? AND zone = ? AND rules = ?",
+                    [recorded.line, recorded.zone, Self.key(recorded.rules)])
             }
             for new in new {
                 try database.execute(
-                    sql: "INSERT INTO schedule (line, zone, rules, done) VALUES (?, ?, ?, ?)",
-                    arguments: [new.schedule.line, new.schedule.zone, Self.key(new.names), now])
+                    "INSERT INTO schedule (line, zone, rules, done) VALUES (?, ?, ?, ?)",
+                    [new.schedule.line, new.schedule.zone, Self.key(new.names), now])
             }
         }
     }
@@ -56,8 +55,8 @@ extension Ledger {
     func note(_ schedule: ScheduledRules, begun: Int?, done: Int) async throws(StateError) {
         try await write { database in
             try database.execute(
-                sql: "UPDATE schedule SET begun = ?, done = ? WHERE line = ? AND zone = ? AND rules = ?",
-                arguments: [
+                "UPDATE schedule SET begun = ?, done = ? WHERE line = ? AND zone = ? AND rules = ?",
+                [
                     begun, done, schedule.schedule.line, schedule.schedule.zone, Self.key(schedule.names),
                 ])
         }

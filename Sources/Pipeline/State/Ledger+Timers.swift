@@ -1,4 +1,3 @@
-internal import GRDB
 package import GatewayClient
 internal import Rules
 
@@ -6,6 +5,10 @@ internal import Rules
 struct TimedDocument: Sendable, Equatable {
     let id: DocumentID
     let times: [RuleTime]
+
+    fileprivate var rows: [[(any StateArgument)?]] {
+        times.map { [WholeText(id.text), WholeText($0.rule), $0.due, $0.hasFired] }
+    }
 }
 
 // The times for which rules with `at:` wait, and those for which they have fired: one for each document and rule.
@@ -14,12 +17,11 @@ extension Ledger {
     func times(of documents: [DocumentID]) async throws(StateError) -> [[RuleTime]] {
         guard !documents.isEmpty else { return [] }
         return try await read { database in
-            let select = try database.cachedStatement(
-                sql: "SELECT rule, due, fired FROM timer WHERE id = ? ORDER BY rule")
-            return try documents.map { id in
-                try Row.fetchAll(select, arguments: [WholeText(id.text)]).map { row in
-                    RuleTime(rule: (row[0] as WholeText).text, due: row[1], hasFired: row[2])
-                }
+            let found = try database.rowsOfEach(
+                "SELECT rule, due, fired FROM timer WHERE id = ? ORDER BY rule",
+                documents.map { [WholeText($0.text)] })
+            return found.map { rows in
+                rows.map { RuleTime(rule: ($0[0] as WholeText).text, due: $0[1], hasFired: $0[2]) }
             }
         }
     }
@@ -28,16 +30,11 @@ extension Ledger {
     func setTimes(_ documents: [TimedDocument]) async throws(StateError) {
         guard !documents.isEmpty else { return }
         try await write { database in
-            let delete = try database.cachedStatement(sql: "DELETE FROM timer WHERE id = ?")
-            let insert = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)")
-            for document in documents {
-                try delete.execute(arguments: [WholeText(document.id.text)])
-                for time in document.times {
-                    try insert.execute(
-                        arguments: [WholeText(document.id.text), WholeText(time.rule), time.due, time.hasFired])
-                }
-            }
+            try database.executeEach(
+                "DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
+            try database.executeEach(
+                database.language.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
+                documents.flatMap(\.rows))
         }
     }
 
@@ -47,20 +44,17 @@ extension Ledger {
     func addTimes(_ documents: [TimedDocument]) async throws(StateError) {
         guard !documents.isEmpty else { return }
         try await write { database in
-            let insert = try database.cachedStatement(
-                sql: """
-                    INSERT INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)
-                    ON CONFLICT (id, rule) DO UPDATE SET
-                        due = CASE WHEN excluded.fired THEN due WHEN fired THEN excluded.due ELSE MIN(due, excluded.due) END,
-                        fired = CASE WHEN due = excluded.due THEN MAX(fired, excluded.fired)
-                            WHEN excluded.fired THEN fired ELSE 0 END
-                    """)
-            for document in documents {
-                for time in document.times {
-                    try insert.execute(
-                        arguments: [WholeText(document.id.text), WholeText(time.rule), time.due, time.hasFired])
-                }
-            }
+            let earlier = database.language.least("timer.due", "excluded.due")
+            let fired = database.language.greatest("timer.fired", "excluded.fired")
+            try database.executeEach(
+                """
+                INSERT INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)
+                ON CONFLICT (id, rule) DO UPDATE SET
+                    due = CASE WHEN excluded.fired <> 0 THEN timer.due WHEN timer.fired <> 0 THEN excluded.due
+                        ELSE \(earlier) END,
+                    fired = CASE WHEN timer.due = excluded.due THEN \(fired)
+                        WHEN excluded.fired <> 0 THEN timer.fired ELSE 0 END
+                """, documents.flatMap(\.rows))
         }
     }
 
@@ -68,15 +62,16 @@ extension Ledger {
     func dropTimers(of documents: [DocumentID], dueBy now: Int) async throws(StateError) {
         guard !documents.isEmpty else { return }
         try await write { database in
-            let delete = try database.cachedStatement(sql: "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?")
-            for id in documents { try delete.execute(arguments: [WholeText(id.text), now]) }
+            try database.executeEach(
+                "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?",
+                documents.map { [WholeText($0.text), now] })
         }
     }
 
     /// Drops the times of all rules but these.
     func keepTimers(ofRules names: [String]) async throws(StateError) {
         let known = try await read { database in
-            try WholeText.fetchAll(database, sql: "SELECT DISTINCT rule FROM timer").map(\.text)
+            try database.values(WholeText.self, "SELECT DISTINCT rule FROM timer").map(\.text)
         }
         try await dropTimers(ofRules: known.filter { !names.contains($0) })
     }
@@ -85,7 +80,7 @@ extension Ledger {
         guard !names.isEmpty else { return }
         try await write { database in
             for name in names {
-                try database.execute(sql: "DELETE FROM timer WHERE rule = ?", arguments: [WholeText(name)])
+                try database.execute("DELETE FROM timer WHERE rule = ?", [WholeText(name)])
             }
         }
     }
@@ -93,8 +88,10 @@ extension Ledger {
     /// Calls `body` with each document that has times.
     func forEachTimedDocument(_ body: (DocumentID) -> Void) throws(StateError) {
         try read { database in
-            let ids = try WholeText.fetchCursor(database, sql: "SELECT DISTINCT id FROM timer")
-            while let id = try ids.next() { body(DocumentID(id.text)) }
+            try database.forEachRow("SELECT DISTINCT id FROM timer", []) { row in
+                body(DocumentID((row[0] as WholeText).text))
+                return true
+            }
         }
     }
 
@@ -109,11 +106,11 @@ extension Ledger {
         try read { database in
             var found: [DocumentID] = []
             var seen = others
-            let ids = try WholeText.fetchCursor(
-                database, sql: "SELECT id FROM timer WHERE fired = 0 AND due <= ? ORDER BY due", arguments: [now])
-            while found.count < limit, let id = try ids.next() {
-                let id = DocumentID(id.text)
+            let due = "SELECT id FROM timer WHERE fired = 0 AND due <= ? ORDER BY due"
+            try database.forEachRow(due, [now]) { row in
+                let id = DocumentID((row[0] as WholeText).text)
                 if seen.insert(id).inserted { found.append(id) }
+                return found.count < limit
             }
             return found
         }
@@ -122,7 +119,7 @@ extension Ledger {
     /// When the next timer after a time is due; nil if there is none.
     func nextTimer(after now: Int) throws(StateError) -> Int? {
         try read { database in
-            try Int.fetchOne(database, sql: "SELECT MIN(due) FROM timer WHERE fired = 0 AND due > ?", arguments: [now])
+            try database.value(Int.self, "SELECT MIN(due) FROM timer WHERE fired = 0 AND due > ?", [now])
         }
     }
 
@@ -131,10 +128,9 @@ extension Ledger {
     /// - Parameter limit: The most timers to return.
     package func waitingTimers(limit: Int) throws(StateError) -> (first: [WaitingTimer], count: Int) {
         try read { database in
-            let first = try Row.fetchAll(
-                database, sql: "SELECT id, rule, due FROM timer WHERE fired = 0 ORDER BY due LIMIT ?",
-                arguments: [limit])
-            let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM timer WHERE fired = 0") ?? 0
+            let first = try database.rows(
+                "SELECT id, rule, due FROM timer WHERE fired = 0 ORDER BY due LIMIT ?", [limit])
+            let count = try database.value(Int.self, "SELECT COUNT(*) FROM timer WHERE fired = 0") ?? 0
             let timers = first.map { row in
                 WaitingTimer(
                     id: DocumentID((row[0] as WholeText).text), rule: (row[1] as WholeText).text, due: row[2])

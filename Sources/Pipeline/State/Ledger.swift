@@ -27,7 +27,7 @@ package final class Ledger: Sendable {
         case takeOver
     }
 
-    let database: DatabaseQueue
+    let store: any StateStore
     let files: StateFiles
     /// Decides whether writes are kept.
     package let access: Access
@@ -56,8 +56,9 @@ package final class Ledger: Sendable {
         self.ruleSetHash = ruleSetHash
         let isOld = try files.create()
         do {
-            database = try Self.open(files.database)
+            let database = try Self.open(files.database)
             try LedgerSchema.migrate(database)
+            store = SQLiteStore(database: database, path: files.database)
         } catch {
             throw isOld ? .reading(files.database, error) : .creating(files.database, error)
         }
@@ -81,7 +82,8 @@ package final class Ledger: Sendable {
         if access == .exclusive { lock = try StateLock(path: files.lock, holder: StateLock.thisProcess) }
         self.lock = lock
         do {
-            database = try Self.open(files.database)
+            let database = try Self.open(files.database)
+            store = SQLiteStore(database: database, path: files.database)
             if try !LedgerSchema.isCurrent(database) {
                 let held = try lock ?? StateLock(path: files.lock, holder: StateLock.thisProcess)
                 try LedgerSchema.migrate(database)
@@ -101,7 +103,9 @@ package final class Ledger: Sendable {
         address = nil
         access = .readOnly
         self.ruleSetHash = ruleSetHash
-        do { self.database = try database ?? Self.inMemory() } catch { throw .reading(files.database, error) }
+        do { store = SQLiteStore(database: try database ?? Self.inMemory(), path: files.database) } catch {
+            throw .reading(files.database, error)
+        }
     }
 
     /// Closes the file and releases the lock, once a read that is under way is done. Only reading may still be tried
@@ -109,7 +113,7 @@ package final class Ledger: Sendable {
     package func close() {
         isOpen.withLock { isOpen in
             isOpen = false
-            try? database.close()
+            store.close()
         }
         lock?.release()
     }
@@ -145,39 +149,39 @@ extension Ledger {
 
 // Errors: ``StateError``; then nothing was written, and a retry may succeed if the disk was full.
 extension Ledger {
-    func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+    func read<Value>(_ body: (any StateSession) throws -> Value) throws(StateError) -> Value {
         do {
             // SQLite crashes if a closed file is read.
             return try isOpen.withLock { isOpen in
                 guard isOpen else { throw StateError.unreadable(path: path, reason: "the run has closed it") }
-                return try database.read(body)
+                return try store.read(body)
             }
         } catch let error as StateError {
             throw error
         } catch {
-            throw .reading(path, error)
+            throw store.error(.reading, error)
         }
     }
 
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value
+        _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws(StateError) -> Value {
-        do { return try await shielded { try await $0.read(body) } } catch { throw .reading(path, error) }
+        do { return try await shielded { try await $0.read(body) } } catch { throw store.error(.reading, error) }
     }
 
     /// Nil if the state is only read: nothing is written.
     @discardableResult
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value
+        _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws(StateError) -> Value? {
         guard access != .readOnly else { return nil }
-        do { return try await shielded { try await $0.write(body) } } catch { throw .writing(path, error) }
+        do { return try await shielded { try await $0.write(body) } } catch { throw store.error(.writing, error) }
     }
 
     /// Runs in a task of its own, so that cancelling the run does not cancel a write.
     private func shielded<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseQueue) async throws -> Value
+        _ body: @escaping @Sendable (any StateStore) async throws -> Value
     ) async throws -> Value {
-        try await Task { [database] in try await body(database) }.value
+        try await Task { [store] in try await body(store) }.value
     }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import GRDB
 
 /// The tables of the state file, with one migration per released version.
@@ -276,10 +277,10 @@ extension LedgerSchema {
         let insert = try database.makeStatement(
             sql: "INSERT INTO own_write (id, revision, rule_set, written_at) VALUES (?, ?, ?, ?)")
         while let row = try revisions.next() {
-            let (id, revision) = (row["id"] as WholeText, row["revision"] as WholeText)
+            let (id, revision) = (row["id"] as Data, row["revision"] as Data)
             try insert.execute(
                 arguments: [
-                    OwnWrite.key(id.text), OwnWrite.key(revision.text),
+                    OwnWrite.key(String(decoding: id, as: UTF8.self)), OwnWrite.key(String(decoding: revision, as: UTF8.self)),
                     OwnWrite.number(ofRuleSet: row["rule_set"]), row["written_at"] as Int,
                 ])
         }

@@ -1,4 +1,3 @@
-import GRDB
 import GatewayClient
 import Testing
 
@@ -69,7 +68,7 @@ import Testing
             try outcome.begin(.numbers([1, 2]), ledger)
             outcome.note([document(1)])
             try await ledger.drop([1])
-            try await ledger.database.write { try $0.execute(sql: "DROP TABLE dead_letter") }
+            _ = try await ledger.store.write { try $0.execute("DROP TABLE dead_letter") }
             outcome.end(ledger)
             #expect(outcome.left == 2)
         }
