@@ -6,6 +6,8 @@ package struct RunFacts: Sendable {
     package enum Phase: String, Sendable {
         /// The gateway has not answered yet, or the state is not open.
         case connecting
+        /// Another member of the fleet runs; this one waits to take over.
+        case standingBy = "standing_by"
         /// It reads what has changed while it was away.
         case catchingUp = "catching_up"
         /// It has read everything, and waits for changes.
@@ -42,7 +44,7 @@ package struct RunFacts: Sendable {
     package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil && receivers.isEmpty }
 
     /// Whether the gateway answers.
-    package var isConnected: Bool { outage == nil && phase != .connecting }
+    package var isConnected: Bool { outage == nil && phase != .connecting && phase != .standingBy }
 
     /// How many sequences are not finished yet; nil if the gateway's sequences don't say.
     package var lag: Int? {

@@ -18,6 +18,9 @@ package struct RetryPolicy: Sendable {
         package let outage = Outage()
         /// Told of each request that is sent again. Nil: nobody.
         package var observer: (any RunObserver)?
+        /// Asked before each request that changes something: throws if this process may not act any more. Nil: it always
+        /// may.
+        package var requireTenure: (@Sendable () throws -> Void)?
 
         /// A one-shot job that retries for five minutes.
         package init() {}

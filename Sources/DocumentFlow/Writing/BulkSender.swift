@@ -24,6 +24,7 @@ package struct BulkSender {
     private let pace: WritePace
     private let pauses: Pauses
     private let observer: (any RunObserver)?
+    private let requireTenure: (@Sendable () throws -> Void)?
     private var failures = DocumentFailures()
     private var retrier: Retrier
     /// For documents that the gateway leaves undecided although it answers.
@@ -40,6 +41,7 @@ package struct BulkSender {
         self.pace = pace
         self.pauses = pauses
         observer = policy.settings.observer
+        requireTenure = policy.settings.requireTenure
         probe = GatewayProbe(gateway: gateway, pauses: pauses)
         let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
@@ -80,6 +82,7 @@ package struct BulkSender {
             }
             try await pauses.wait(until: await pace.turn(for: part.documents.count))
             let outcomes: [BulkOutcome]
+            try requireTenure?()
             let sentAt = ContinuousClock.now
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))

@@ -16,6 +16,7 @@ package struct Bot: Service {
     let logger: Logger
     private let report: RunReport
     private let keeper: StateKeeper
+    private let engine: Engine?
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.
     package init(
@@ -27,6 +28,7 @@ package struct Bot: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
+        engine = state.isReadOnly ? nil : state.catalogue.engine
         keeper = StateKeeper(
             place: state, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
             logger: logger, channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
@@ -36,10 +38,27 @@ package struct Bot: Service {
     ///
     /// - Throws: `RunError` or ``StateError``.
     package func run() async throws {
-        var state: StateCatalogue.Opened?
-        defer { state?.ledger.close() }
         // Beside the first requests.
         ruleSet.prepare()
+        guard let engine, !settings.isOneShot else { return try await runAlone() }
+        let standby = Standby(engine, ruleSetHash: ruleSet.hash, report: report, logger: logger)
+        defer { standby.leave() }
+        do {
+            while true {
+                try await cancelWhenGracefulShutdown { try await standby.untilFree() }
+                do { return try await runAlone() } catch let error as StateError where error.endsTurn {
+                    try await standby.note(error)
+                }
+            }
+        } catch is CancellationError {
+            // Asked to stop.
+        }
+    }
+
+    /// Runs as the only process with this state.
+    private func runAlone() async throws {
+        var state: StateCatalogue.Opened?
+        defer { state?.ledger.close() }
         do {
             // A run whose rules were changed continues on the same gateway.
             var wasThere = await report.hasDelivered
@@ -116,6 +135,8 @@ package struct Bot: Service {
         delivering.pauses = .endedByGracefulShutdown
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
+        let tenure = ledger.tenure
+        delivering.retries.requireTenure = tenure.map { tenure in { try tenure.require() } }
         let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
@@ -147,6 +168,7 @@ package struct Bot: Service {
                         }
                     }
                 }
+                if let tenure { group.addTask { try await tenure.untilLost() } }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
                 defer { group.cancelAll() }
                 try await group.next()

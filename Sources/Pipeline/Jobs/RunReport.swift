@@ -10,6 +10,7 @@ package actor RunReport {
     private var contactRetries = 0
     /// Whether the run connects again, after a delivery has ended.
     private var isReconnecting = false
+    private var isStandingBy = false
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
 
@@ -19,7 +20,7 @@ package actor RunReport {
     /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
     func watch(_ delivery: Delivery, hasSequence: Bool = true) {
         self.delivery = delivery
-        isReconnecting = false
+        (isReconnecting, isStandingBy) = (false, false)
         watch(delivery.progress, hasSequence: hasSequence)
     }
 
@@ -30,6 +31,9 @@ package actor RunReport {
 
     /// The delivery has ended, and the run goes on with another one.
     package func reconnect() { isReconnecting = true }
+
+    /// Another member of the fleet runs, or may; or this one is about to.
+    func noteStandingBy(_ isStandingBy: Bool) { self.isStandingBy = isStandingBy }
 
     func expect(documents: Int?) { expectedDocuments = documents }
 
@@ -52,6 +56,7 @@ package actor RunReport {
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
+        if isStandingBy { facts.phase = .standingBy }
         facts.counters.retries += contactRetries
         return facts
     }

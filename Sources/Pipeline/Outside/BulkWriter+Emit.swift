@@ -29,6 +29,7 @@ extension BulkWriter {
 
     private func write(_ lines: [(target: EmitTarget, line: [UInt8])], to outputs: LineOutputs) async throws {
         guard !lines.isEmpty else { return }
+        try settings.retries.requireTenure?()
         try await outputs.append(lines)
         await progress.count { $0.emitted += lines.count }
     }

@@ -115,6 +115,7 @@ final class WebhookSender: Sendable {
 
     /// - Throws: ``ReceiverFailure`` if it may be accepted later, `RunError`, `CancellationError`.
     private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
+        try retries.requireTenure?()
         do {
             let response = try await clients.client(for: effect.access.files).send(request(effect, identity))
             return try await judge(response, effect)

@@ -4,7 +4,7 @@ extension Ledger {
     /// The decisions that the previous run did not survive, if this run holds the lock; others record nothing.
     func interruptedDecisions() async throws(StateError) -> InterruptedDecisions {
         guard access == .exclusive else { return InterruptedDecisions() }
-        return try await InterruptedDecisions(ledger: self, path: path + ".deciding")
+        return try await InterruptedDecisions(ledger: self, path: decisionNotes)
     }
 
     /// Records that the process died while it decided these revisions.

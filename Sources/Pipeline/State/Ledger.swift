@@ -1,7 +1,7 @@
 internal import GRDB
 internal import Locking
 
-/// What a bot remembers between runs, in one SQLite file: checkpoints, its own revisions, dead letters.
+/// What a bot remembers between runs, in one SQLite file or in PostgreSQL: checkpoints, its own revisions, dead letters.
 ///
 /// It belongs to one database, at whatever address that is reached. The file is 0600; a directory that must be created
 /// is 0700. Every write is a transaction that is on disk (WAL, `synchronous=FULL`) when the call returns. A full disk
@@ -28,7 +28,10 @@ package final class Ledger: Sendable {
     }
 
     let store: any StateStore
-    let files: StateFiles
+    /// The file, or the fleet; for messages.
+    let path: String
+    /// Where the run notes which documents it is deciding.
+    let decisionNotes: String
     /// Decides whether writes are kept.
     package let access: Access
     let ruleSetHash: String
@@ -36,10 +39,15 @@ package final class Ledger: Sendable {
     let address: StateFacts.Address?
     /// Distinguishes this run from others in the history of checkpoints.
     let run = StateLock.thisProcess
-    private let lock: StateLock?
+    private let hold: Hold
     private let isOpen = Locked(true)
 
-    var path: String { files.database }
+    /// What keeps others from running with this state.
+    private enum Hold {
+        /// The state is in a file; nil: this process does not keep others out.
+        case file(StateFiles, StateLock?)
+        case engine(Engine, EngineLease?)
+    }
 
     /// Opens or creates a state, and holds its lock until ``close()`` or the end of the process.
     ///
@@ -49,8 +57,8 @@ package final class Ledger: Sendable {
         _ files: StateFiles, at address: StateFacts.Address, _ claim: Claim = .resume, _ identity: String? = nil,
         ruleSetHash: String
     ) throws(StateError) {
-        lock = try StateLock(path: files.lock, holder: StateLock.thisProcess)
-        self.files = files
+        hold = .file(files, try StateLock(path: files.lock, holder: StateLock.thisProcess))
+        (path, decisionNotes) = (files.database, files.decisionNotes)
         self.address = address
         access = .exclusive
         self.ruleSetHash = ruleSetHash
@@ -74,13 +82,13 @@ package final class Ledger: Sendable {
     ///   which can't be migrated while a run uses it.
     init?(existing files: StateFiles, ruleSetHash: String, access: Access) throws(StateError) {
         guard try files.exists() else { return nil }
-        self.files = files
+        (path, decisionNotes) = (files.database, files.decisionNotes)
         self.access = access
         self.ruleSetHash = ruleSetHash
         address = nil
         var lock: StateLock?
         if access == .exclusive { lock = try StateLock(path: files.lock, holder: StateLock.thisProcess) }
-        self.lock = lock
+        hold = .file(files, lock)
         do {
             let database = try Self.open(files.database)
             store = SQLiteStore(database: database, path: files.database)
@@ -98,14 +106,32 @@ package final class Ledger: Sendable {
     ///
     /// - Parameter database: From ``ReadOnlyState``. Nil: there is no state.
     init(readOnly files: StateFiles, _ database: DatabaseQueue?, ruleSetHash: String = "") throws(StateError) {
-        lock = nil
-        self.files = files
+        hold = .file(files, nil)
+        (path, decisionNotes) = (files.database, files.decisionNotes)
         address = nil
         access = .readOnly
         self.ruleSetHash = ruleSetHash
         do { store = SQLiteStore(database: try database ?? Self.inMemory(), path: files.database) } catch {
             throw .reading(files.database, error)
         }
+    }
+
+    /// The state of a fleet, on tables that are there.
+    ///
+    /// - Parameters:
+    ///   - lease: Given back by ``close()``.
+    ///   - directory: For what only this machine needs to know.
+    init(
+        _ engine: Engine, _ store: any StateStore, _ lease: EngineLease?, directory: String, access: Access = .exclusive,
+        address: StateFacts.Address?, ruleSetHash: String
+    ) {
+        self.store = store
+        hold = .engine(engine, lease)
+        path = engine.description
+        decisionNotes = "\(directory)/\(engine.fleet).deciding"
+        self.address = address
+        self.access = access
+        self.ruleSetHash = ruleSetHash
     }
 
     /// Closes the file and releases the lock, once a read that is under way is done. Only reading may still be tried
@@ -115,11 +141,26 @@ package final class Ledger: Sendable {
             isOpen = false
             store.close()
         }
-        lock?.release()
+        switch hold {
+        case .file(_, let lock): lock?.release()
+        case .engine(_, let lease): lease?.release()
+        }
     }
 
     /// How the run that holds this state describes itself: process, host, start time. Nil if none holds it.
-    package var holder: String? { StateLock.holder(path: files.lock) }
+    package var holder: String? {
+        switch hold {
+        case .file(let files, _): StateLock.holder(path: files.lock)
+        case .engine:
+            try? read { session in
+                try session.value(
+                    String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()", [EngineLease.name])
+            }
+        }
+    }
+
+    /// How long this process may act, if that can end: in a fleet.
+    package var tenure: Tenure? { if case .engine(_, let lease) = hold { lease?.tenure } else { nil } }
 }
 
 // MARK: - Opening

@@ -67,6 +67,7 @@ extension StateCatalogue {
 
     /// That this bot has no state although other bots have one in the folder; nil otherwise.
     var absenceAmongOthers: String? {
+        guard engine == nil else { return nil }
         guard let own = try? numbers(), own.isEmpty, let names = try? StateFiles.names(directory: directory) else {
             return nil
         }
@@ -88,6 +89,7 @@ extension StateCatalogue {
 extension StateCatalogue {
     /// - Throws: ``StateError``: `.missing` if there is no state at all.
     package func requireState() throws(StateError) {
+        if let engine { return try EngineState.openExisting(engine, directory: directory, access: .readOnly).close() }
         guard try !numbers().isEmpty else { throw noState }
     }
 
@@ -103,6 +105,7 @@ extension StateCatalogue {
     package func openExisting(
         address: String?, isHint: Bool = false, access: Ledger.Access
     ) throws(StateError) -> Ledger {
+        if let engine { return try EngineState.openExisting(engine, directory: directory, access: access) }
         if access == .readOnly {
             let opened = try openAll(ReadOnlyState.inCurrentForm)
             let state = try select(address, isHint: isHint, opened.map(\.facts))
@@ -126,6 +129,11 @@ extension StateCatalogue {
     ///
     /// - Throws: ``StateError``: `.unreadable`; what `body` throws.
     package func forEachState(_ body: (Ledger) throws -> Void) throws {
+        if let engine {
+            let ledger = try EngineState.openExisting(engine, directory: directory, access: .readOnly)
+            defer { ledger.close() }
+            return try body(ledger)
+        }
         for number in try numbers() {
             let files = files(number)
             guard try files.exists() else { continue }

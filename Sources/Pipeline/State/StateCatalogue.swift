@@ -29,13 +29,16 @@ package struct StateCatalogue: Sendable {
 
     /// The folder of all state files (`--state`); it need not exist.
     package let directory: String
-    /// The bot's name (`--name`).
+    /// The bot's name (`--name`), or that of its fleet.
     package let name: String
+    /// Where the states are instead of in the folder. Nil: in files.
+    package let engine: Engine?
 
-    /// Touches no files.
-    package init(directory: String, name: String) {
+    /// Touches no files, and connects to nothing.
+    package init(directory: String, name: String, engine: Engine? = nil) {
         self.directory = directory
         self.name = name
+        self.engine = engine
     }
 
     /// Checks that a state can be created, without creating it, so that a wrong `--state` fails before the gateway
@@ -43,6 +46,7 @@ package struct StateCatalogue: Sendable {
     ///
     /// - Throws: ``StateError``: `.cannotCreate`, `.unreadable`.
     package func check() throws(StateError) {
+        guard engine == nil else { return }
         var place = directory.hasPrefix("/") ? directory : FileManager.default.currentDirectoryPath + "/" + directory
         while !FileManager.default.fileExists(atPath: place), let slash = place.lastIndex(of: "/") {
             place = slash == place.startIndex ? "/" : String(place[..<slash])
@@ -60,16 +64,18 @@ package struct StateCatalogue: Sendable {
     private static let advice = "choose another folder with --state, in a unit of systemd with StateDirectory="
 
     /// Whether this bot has states of several databases, so that a command must name one. False if that can't be read.
-    package var hasSeveral: Bool { ((try? numbers()) ?? []).count > 1 }
+    package var hasSeveral: Bool { engine == nil && ((try? numbers()) ?? []).count > 1 }
 
     /// Whether there is a state for the database at `address`, as far as the address tells, and that state knows the
     /// database's mark.
     func knowsDatabase(at address: String) throws(StateError) -> Bool {
+        if let engine { return try EngineState.facts(engine)?.identity != nil }
         DatabaseSighting.unmarked.choose(among: try states(), at: address)?.identity != nil
     }
 
     /// Whether a state other than this one belongs to the database with this mark.
     func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
+        guard engine == nil else { return false }
         try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
     }
 
@@ -80,11 +86,31 @@ package struct StateCatalogue: Sendable {
     func open(
         address: String, _ sighting: DatabaseSighting, ruleSetHash: String, for purpose: Purpose
     ) throws(StateError) -> Opened {
-        switch purpose {
+        if let engine { return try open(engine, address, sighting, ruleSetHash, purpose) }
+        return switch purpose {
         case .run: try openForRun(address, sighting, ruleSetHash)
         case .shared: try openShared(address, sighting, ruleSetHash)
         case .preview, .previewOfExisting:
             try openToLook(address, sighting, ruleSetHash, mustExist: purpose == .previewOfExisting)
+        }
+    }
+
+    private func open(
+        _ engine: Engine, _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, _ purpose: Purpose
+    ) throws(StateError) -> Opened {
+        switch purpose {
+        case .run:
+            try StateFiles(directory: directory, name: name).createDirectory()
+            return try EngineState.openForRun(
+                engine, directory: directory, address, sighting, ruleSetHash: ruleSetHash)
+        case .shared:
+            return Opened(
+                ledger: try EngineState.openExisting(
+                    engine, directory: directory, access: .shared, ruleSetHash: ruleSetHash))
+        case .preview, .previewOfExisting:
+            return try EngineState.openToLook(
+                engine, directory: directory, address, sighting, ruleSetHash: ruleSetHash,
+                mustExist: purpose == .previewOfExisting)
         }
     }
 
@@ -145,7 +171,7 @@ package struct StateCatalogue: Sendable {
     }
 
     /// Nil if `address` is known.
-    private static func formerAddress(
+    static func formerAddress(
         _ state: StateFacts, _ sighting: DatabaseSighting, _ address: String
     ) -> String? {
         guard state.identity != nil, state.identity == sighting.identity, state.lastUse(of: address) == nil else {

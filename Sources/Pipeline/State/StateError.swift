@@ -9,6 +9,12 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     /// There are several, and nothing tells which one to use.
     case ambiguous(String)
     case cannotCreate(path: String, reason: String)
+    /// A fleet that works on another database.
+    case foreign(String)
+    /// Another member of the fleet acts now, or may do so soon: nothing more was written.
+    case fenced(String)
+    /// The engine can't be reached, or can't write now. What was to be written may or may not be.
+    case engineUnavailable(String)
     /// Written by a newer changebot, or no state file at all.
     case unreadable(path: String, reason: String)
     /// The write failed as a whole, most often because the disk is full.
@@ -21,7 +27,10 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
             "another run, in an unknown process, uses this state; wait for it, or use another --name"
         case .locked(let holder):
             "another run uses this state: \(holder); wait for it, or use another --name"
-        case .missing(let description), .ambiguous(let description): description
+        case .missing(let description), .ambiguous(let description), .foreign(let description),
+            .engineUnavailable(let description):
+            description
+        case .fenced(let reason): "this process may not act for the fleet any more: \(reason)"
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
         case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"
         case .cannotWrite(let path, let reason): "can't write \(path): \(reason)"

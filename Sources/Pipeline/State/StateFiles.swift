@@ -9,6 +9,8 @@ struct StateFiles: Sendable {
     let directory: String
     let database: String
     let lock: String
+    /// See ``InterruptedDecisions``.
+    var decisionNotes: String { database + ".deciding" }
 
     /// - Parameter number: Which of the states with this name, from 1.
     init(directory: String, name: String, number: Int = 1) {

@@ -12,6 +12,8 @@ struct StateOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "The name of this bot. Each name has its own checkpoint. Default: changebot.")
     var name: String?
 
+    @OptionGroup var engineOptions: EngineOptions
+
     static let defaultName = "changebot"
 
     func directory(_ environment: Environment) -> String {
@@ -27,12 +29,20 @@ struct StateOptions: ParsableArguments {
 
     /// - Throws: ``CommandError`` with 64 for a name that is not valid, such as a path that leaves the directory.
     func botName(_ environment: Environment) throws(CommandError) -> String {
-        try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
+        if let fleet = try engineOptions.fleetName(environment) { return fleet }
+        return try environment.checking("name", isFlag: name != nil) { () throws(CommandError) in
             try Self.checked(name ?? environment["name"] ?? Self.defaultName)
         }
     }
 
-    private static func checked(_ name: String) throws(CommandError) -> String {
+    /// Nil without `--engine`.
+    ///
+    /// - Throws: ``CommandError`` with 64, or 78 in a file, for one that is not valid; 66 for a password file.
+    func engine(_ environment: Environment) throws(CommandError) -> Engine? {
+        try engineOptions.engine(environment, fleet: try botName(environment))
+    }
+
+    static func checked(_ name: String, _ option: String = "--name") throws(CommandError) -> String {
         let isSafe = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
@@ -40,7 +50,7 @@ struct StateOptions: ParsableArguments {
         guard isSafe, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 100 else {
             throw CommandError(
                 .usage,
-                "--name '\(name)' is not valid: write at most 100 letters, digits, '-', '_' and '.', "
+                "\(option) '\(name)' is not valid: write at most 100 letters, digits, '-', '_' and '.', "
                     + "not beginning with '.', such as pictures")
         }
         return name

@@ -27,7 +27,8 @@ struct ExistingStateOptions: ParsableArguments {
         let choice: GatewayChoice? = if let text { try GatewayChoice(text) } else { nil }
         return ExistingState(
             catalogue: StateCatalogue(
-                directory: state.directory(environment), name: try state.botName(environment)),
+                directory: state.directory(environment), name: try state.botName(environment),
+                engine: try state.engine(environment)),
             address: choice?.stateAddress, isHint: address == nil)
     }
 }

@@ -121,7 +121,9 @@ extension ExitStatus {
         case .locked: self = .tryLater
         case .missing: self = .missingInput
         case .ambiguous: self = .usage
-        case .unreadable: self = .badConfiguration
+        case .foreign, .unreadable: self = .badConfiguration
+        case .fenced: self = .tryLater
+        case .engineUnavailable: self = .unreachable
         case .cannotCreate: self = .cannotCreate
         case .cannotWrite: self = .cannotWrite
         }

@@ -34,7 +34,8 @@ struct OneShotPlan {
         name = prefix + (try state.botName(environment))
         let directory = state.directory(environment)
         rules = try job.loadRules(paths, common, access, choice, state: directory, environment, logger)
-        place = StateLocation(choice: choice, directory: directory, name)
+        place = StateLocation(
+            choice: choice, directory: directory, name, engine: try state.engine(environment))
     }
 
     /// The job that applies these rules.

@@ -183,7 +183,8 @@ struct BotPlan: Sendable {
         rules = try RuleVersion(files, paths: paths)
         // A reload that lacks a file leaves the bot as it is.
         if settings.delivery.preview == nil { try files.checkOutsideFiles(logger) }
-        let location = StateLocation(choice: choice, directory: directory, name)
+        let engine = try command.state.engine(environment)
+        let location = StateLocation(choice: choice, directory: directory, name, engine: engine)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
             ruleSetHash: rules.ruleSet.hash, place: location, choice: choice, settings: settings.delivery,
@@ -205,7 +206,7 @@ struct BotPlan: Sendable {
         passes =
             settings.delivery.preview == nil
             ? PassPlan(
-                state: StateLocation(choice: choice, directory: directory, "fix-" + name),
+                state: StateLocation(choice: choice, directory: directory, "fix-" + name, engine: engine),
                 catchesUp: catchesUp && !location.isTemporary) : nil
     }
 }

@@ -10,13 +10,15 @@ struct StateLocation {
     let address: String
     let isTemporary: Bool
 
-    init(choice: GatewayChoice, directory: String, _ name: String) {
+    /// - Parameter engine: Where the state is instead of in the folder; nil: there.
+    init(choice: GatewayChoice, directory: String, _ name: String, engine: Engine? = nil) {
         address = choice.stateAddress
         // A gateway in memory is gone after the run, so its state must be too.
         isTemporary = choice == .embedded(file: nil)
         let directory =
             isTemporary ? FileManager.default.temporaryDirectory.path + "/changebot-\(UUID().uuidString)" : directory
-        catalogue = StateCatalogue(directory: directory, name: name)
+        catalogue = StateCatalogue(
+            directory: directory, name: name, engine: isTemporary ? nil : engine?.with(fleet: name))
     }
 
     /// - Throws: ``CommandError`` with 73 or 78 if the run needs a state and can't have one here.
@@ -53,5 +55,5 @@ extension GatewayChoice {
 
 extension StateCatalogue {
     /// The options with which other commands find the states of this bot.
-    var options: String { "--state \(directory.shellWord) --name \(name.shellWord)" }
+    var options: String { engine?.options ?? "--state \(directory.shellWord) --name \(name.shellWord)" }
 }

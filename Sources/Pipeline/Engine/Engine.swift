@@ -1,0 +1,66 @@
+internal import Encodings
+internal import FoundationEssentials
+package import PostgreSQL
+
+/// Where a fleet keeps its state: a schema of a PostgreSQL database (`--engine`, `--fleet`).
+package struct Engine: Sendable {
+    /// The shortest lease: what is left of a shorter one, after the margin, would be over with any slow answer.
+    package static let shortestLease: Duration = .seconds(2)
+    package static let defaultLease: Duration = .seconds(5)
+    /// A schema's name has at most 63 bytes, prefix included.
+    package static let longestName = 50
+
+    package let address: PostgresAddress
+    package let fleet: String
+    /// Nil: what the address says, else the name of the system's user.
+    package let user: String?
+    /// Nil: none, or that of a `.pgpass` file.
+    package let password: String?
+    /// The time after which another member takes over from one that is silent.
+    package let lease: Duration
+    /// Whether the server may run with `fsync=off`.
+    package let allowsUnsafe: Bool
+    /// Tells this process from all others.
+    let owner: String
+
+    /// Connects to nothing yet.
+    package init(
+        _ address: PostgresAddress, fleet: String, user: String? = nil, password: String? = nil,
+        lease: Duration = Self.defaultLease, allowsUnsafe: Bool = false
+    ) {
+        owner = UUID().uuidString
+        self.address = address
+        self.fleet = fleet
+        self.user = user
+        self.password = password
+        self.lease = lease
+        self.allowsUnsafe = allowsUnsafe
+    }
+
+    /// The same engine for another fleet on it.
+    package func with(fleet: String) -> Engine {
+        Engine(address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
+    }
+
+    /// Where the tables are.
+    var schema: String { "changebot_\(fleet)" }
+
+    /// For messages; without credentials.
+    package var description: String { "the fleet '\(fleet)' on \(address)" }
+
+    /// The options with which other commands find the state.
+    package var options: String { "--engine \("\(address)".shellWord) --fleet \(fleet.shellWord)" }
+
+    /// A connection that is made when it is first used.
+    ///
+    /// - Parameter deadline: For each call.
+    func makeQueue(deadline: Duration = .seconds(10)) -> PostgresQueue {
+        var settings = PostgresSettings()
+        settings.schema = schema
+        settings.deadline = deadline
+        settings.applicationName = "changebot \(fleet)"
+        // A member that stands still in a transaction must not keep others waiting for longer than its lease.
+        settings.idleInTransactionTimeout = min(deadline, lease / 2)
+        return PostgresQueue(address, password: password, user: user, settings: settings)
+    }
+}

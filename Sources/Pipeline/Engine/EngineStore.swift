@@ -1,0 +1,173 @@
+internal import Locking
+internal import PostgreSQL
+
+/// The tables of a state in PostgreSQL.
+///
+/// Writes of a member that leads are made only while it does: each transaction locks the row of its lease, and is
+/// rolled back if that is somebody else's by then.
+final class EngineStore: StateStore {
+    private let engine: Engine
+    private let work: PostgresQueue
+    /// For those who only look, so that they do not wait for the run's writes.
+    private let view: PostgresQueue
+    /// Nil: the writer needs none, such as a command beside a run.
+    private let lease: EngineLease?
+
+    var language: StateLanguage { .postgres }
+
+    /// - Parameter lease: Under which all is written.
+    init(_ engine: Engine, lease: EngineLease?) {
+        self.engine = engine
+        self.lease = lease
+        work = engine.makeQueue()
+        view = engine.makeQueue()
+    }
+
+    func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+        try view.performNow { connection in
+            try connection.transaction(readOnly: true) { try body(PostgresSession(connection: $0)) }
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any StateSession) throws -> Value
+    ) async throws -> Value {
+        try await work.perform { connection in
+            try connection.transaction(readOnly: true) { try body(PostgresSession(connection: $0)) }
+        }
+    }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any StateSession) throws -> Value
+    ) async throws -> Value {
+        try await work.perform { [lease, engine] in try Self.write($0, lease, engine, body) }
+    }
+
+    func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
+        try work.performNow { try Self.write($0, lease, engine, body) }
+    }
+
+    private static func write<Value>(
+        _ connection: PostgresConnection, _ lease: EngineLease?, _ engine: Engine,
+        _ body: (any StateSession) throws -> Value
+    ) throws -> Value {
+        var triesLeft = 3
+        while true {
+            do {
+                return try connection.transaction { connection in
+                    try lease?.lock(connection)
+                    return try body(PostgresSession(connection: connection))
+                }
+            } catch PostgresError.conflict where triesLeft > 1 {
+                triesLeft -= 1
+            }
+        }
+    }
+
+    func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
+
+    func close() {
+        work.close()
+        view.close()
+    }
+}
+
+/// A transaction of PostgreSQL.
+struct PostgresSession: StateSession {
+    let connection: PostgresConnection
+
+    var language: StateLanguage { .postgres }
+
+    func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow] {
+        Self.rows(try connection.run(Self.numbered(sql), Self.values(values)))
+    }
+
+    func rowsOfEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]] {
+        guard !lists.isEmpty else { return [] }
+        return try connection.runEach(Self.numbered(sql), lists.map(Self.values)).map(Self.rows)
+    }
+
+    func forEachRow(
+        _ sql: String, _ values: [(any StateArgument)?], _ body: (StateRow) throws -> Bool
+    ) throws {
+        for row in try rows(sql, values) { guard try body(row) else { return } }
+    }
+
+    @discardableResult
+    func execute(_ sql: String, _ values: [(any StateArgument)?]) throws -> Int {
+        try connection.run(Self.numbered(sql), Self.values(values)).affected
+    }
+
+    @discardableResult
+    func executeEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> Int {
+        guard !lists.isEmpty else { return 0 }
+        return try connection.runEach(Self.numbered(sql), lists.map(Self.values)).reduce(0) { $0 + $1.affected }
+    }
+
+    // MARK: - Between the two
+
+    /// SQLite's `?` and `?1` as `$1`. No statement of the ledger has a question mark in a text.
+    static func numbered(_ sql: String) -> String {
+        guard sql.utf8.contains(UInt8(ascii: "?")) else { return sql }
+        var text = ""
+        var count = 0
+        var rest = sql[...]
+        while let place = rest.firstIndex(of: "?") {
+            text += rest[..<place]
+            rest = rest[rest.index(after: place)...]
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            count += 1
+            text += digits.isEmpty ? "$\(count)" : "$\(digits)"
+            rest = rest.dropFirst(digits.count)
+        }
+        return text + rest
+    }
+
+    private static func values(_ values: [(any StateArgument)?]) -> [PostgresValue] {
+        values.map { value in
+            switch value?.stateValue ?? .null {
+            case .null: .null
+            case .int(let number): .int(number)
+            case .text(let text): .text(text)
+            case .bytes(let bytes): .bytes(bytes)
+            }
+        }
+    }
+
+    private static func rows(_ result: PostgresResult) -> [StateRow] {
+        result.rows.map { row in StateRow(values: row.map(value), columns: result.columns) }
+    }
+
+    private static func value(_ value: PostgresValue) -> StateValue {
+        switch value {
+        case .null: .null
+        case .int(let number): .int(number)
+        case .text(let text): .text(text)
+        case .bytes(let bytes): .bytes(bytes)
+        case .double(let number): .text("\(number)")
+        }
+    }
+}
+
+extension StateError {
+    /// What an error of the engine means.
+    static func engine(_ engine: Engine, _ purpose: StatePurpose, _ error: any Error) -> StateError {
+        if let error = error as? StateError { return error }
+        guard let error = error as? PostgresError else {
+            return .unreadable(path: engine.description, reason: "\(error)")
+        }
+        switch error {
+        case .unavailable, .unknownCommit, .conflict, .full: return .engineUnavailable("\(engine.description): \(error)")
+        case .refused where error.sqlState == "42501":
+            return .cannotCreate(
+                path: engine.description,
+                reason: "\(error); the user must own the schema, or may create it: "
+                    + "GRANT CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
+            )
+        case .refused, .badAnswer, .libraryMissing:
+            return purpose == .writing
+                ? .cannotWrite(path: engine.description, reason: "\(error)")
+                : .unreadable(path: engine.description, reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import DocumentFlow
+internal import Logging
+internal import PostgreSQL
+
+/// A member of a fleet that waits until it may run.
+///
+/// It asks the engine only; the gateway hears nothing of it.
+final class Standby: Sendable {
+    private let engine: Engine
+    private let ruleSetHash: String
+    private let report: RunReport
+    private let logger: Logger
+    private let queue: PostgresQueue
+    private let backoff = Backoff(base: .milliseconds(500))
+
+    init(_ engine: Engine, ruleSetHash: String, report: RunReport, logger: Logger) {
+        self.engine = engine
+        self.ruleSetHash = ruleSetHash
+        self.report = report
+        self.logger = logger
+        queue = engine.makeQueue()
+    }
+
+    /// How often it asks.
+    private var interval: Duration { min(.milliseconds(500), engine.lease / 10) }
+
+    /// Returns when nobody runs, as far as the engine knows; waits while the engine can't be reached.
+    ///
+    /// - Throws: ``StateError`` if a retry is of no use; `CancellationError`.
+    func untilFree() async throws {
+        var told: String?
+        func tell(_ news: String, _ log: () -> Void) {
+            if told != news { log() }
+            told = news
+        }
+        defer { Task { [report] in await report.noteStandingBy(false) } }
+        while true {
+            do {
+                guard let holder = try await runner() else { return }
+                await report.noteStandingBy(true)
+                tell(holder) {
+                    logger.notice(
+                        "standing by: another member of the fleet runs",
+                        metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.holder: "\(holder)"])
+                }
+                try await Task.sleep(for: interval)
+            } catch let error as StateError {
+                guard case .engineUnavailable(let reason) = error else { throw error }
+                tell("") {
+                    logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
+                }
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// Who runs; nil if nobody does. Tells the others that this member is there.
+    private func runner() async throws -> String? {
+        do {
+            return try await queue.perform { [engine, ruleSetHash] connection in
+                guard try EngineSchema.check(engine, connection) else { return nil }
+                _ = try connection.run(
+                    """
+                    INSERT INTO member (owner, holder, rule_set, since, until)
+                    VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+                    ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until
+                    """,
+                    [
+                        .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
+                        .int(engine.lease.wholeMilliseconds),
+                    ])
+                let found = try connection.run(
+                    "SELECT holder FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()",
+                    [.text(EngineLease.name), .text(engine.owner)])
+                return found.rows.first?.first?.text
+            }
+        } catch {
+            throw StateError.engine(engine, .reading, error)
+        }
+    }
+
+    /// This member's turn is over.
+    func note(_ error: StateError) async throws {
+        if case .locked = error { return }
+        logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"])
+        await report.reconnect()
+    }
+
+    /// This process ends.
+    func leave() {
+        queue.close()
+    }
+}
+
+extension StateError {
+    /// Whether a member of a fleet stands by after it, instead of ending.
+    var endsTurn: Bool {
+        switch self {
+        case .locked, .fenced, .engineUnavailable: true
+        default: false
+        }
+    }
+}

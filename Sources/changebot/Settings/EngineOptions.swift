@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Pipeline
+internal import PostgreSQL
+
+/// The options for a state that several machines share.
+struct EngineOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Keep the state in PostgreSQL instead of the state directory: postgres://HOST[:PORT][,HOST…]/DATABASE. Of several processes with the same --fleet, one runs and the others take over when it fails. Credentials: CHANGEBOT_ENGINE_USER and CHANGEBOT_ENGINE_PASSWORD.",
+            valueName: "url"))
+    var engine: String?
+
+    @Option(help: "With --engine, the name of the fleet, instead of --name. Default: the same as --name.")
+    var fleet: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --engine, how long a silent process may still act before another takes over: at least 2s. Default: 5s.",
+            valueName: "duration"), transform: TimeSpan.parse)
+    var lease: TimeSpan?
+
+    @Flag(help: "With --engine, accept a PostgreSQL that runs with fsync=off.")
+    var allowUnsafeEngine = false
+
+    /// Nil without an engine, or if the fleet is called like the bot.
+    ///
+    /// - Throws: ``CommandError`` with 64, or 78 in a file.
+    func fleetName(_ environment: Environment) throws(CommandError) -> String? {
+        guard let fleet = fleet ?? environment["fleet"] else { return nil }
+        guard engine ?? environment["engine"] != nil else {
+            // A variable is set for all commands.
+            guard self.fleet != nil else { return nil }
+            throw CommandError(.usage, "--fleet is the name of a fleet on an engine: add --engine postgres://…, or use --name")
+        }
+        return try environment.checking("fleet", isFlag: self.fleet != nil) { () throws(CommandError) in
+            try StateOptions.checked(fleet, "--fleet")
+        }
+    }
+
+    /// Nil without `--engine`.
+    ///
+    /// - Throws: ``CommandError`` with 64, or 78 in a file; 66 if the file with the password can't be read.
+    func engine(_ environment: Environment, fleet: String) throws(CommandError) -> Engine? {
+        guard let text = engine ?? environment["engine"] else { return nil }
+        let address = try environment.checking("engine", isFlag: engine != nil) { () throws(CommandError) in
+            do throws(PostgresAddressError) { return try PostgresAddress(text) } catch {
+                throw CommandError(.usage, "--engine: \(error)")
+            }
+        }
+        guard fleet.utf8.count <= Engine.longestName else {
+            throw CommandError(
+                .usage, "the name of a fleet has at most \(Engine.longestName) bytes: choose a shorter one with --fleet")
+        }
+        let lease = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease
+        guard lease >= Engine.shortestLease, lease <= .seconds(3600) else {
+            throw CommandError(.usage, "--lease must be from 2s to 1h")
+        }
+        return Engine(
+            address, fleet: fleet, user: environment["engine-user"], password: try password(environment), lease: lease,
+            allowsUnsafe: try environment.isOn(allowUnsafeEngine, "allow-unsafe-engine"))
+    }
+
+    private func password(_ environment: Environment) throws(CommandError) -> String? {
+        if let password = environment["engine-password"] { return password }
+        guard let path = environment["engine-password-file"] else { return nil }
+        return try SecretFile(path: path, what: "password", setting: environment.naming("engine-password-file")).read()
+    }
+}
