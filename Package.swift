@@ -97,6 +97,8 @@ let package = Package(
         .target(name: "CEmbeddedFiles", cSettings: commit),
         .target(name: "CEmptyICUData"),
         .target(name: "CIdleDispatch"),
+        // Without libpq on the link line: it is loaded when the engine is first used. Needs the headers of libpq-dev.
+        .target(name: "CPostgreSQL"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
 
         // The arrows point one way; README.md has the map.
@@ -107,6 +109,7 @@ let package = Package(
         .target(
             name: "DocumentCoding", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
+        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
         .target(
             name: "JQ", dependencies: ["CJQ", "HelperProcesses", "LosslessJSON", "Locking"], swiftSettings: settings),
@@ -252,6 +255,8 @@ let package = Package(
         .testTarget(
             name: "SyncFunctionsTests", dependencies: ["LosslessJSON", "SyncFunctions", "changebot"],
             swiftSettings: settings),
+        .testTarget(
+            name: "PostgreSQLTests", dependencies: ["Locking", "PostgreSQL", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
         .testTarget(

@@ -115,6 +115,13 @@ package final class ChildProcess: Sendable {
         status.with { if $0 == nil { _ = Glibc.kill(id, number) } }
     }
 
+    /// Whether it has ended, also if nobody has waited for it.
+    package var hasEnded: Bool {
+        var information = siginfo_t()
+        let result = waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT | WNOHANG)
+        return result < 0 || information.si_signo == SIGCHLD
+    }
+
     // MARK: - Blocking calls
 
     /// The next bytes it prints, at most `count`; empty at the end.

@@ -11,9 +11,20 @@ package enum FreePort {
         return try bind(descriptor)
     }
 
-    /// Binds a socket to a port, and returns that.
-    static func bind(_ listener: Int32) throws -> Int {
+    /// As ``find()``, but none that the kernel gives to outgoing connections: it stays free while a server restarts.
+    package static func findForRestarts() throws -> Int {
+        for _ in 0..<100 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            if let port = try? bind(descriptor, to: .random(in: 20_000..<32_768)) { return port }
+        }
+        throw TestServerError(call: "bind")
+    }
+
+    /// Binds a socket to a port, and returns that. Port 0: one that the kernel chooses.
+    static func bind(_ listener: Int32, to port: UInt16 = 0) throws -> Int {
         var address = sockaddr_in()
+        address.sin_port = port.bigEndian
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)

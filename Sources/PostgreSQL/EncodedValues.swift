@@ -1,0 +1,56 @@
+/// Parameters as libpq takes them: numbers and texts as text, whose SQL type the statement decides; bytes in binary form.
+struct EncodedValues {
+    private var bytes: [UInt8] = []
+    /// Where each value begins; nil for NULL.
+    private var offsets: [Int?] = []
+    private var lengths: [Int32] = []
+    private var formats: [Int32] = []
+
+    /// How many bytes they need.
+    var size: Int { bytes.count }
+
+    /// - Throws: ``PostgresError/refused(reason:sqlState:)`` for a text with U+0000.
+    init(_ values: [PostgresValue]) throws(PostgresError) {
+        for value in values {
+            switch value {
+            case .null: append(nil)
+            case .int(let number): append("\(number)".utf8)
+            case .double(let number): append("\(number)".utf8)
+            case .text(let text):
+                guard !text.utf8.contains(0) else {
+                    throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
+                }
+                append(text.utf8)
+            case .bytes(let data): append(data, isBinary: true)
+            }
+        }
+    }
+
+    private mutating func append(_ value: (some Collection<UInt8>)?, isBinary: Bool = false) {
+        offsets.append(value == nil ? nil : bytes.count)
+        lengths.append(Int32(clamping: value?.count ?? 0))
+        formats.append(isBinary ? 1 : 0)
+        guard let value else { return }
+        bytes += value
+        // Ends a text.
+        bytes.append(0)
+    }
+
+    private mutating func append(_ value: [UInt8]?) { append(value, isBinary: false) }
+
+    /// Calls `body` with the arguments that libpq's functions have for parameters.
+    func withArguments<Result>(
+        _ body: (
+            _ count: Int32, _ values: UnsafePointer<UnsafePointer<CChar>?>?, _ lengths: UnsafePointer<Int32>?,
+            _ formats: UnsafePointer<Int32>?
+        ) -> Result
+    ) -> Result {
+        bytes.withUnsafeBytes { bytes in
+            let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            return offsets.map { offset in offset.flatMap { start?.advanced(by: $0) } }
+                .withUnsafeBufferPointer { values in
+                    body(Int32(values.count), values.baseAddress, lengths, formats)
+                }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Dispatch
+internal import Glibc
+internal import Locking
+
+/// Finds the addresses of a name without blocking longer than allowed: libpq itself would wait for the resolver.
+enum HostLookup {
+    /// IP addresses in digits, in the resolver's order.
+    ///
+    /// - Throws: ``PostgresError/unavailable(reason:sqlState:)``.
+    static func addresses(of name: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> [String] {
+        if NumericAddress(name) != nil { return [name] }
+        let answer = Locked<(addresses: [String], error: String?)>(([], "no answer from the resolver in time"))
+        let isDone = DispatchSemaphore(value: 0)
+        // After the deadline the lookup goes on, and nobody listens.
+        DispatchQueue.global().async {
+            let found = resolve(name)
+            answer.withLock { $0 = found }
+            isDone.signal()
+        }
+        let time = max(0, (deadline - .now).milliseconds)
+        _ = isDone.wait(timeout: .now() + .milliseconds(time))
+        let (addresses, error) = answer.withLock { $0 }
+        if let error { throw .unavailable(reason: "\(name): \(error)") }
+        return addresses
+    }
+
+    private static func resolve(_ name: String) -> (addresses: [String], error: String?) {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(name, nil, &hints, &list)
+        guard result == 0 else { return ([], String(cString: gai_strerror(result))) }
+        defer { freeaddrinfo(list) }
+        var addresses: [String] = []
+        var next = list
+        while let entry = next?.pointee {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            if getnameinfo(
+                entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+            {
+                let address = text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+                if let address, !addresses.contains(address) { addresses.append(address) }
+            }
+            next = entry.ai_next
+        }
+        return addresses.isEmpty ? ([], "it has no address") : (addresses, nil)
+    }
+}

@@ -1,0 +1,145 @@
+internal import CPostgreSQL
+
+// Errors: ``PostgresError``. In a transaction, an error means that nothing else can be done in it. Outside one, each
+// statement is a transaction of its own.
+extension PostgresConnection {
+    /// Runs one statement, with `$1`, `$2` … for the values. It is prepared once per connection and text.
+    @discardableResult
+    package func run(_ sql: String, _ values: [PostgresValue] = []) throws(PostgresError) -> PostgresResult {
+        let deadline = deadline
+        let values = try EncodedValues(values)
+        let name = try prepared(sql, until: deadline)
+        try send(sql, name, values)
+        do throws(PostgresError) {
+            return try lastAnswer(until: deadline).result
+        } catch {
+            forget(sql, after: error)
+            throw error
+        }
+    }
+
+    /// Runs one statement for each list of values, without waiting for each answer.
+    ///
+    /// For use in a transaction: outside, what was done before an error may stay or not.
+    ///
+    /// - Returns: A result for each list.
+    package func runEach(_ sql: String, _ list: [[PostgresValue]]) throws(PostgresError) -> [PostgresResult] {
+        guard !list.isEmpty else { return [] }
+        let deadline = deadline
+        let name = try prepared(sql, until: deadline)
+        let handle = try usableHandle()
+        guard library.PQenterPipelineMode(handle) == 1 else { throw sendFailure(handle) }
+        var results: [PostgresResult] = []
+        results.reserveCapacity(list.count)
+        do throws(PostgresError) {
+            while results.count < list.count {
+                let count = try sendWindow(sql, name, list[results.count...], handle)
+                try results += readWindow(count, until: deadline)
+            }
+        } catch {
+            forget(sql, after: error)
+            try leavePipeline()
+            throw error
+        }
+        try leavePipeline()
+        return results
+    }
+
+    /// Runs several statements without values, separated by semicolons, as one transaction. What they return is dropped.
+    package func script(_ sql: String) throws(PostgresError) {
+        let deadline = deadline
+        let handle = try usableHandle()
+        guard library.PQsendQuery(handle, sql) == 1 else { throw sendFailure(handle) }
+        _ = try lastAnswer(until: deadline)
+    }
+
+    // MARK: - Preparing
+
+    /// The name under which the statement is prepared; nil if it has to be sent with its text.
+    private func prepared(_ sql: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> String? {
+        let handle = try usableHandle()
+        if let name = statements[sql] { return name }
+        guard let name = statements.newName() else { return nil }
+        guard library.PQsendPrepare(handle, name, sql, 0, nil) == 1 else { throw sendFailure(handle) }
+        _ = try lastAnswer(until: deadline)
+        statements.add(sql, as: name)
+        return name
+    }
+
+    /// Drops a prepared statement that the server has dropped, or that returns other columns since its table was altered.
+    private func forget(_ sql: String, after error: PostgresError) {
+        if ["0A000", "26000"].contains(error.sqlState) { statements.remove(sql) }
+    }
+
+    private func send(_ sql: String, _ name: String?, _ values: EncodedValues) throws(PostgresError) {
+        let handle = try usableHandle()
+        let isSent = values.withArguments { count, values, lengths, formats in
+            if let name {
+                library.PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+            } else {
+                library.PQsendQueryParams(handle, sql, count, nil, values, lengths, formats, 1)
+            }
+        }
+        guard isSent == 1 else { throw sendFailure(handle) }
+    }
+
+    // MARK: - Windows of a pipeline
+
+    /// How many statements, and roughly how many bytes, are sent before the answers are read.
+    private static let window = (statements: 500, bytes: 1 << 20)
+
+    /// - Returns: How many statements it sent.
+    private func sendWindow(
+        _ sql: String, _ name: String?, _ list: ArraySlice<[PostgresValue]>, _ handle: OpaquePointer
+    ) throws(PostgresError) -> Int {
+        var (count, bytes) = (0, 0)
+        var refusal: PostgresError?
+        for values in list.prefix(Self.window.statements) where bytes < Self.window.bytes && refusal == nil {
+            do throws(PostgresError) {
+                let values = try EncodedValues(values)
+                try send(sql, name, values)
+                count += 1
+                bytes += values.size
+            } catch {
+                refusal = error
+            }
+        }
+        guard !isBroken else { throw refusal ?? .unavailable(reason: "the connection is closed") }
+        if count > 0 || refusal == nil {
+            guard library.PQpipelineSync(handle) == 1 else { throw lost(handle) }
+        }
+        guard let refusal else { return count }
+        if count > 0 { _ = try? readWindow(count, until: deadline) }
+        throw refusal
+    }
+
+    /// Reads until the end of the window, also after an error, so that the connection stays usable.
+    private func readWindow(
+        _ count: Int, until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> [PostgresResult] {
+        var results: [PostgresResult] = []
+        var failure: PostgresError?
+        reading: while true {
+            // Nil separates the answers to two statements.
+            guard let answer = try nextAnswer(until: deadline) else { continue }
+            switch answer {
+            case .result(let result, _): results.append(result)
+            case .failure(let error):
+                failure = failure ?? error
+                if isBroken { break reading }
+            case .skipped: break
+            case .sync: break reading
+            }
+        }
+        if let failure { throw failure }
+        guard results.count == count else {
+            throw broken("\(results.count) answers to \(count) statements")
+        }
+        return results
+    }
+
+    private func leavePipeline() throws(PostgresError) {
+        guard let handle else { return }
+        guard library.PQexitPipelineMode(handle) == 1 else { throw lost(handle) }
+    }
+}

@@ -1,0 +1,79 @@
+internal import CPostgreSQL
+
+/// One session on a PostgreSQL server.
+///
+/// For one thread or queue at a time. Every call blocks, but never longer than ``PostgresSettings/deadline``; past that
+/// the connection is broken. A broken connection stays broken: make a new one.
+///
+/// Not for a pooler that changes the server session between transactions: statements are prepared once per connection.
+package final class PostgresConnection {
+    let library: cpostgresql_functions
+    let settings: PostgresSettings
+    /// The server that accepted the connection.
+    package let host: PostgresAddress.Host
+    /// The process that serves this connection, on the server.
+    package let processID: Int
+    /// Nil once it is broken or closed.
+    private(set) var handle: OpaquePointer?
+    /// Why it is broken.
+    private var end: PostgresError?
+    var statements = StatementNames()
+    /// Nil outside ``transaction(readOnly:deadline:_:)``.
+    var transaction: OpenTransaction?
+
+    /// Connects to the first host that accepts it.
+    ///
+    /// - Parameters:
+    ///   - password: Nil: `PGPASSWORD`, or what the `.pgpass` file says.
+    ///   - user: Instead of the user in the address; nil keeps that.
+    /// - Throws: ``PostgresError``: the reason of each host, if there are several.
+    package init(
+        _ address: PostgresAddress, password: String?, user: String? = nil,
+        settings: PostgresSettings = PostgresSettings()
+    ) throws(PostgresError) {
+        let library = try PostgresLibrary.functions()
+        let connector = PostgresConnector(
+            library: library, address: address, password: password, user: user, settings: settings)
+        let (handle, host) = try connector.connect()
+        (self.library, self.settings, self.handle, self.host) = (library, settings, handle, host)
+        processID = Int(library.PQbackendPID(handle))
+    }
+
+    deinit { close() }
+
+    /// Ends the session. Calls fail afterwards.
+    package func close() { markBroken(.unavailable(reason: "the connection is closed")) }
+
+    /// Whether every further call fails.
+    package var isBroken: Bool { handle == nil }
+
+    /// Whether it is usable, and in no transaction.
+    package var isIdle: Bool { handle.map { library.PQtransactionStatus($0) == PQTRANS_IDLE } ?? false }
+
+    /// An identifier with quotes, for SQL text: keeps its case and may contain anything but U+0000.
+    package static func quotedIdentifier(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    // MARK: - For the rest of this class
+
+    /// - Throws: Why it is broken.
+    func usableHandle() throws(PostgresError) -> OpaquePointer {
+        if let handle { return handle }
+        throw .unavailable(reason: end?.reason ?? "the connection is closed", sqlState: end?.sqlState)
+    }
+
+    func markBroken(_ error: PostgresError) {
+        guard let handle else { return }
+        // Does not block: the socket is non-blocking, and what it can't take is dropped.
+        library.PQfinish(handle)
+        self.handle = nil
+        end = error
+    }
+
+    /// When the call that starts now must be over.
+    var deadline: ContinuousClock.Instant {
+        let own = ContinuousClock.now + settings.deadline
+        return transaction.map { $0.deadline ?? own } ?? own
+    }
+}

@@ -1,0 +1,58 @@
+/// Why a call to PostgreSQL failed.
+///
+/// Safe to log: no SQL, no values but those in PostgreSQL's own message, no credentials. The SQLSTATE is the server's;
+/// nil if the server did not give one.
+package enum PostgresError: Error, Sendable, Equatable {
+    /// No connection, connection lost, deadline passed, or the server can't write now. Worth a retry. Outside a
+    /// transaction it is unknown whether the statement took effect.
+    case unavailable(reason: String, sqlState: String? = nil)
+    /// COMMIT was sent, and no answer came: the transaction is committed, or not, or will be.
+    case unknownCommit(reason: String, sqlState: String? = nil)
+    /// Other transactions were in the way, and nothing was changed. The same transaction may succeed now.
+    case conflict(reason: String, sqlState: String? = nil)
+    /// The server has no room: most often its disk.
+    case full(reason: String, sqlState: String? = nil)
+    /// Anything else that the server answered, and what it would refuse: a retry does not help.
+    case refused(reason: String, sqlState: String? = nil)
+    /// libpq can't be loaded.
+    case libraryMissing(reason: String)
+    /// An answer that this client can't read, such as a column of an unknown type.
+    case badAnswer(reason: String)
+}
+
+extension PostgresError {
+    /// Five letters and digits; nil if the error is not the server's.
+    package var sqlState: String? {
+        switch self {
+        case .unavailable(_, let state), .unknownCommit(_, let state), .conflict(_, let state), .full(_, let state),
+            .refused(_, let state):
+            state
+        case .libraryMissing, .badAnswer: nil
+        }
+    }
+
+    /// One line, without the SQLSTATE.
+    package var reason: String {
+        switch self {
+        case .unavailable(let reason, _), .unknownCommit(let reason, _), .conflict(let reason, _),
+            .full(let reason, _), .refused(let reason, _), .libraryMissing(let reason), .badAnswer(let reason):
+            reason
+        }
+    }
+}
+
+extension PostgresError: CustomStringConvertible {
+    /// One line for the user: what is wrong and, if there is a remedy, what to do.
+    package var description: String {
+        let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
+        return switch self {
+        case .unavailable: "PostgreSQL is unavailable: \(reason)\(state)"
+        case .unknownCommit: "PostgreSQL did not say whether it committed a transaction: \(reason)\(state)"
+        case .conflict: "PostgreSQL rolled a transaction back: \(reason)\(state)"
+        case .full: "PostgreSQL has no room: \(reason)\(state)"
+        case .refused: "PostgreSQL refused: \(reason)\(state)"
+        case .libraryMissing: "libpq.so.5 can't be loaded (\(reason)): install it with: apt-get install libpq5"
+        case .badAnswer: "PostgreSQL's answer can't be used: \(reason)"
+        }
+    }
+}

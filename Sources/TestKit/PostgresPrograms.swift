@@ -1,0 +1,87 @@
+internal import Foundation
+import Glibc
+
+/// The programs of PostgreSQL. It does not run as root: then they run as the user `postgres`.
+struct PostgresPrograms {
+    private let folder: String
+    private let user: (id: uid_t, group: gid_t)?
+
+    /// Looks in `CHANGEBOT_TEST_POSTGRES_BIN`, then in Debian's folders, the newest version first, then in `PATH`.
+    ///
+    /// - Throws: ``TestPostgresError`` if they are nowhere, or root has no user `postgres`.
+    init() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let files = FileManager.default
+        let versions = ((try? files.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? [])
+            .compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" }
+        let path = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        let places = environment["CHANGEBOT_TEST_POSTGRES_BIN"].map { [$0] } ?? versions + path
+        guard let folder = places.first(where: { files.isExecutableFile(atPath: $0 + "/initdb") }) else {
+            throw TestPostgresError(
+                description: "no PostgreSQL server in \(places.joined(separator: ", ")): apt-get install postgresql")
+        }
+        self.folder = folder
+        guard getuid() == 0 else {
+            user = nil
+            return
+        }
+        guard let entry = getpwnam("postgres")?.pointee else {
+            throw TestPostgresError(description: "root has no user postgres to run PostgreSQL: apt-get install postgresql")
+        }
+        user = (entry.pw_uid, entry.pw_gid)
+    }
+
+    /// A new folder that they may write to.
+    func makeFolder() throws -> String {
+        // Not below a folder that only the user of the tests may enter.
+        let path = "/tmp/changebot-pg-\(UUID().uuidString.prefix(13))"
+        guard mkdir(path, 0o700) == 0 else { throw TestServerError(call: "mkdir") }
+        if let user, chown(path, user.id, user.group) != 0 { throw TestServerError(call: "chown") }
+        return path
+    }
+
+    /// Copies a file so that only they can read it.
+    func copy(_ file: String, to path: String) throws {
+        try FileManager.default.copyItem(atPath: file, toPath: path)
+        chmod(path, 0o600)
+        if let user, chown(path, user.id, user.group) != 0 { throw TestServerError(call: "chown") }
+    }
+
+    func start(_ program: String, _ arguments: [String], log: String) throws -> ChildProcess {
+        let command = ["\(folder)/\(program)"] + arguments
+        guard let user else { return try ChildProcess(command, errors: log) }
+        let change = ["/usr/bin/setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--init-groups"]
+        return try ChildProcess(change + command, errors: log)
+    }
+
+    /// - Throws: ``TestPostgresError`` if it ends with anything but 0.
+    func run(_ program: String, _ arguments: [String], log: String) throws {
+        let process = try start(program, arguments, log: log)
+        while !process.blockForOutput(upTo: 1 << 16).isEmpty {}
+        let status = process.blockUntilEnd()
+        guard status == 0 else {
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            throw TestPostgresError(description: "\(program) ended with \(status): \(text)")
+        }
+    }
+
+    /// Waits for the end of its input, which comes with the end of the test process, however that ends; then it kills
+    /// the server with all its processes, also stopped ones, and removes the folder.
+    ///
+    /// The parent-death signal is no way to do this: it comes with the end of the thread that started a process.
+    func guardian(of folder: String) throws -> ChildProcess {
+        let script = """
+            trap '' INT TERM HUP
+            cat >/dev/null
+            read server <"$1/data/postmaster.pid" && {
+                children=
+                for stat in /proc/[0-9]*/stat; do
+                    read id name state parent rest <"$stat" && [ "$parent" = "$server" ] && children="$children $id"
+                done
+                kill -KILL "$server" $children
+            }
+            rm -rf "$1"
+            """
+        return try ChildProcess(["/bin/sh", "-c", script, "sh", folder])
+    }
+}

@@ -1,0 +1,163 @@
+internal import Foundation
+import Glibc
+internal import Locking
+
+/// A PostgreSQL server for tests: a new cluster in a temporary folder, on a loopback port, with the superuser
+/// `postgres` and without passwords. It is killed and removed with this object, or when the test process ends.
+///
+/// Roles that the role `with_password` is granted to log in with their passwords over TCP.
+package final class TestPostgres: Sendable {
+    /// A server for the whole test process, started at the first access. For tests that do not disturb it.
+    package static var shared: TestPostgres { get throws { try started.get() } }
+    private static let started = Result { try TestPostgres() }
+
+    /// The port on 127.0.0.1.
+    package let port: Int
+    /// The folder of its Unix socket.
+    package let socketFolder: String
+    private let programs: PostgresPrograms
+    private let data: String
+    private let settings: [String]
+    private let server = Locked<ChildProcess?>(nil)
+    private let guardian: ChildProcess
+    private let count = Locked(0)
+
+    /// Makes the cluster and starts the server.
+    ///
+    /// - Parameters:
+    ///   - settings: More settings, such as `max_connections=10`.
+    ///   - certificate: The server's; nil: without TLS.
+    /// - Throws: ``TestPostgresError`` if PostgreSQL is not installed, or does not start.
+    package init(settings: [String] = [], certificate: TestCertificate? = nil) throws {
+        programs = try PostgresPrograms()
+        let folder = try programs.makeFolder()
+        guardian = try programs.guardian(of: folder)
+        (socketFolder, data) = (folder, folder + "/data")
+        port = try FreePort.findForRestarts()
+        try programs.run(
+            "initdb",
+            ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--no-instructions", "-E", "UTF8"]
+                + ["--locale=C"], log: folder + "/initdb.log")
+        let access = data + "/pg_hba.conf"
+        let passwords = "host all +with_password 127.0.0.1/32 scram-sha-256\n"
+        let others = try String(contentsOfFile: access, encoding: .utf8)
+        // Written in place, so that it keeps its owner.
+        try (passwords + others).write(toFile: access, atomically: false, encoding: .utf8)
+        var settings = settings
+        if let certificate {
+            try programs.copy(certificate.file, to: folder + "/server.crt")
+            try programs.copy(certificate.keyFile, to: folder + "/server.key")
+            settings += ["ssl=on", "ssl_cert_file=\(folder)/server.crt", "ssl_key_file=\(folder)/server.key"]
+        }
+        self.settings = settings
+        try start()
+    }
+
+    deinit {
+        thaw()
+        server.withLock { $0 }?.kill()
+        guardian.endInput(with: "")
+        guardian.blockUntilEnd()
+    }
+
+    /// The address of a database over TCP.
+    package func url(_ database: String = "postgres", query: String = "") -> String {
+        "postgres://postgres@127.0.0.1:\(port)/\(database)\(query)"
+    }
+
+    /// A name that no other test of this server uses, for a schema, database or role.
+    package func uniqueName(_ prefix: String = "test") -> String {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        return "\(prefix)_\(number)"
+    }
+
+    /// Makes an empty database.
+    package func createDatabase(_ name: String) throws {
+        try programs.run(
+            "createdb", ["-h", socketFolder, "-p", "\(port)", "-U", "postgres", name], log: socketFolder + "/createdb.log"
+        )
+    }
+
+    // MARK: - Faults
+
+    /// Starts it again after ``stop(signal:)``, and returns once it accepts connections.
+    package func start() throws {
+        let log = socketFolder + "/server.log"
+        let options = [
+            "listen_addresses=127.0.0.1", "unix_socket_directories=\(socketFolder)", "fsync=on", "lc_messages=C",
+        ]
+        let process = try programs.start(
+            "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)
+        server.withLock { $0 = process }
+        let end = ContinuousClock.now + .seconds(60)
+        while status != "ready" {
+            guard ContinuousClock.now < end, kill(process.id, 0) == 0, !process.hasEnded else {
+                let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                throw TestPostgresError(description: "PostgreSQL does not start: \(text.suffix(1000))")
+            }
+            usleep(20_000)
+        }
+    }
+
+    /// Ends the server and waits for that.
+    ///
+    /// - Parameter signal: SIGKILL as in a crash; SIGQUIT: at once; SIGINT: after rolling back; SIGTERM: once all
+    ///   clients are gone.
+    package func stop(signal: Int32 = SIGKILL) {
+        guard let process = server.withLock({ $0 }) else { return }
+        let children = children
+        process.signal(signal)
+        process.blockUntilEnd()
+        // After SIGKILL they end by themselves, and the next start would have to wait for that.
+        for child in children { while kill(child, 0) == 0, isAlive(child) { usleep(5_000) } }
+    }
+
+    /// Stops the server and all its processes: connections stay open, and nothing is answered.
+    package func freeze() { signalAll(SIGSTOP) }
+
+    /// Undoes ``freeze()``.
+    package func thaw() { signalAll(SIGCONT) }
+
+    private func signalAll(_ signal: Int32) {
+        guard let process = server.withLock({ $0 }) else { return }
+        // The parent first, so that no new children appear.
+        process.signal(signal)
+        for child in children { kill(child, signal) }
+    }
+
+    // MARK: - Its processes
+
+    /// The last line of `postmaster.pid`; nil before there is one.
+    private var status: String? {
+        guard let text = try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8) else { return nil }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.count >= 8 ? lines[7].trimmingCharacters(in: .whitespaces) : nil
+    }
+
+    private var children: [Int32] {
+        guard let parent = server.withLock({ $0 }) else { return [] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { Self.state(of: $0)?.parent == parent.id }
+    }
+
+    private func isAlive(_ id: Int32) -> Bool { Self.state(of: id).map { $0.state != "Z" } ?? false }
+
+    /// Of `12 (postgres) S 1 …`, the letter and the number behind it.
+    private static func state(of id: Int32) -> (state: Substring, parent: Int32)? {
+        guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        let words = text[end...].split(separator: " ")
+        guard words.count > 2, let parent = Int32(words[2]) else { return nil }
+        return (words[1], parent)
+    }
+}
+
+/// The server of a test could not be made.
+package struct TestPostgresError: Error, CustomStringConvertible {
+    /// What failed, as one line, and what to do.
+    package let description: String
+}
