@@ -145,7 +145,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Rules",
+                "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],
@@ -180,7 +180,7 @@ let package = Package(
                 "Encodings",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
-                "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,
+                "PostgreSQL", "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: small, linkerSettings: lean),

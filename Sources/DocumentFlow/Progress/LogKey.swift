@@ -88,6 +88,10 @@ package enum LogKey {
     package static let now = "now"
     /// The addresses of other databases.
     package static let others = "others"
+    /// The name of a fleet.
+    package static let fleet = "fleet"
+    /// The process that runs.
+    package static let holder = "holder"
     /// A gateway's URL.
     package static let gateway = "gateway"
     package static let target = "target"

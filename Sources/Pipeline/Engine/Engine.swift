@@ -14,8 +14,8 @@ package struct Engine: Sendable {
     package let fleet: String
     /// Nil: what the address says, else the name of the system's user.
     package let user: String?
-    /// Nil: none, or that of a `.pgpass` file.
-    package let password: String?
+    /// Asked for each connection. Nil: none, or that of a `.pgpass` file.
+    package let password: @Sendable () throws -> String?
     /// The time after which another member takes over from one that is silent.
     package let lease: Duration
     /// Whether the server may run with `fsync=off`.
@@ -25,8 +25,8 @@ package struct Engine: Sendable {
 
     /// Connects to nothing yet.
     package init(
-        _ address: PostgresAddress, fleet: String, user: String? = nil, password: String? = nil,
-        lease: Duration = Self.defaultLease, allowsUnsafe: Bool = false
+        _ address: PostgresAddress, fleet: String, user: String? = nil,
+        password: @escaping @Sendable () throws -> String? = { nil }, lease: Duration = Self.defaultLease, allowsUnsafe: Bool = false
     ) {
         owner = UUID().uuidString
         self.address = address
@@ -61,6 +61,6 @@ package struct Engine: Sendable {
         settings.applicationName = "changebot \(fleet)"
         // A member that stands still in a transaction must not keep others waiting for longer than its lease.
         settings.idleInTransactionTimeout = min(deadline, lease / 2)
-        return PostgresQueue(address, password: password, user: user, settings: settings)
+        return PostgresQueue(address, user: user, settings: settings, password: password)
     }
 }

@@ -9,11 +9,15 @@ final class Standby: Sendable {
     private let engine: Engine
     private let ruleSetHash: String
     private let report: RunReport
+    private let observer: (any RunObserver)?
     private let logger: Logger
     private let queue: PostgresQueue
     private let backoff = Backoff(base: .milliseconds(500))
 
-    init(_ engine: Engine, ruleSetHash: String, report: RunReport, logger: Logger) {
+    init(
+        _ engine: Engine, ruleSetHash: String, report: RunReport, observer: (any RunObserver)?, logger: Logger
+    ) {
+        self.observer = observer
         self.engine = engine
         self.ruleSetHash = ruleSetHash
         self.report = report
@@ -33,12 +37,12 @@ final class Standby: Sendable {
             if told != news { log() }
             told = news
         }
-        defer { Task { [report] in await report.noteStandingBy(false) } }
         while true {
             do {
-                guard let holder = try await runner() else { return }
+                guard let holder = try await runner() else { return await report.noteStandingBy(false) }
                 await report.noteStandingBy(true)
                 tell(holder) {
+                    observer?.note(.progressed)
                     logger.notice(
                         "standing by: another member of the fleet runs",
                         metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.holder: "\(holder)"])

@@ -41,7 +41,8 @@ package struct Bot: Service {
         // Beside the first requests.
         ruleSet.prepare()
         guard let engine, !settings.isOneShot else { return try await runAlone() }
-        let standby = Standby(engine, ruleSetHash: ruleSet.hash, report: report, logger: logger)
+        let standby = Standby(engine, ruleSetHash: ruleSet.hash, report: report,
+            observer: settings.delivery.observer, logger: logger)
         defer { standby.leave() }
         do {
             while true {
@@ -136,7 +137,7 @@ package struct Bot: Service {
         delivering.effectLimits = settings.effectLimits
         delivering.decidesPuts = settings.isOneShot
         let tenure = ledger.tenure
-        delivering.retries.requireTenure = tenure.map { tenure in { try tenure.require() } }
+        if let tenure { delivering.retries.requireTenure = { try tenure.require() } }
         let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,

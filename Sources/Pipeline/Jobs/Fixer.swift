@@ -66,7 +66,7 @@ package struct Fixer: Service {
             settings.pauses = .endedByGracefulShutdown
             settings.isPass = true
             settings.decidesPuts = true
-            settings.retries.requireTenure = ledger.tenure.map { tenure in { try tenure.require() } }
+            if let tenure = ledger.tenure { settings.retries.requireTenure = { try tenure.require() } }
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers, settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)

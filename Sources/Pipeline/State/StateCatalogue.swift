@@ -70,13 +70,13 @@ package struct StateCatalogue: Sendable {
     /// database's mark.
     func knowsDatabase(at address: String) throws(StateError) -> Bool {
         if let engine { return try EngineState.facts(engine)?.identity != nil }
-        DatabaseSighting.unmarked.choose(among: try states(), at: address)?.identity != nil
+        return try DatabaseSighting.unmarked.choose(among: states(), at: address)?.identity != nil
     }
 
     /// Whether a state other than this one belongs to the database with this mark.
     func hasState(of identity: String, otherThan ledger: Ledger) throws(StateError) -> Bool {
         guard engine == nil else { return false }
-        try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
+        return try states().contains { $0.identity == identity && files($0.number).database != ledger.path }
     }
 
     /// Opens the state of the database at `address`.

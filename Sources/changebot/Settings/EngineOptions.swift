@@ -60,9 +60,11 @@ struct EngineOptions: ParsableArguments {
             allowsUnsafe: try environment.isOn(allowUnsafeEngine, "allow-unsafe-engine"))
     }
 
-    private func password(_ environment: Environment) throws(CommandError) -> String? {
-        if let password = environment["engine-password"] { return password }
-        guard let path = environment["engine-password-file"] else { return nil }
-        return try SecretFile(path: path, what: "password", setting: environment.naming("engine-password-file")).read()
+    private func password(_ environment: Environment) throws(CommandError) -> @Sendable () throws -> String? {
+        if let password = environment["engine-password"] { return { password } }
+        guard let path = environment["engine-password-file"] else { return { nil } }
+        let file = SecretFile(path: path, what: "password", setting: environment.naming("engine-password-file"))
+        _ = try file.read()
+        return { try file.read() }
     }
 }
