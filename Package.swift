@@ -240,7 +240,7 @@ let package = Package(
             dependencies: [
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "Rules", "TestKit", "TodoData", "Transfer",
+                "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", "TodoData", "Transfer",
                 "TypedDocuments", "changebot", .grdb, .logging,
                 .serviceLifecycle,
             ],
@@ -267,7 +267,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "Rules", "TestKit",
+                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "TestKit",
                 .grdb, .logging,
             ],
             swiftSettings: settings),

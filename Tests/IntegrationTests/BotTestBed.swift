@@ -106,22 +106,23 @@ struct BotTestBed {
         let report = RunReport()
         let bot = Bot(
             gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
-            state: place(ruleSet, state, isDryRun: settings.delivery.preview != nil), settings: settings,
+            state: try place(ruleSet, state, isDryRun: settings.delivery.preview != nil), settings: settings,
             report: report, logger: Self.logger)
         return (bot, report)
     }
 
     /// Where a run of the command finds its state.
-    func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool = false) -> StatePlace {
-        StatePlace(
-            StateCatalogue(directory: directory + "/" + state, name: "bot"), address: url.description,
+    func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool = false) throws -> StatePlace {
+        let folder = directory + "/" + state
+        return StatePlace(
+            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)), address: url.description,
             ruleSetHash: ruleSet.hash, purpose: isDryRun ? .preview : .run)
     }
 
     /// The state after a run.
 
     func ledger(_ ruleSet: RuleSet, state: String = "state") throws -> Ledger {
-        try Ledger(directory: directory + "/" + state, gateway: url.description, ruleSetHash: ruleSet.hash)
+        try Ledger.open(directory: directory + "/" + state, gateway: url.description, ruleSetHash: ruleSet.hash)
     }
 
     /// One `--once` run. Returns what it did.
@@ -146,7 +147,7 @@ struct BotTestBed {
         let report = RunReport()
         let fixer = Fixer(
             gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
-            state: place(ruleSet, state, isDryRun: settings.preview != nil), settings: settings, report: report,
+            state: try place(ruleSet, state, isDryRun: settings.preview != nil), settings: settings, report: report,
             logger: Self.logger)
         try await fixer.run()
         return await report.counters()

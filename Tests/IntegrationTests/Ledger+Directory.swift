@@ -4,9 +4,14 @@ extension Ledger {
     /// Opens or creates the first state `bot` in `directory`, whatever database it belongs to, and locks it.
     ///
     /// - Parameter gateway: The URL at which the database is reached.
-    convenience init(directory: String, gateway: String, ruleSetHash: String) throws {
+    static func open(directory: String, gateway: String, ruleSetHash: String) throws -> Ledger {
+        if let engine = try TestEngine.instead(of: directory) {
+            return try EngineState.openForRun(
+                engine, directory: directory, gateway, .unknowable, ruleSetHash: ruleSetHash
+            ).ledger
+        }
         let files = StateFiles(directory: directory, name: "bot")
         try files.createDirectory()
-        try self.init(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: ruleSetHash)
+        return try Ledger(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: ruleSetHash)
     }
 }

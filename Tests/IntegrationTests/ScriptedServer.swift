@@ -124,7 +124,7 @@ final class ScriptedServer: Sendable {
         settings.savesCheckpoint = false
         let report = RunReport()
         let fixer = Fixer(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, state: place(directory, ruleSet),
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, state: try place(directory, ruleSet),
             settings: settings, report: report, logger: BotTestBed.logger)
         try await fixer.run()
         return await report.counters()
@@ -153,13 +153,14 @@ final class ScriptedServer: Sendable {
     }
 
     private func ledger(_ directory: String, _ ruleSet: RuleSet) throws -> Ledger {
-        try Ledger(directory: directory + "/state", gateway: server.url("/todo"), ruleSetHash: ruleSet.hash)
+        try Ledger.open(directory: directory + "/state", gateway: server.url("/todo"), ruleSetHash: ruleSet.hash)
     }
 
     /// Where a run of the command finds its state.
-    func place(_ directory: String, _ ruleSet: RuleSet) -> StatePlace {
-        StatePlace(
-            StateCatalogue(directory: directory + "/state", name: "bot"), address: server.url("/todo"),
+    func place(_ directory: String, _ ruleSet: RuleSet) throws -> StatePlace {
+        let folder = directory + "/state"
+        return StatePlace(
+            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)), address: server.url("/todo"),
             ruleSetHash: ruleSet.hash, purpose: .run)
     }
 
@@ -173,7 +174,7 @@ final class ScriptedServer: Sendable {
         settings.delivery.writers = 1
         return Bot(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet,
-            state: place(directory, ruleSet), settings: settings, report: report, logger: BotTestBed.logger)
+            state: try place(directory, ruleSet), settings: settings, report: report, logger: BotTestBed.logger)
     }
 
     /// A feed with these rows and a proper end.
