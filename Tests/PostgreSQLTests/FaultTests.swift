@@ -4,7 +4,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FaultTests {
+@BlockingTests @Suite(.timeLimit(.minutes(5))) struct FaultTests {
     private static func time<Result>(_ body: () throws -> Result) rethrows -> Duration {
         try ContinuousClock().measure { _ = try body() }
     }
@@ -175,8 +175,7 @@ import Testing
                 usleep(400_000)
             }
         }
-        // The server had ended it before COMMIT: the client can't know.
-        #expect(error?.name == "unknownCommit" && error?.sqlState == "25P03")
+        #expect(error?.name == "unavailable" && error?.sqlState == "25P03")
         #expect(try table.count == 0)
     }
 

@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct StatementTests {
+@BlockingTests @Suite(.timeLimit(.minutes(5))) struct StatementTests {
     @Test func valuesComeBackAsTheyWere() throws {
         let connection = try TestBed().connect()
         let all = Array(UInt8.min...UInt8.max)
@@ -134,6 +134,8 @@ import Testing
             #expect(error?.name == "refused")
         }
         #expect(connection.isIdle)
+        // Nothing was sent, although the caller went on.
+        #expect(try connection.count == 0)
     }
 
     @Test func copyingIsRefused() throws {
@@ -162,6 +164,16 @@ import Testing
         let results = try connection.runEach(
             "SELECT $1::text || $2::text", (0..<100).map { [.text(text), .text("\($0)")] })
         #expect(results.count == 100 && results[99].rows == [[.text(text + "99")]])
+    }
+
+    @Test func tooManyParametersAreRefused() throws {
+        let connection = try TestBed().connect()
+        let values = [PostgresValue](repeating: 1, count: 70_000)
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT $1::int", values) }
+        #expect(error?.name == "refused")
+        #expect(try connection.run("SELECT $1::int", [1]).rows == [[1]])
+        let second = #expect(throws: PostgresError.self) { try connection.runEach("SELECT $1::int", [[1], values]) }
+        #expect(second?.name == "refused")
     }
 
     @Test func anErrorInAPipelineIsThrownAndTheConnectionStaysUsable() throws {

@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TransactionTests {
+@BlockingTests @Suite(.timeLimit(.minutes(5))) struct TransactionTests {
     struct Stop: Error {}
 
     @Test func aTransactionIsCommittedOrRolledBack() throws {
