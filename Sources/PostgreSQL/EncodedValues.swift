@@ -11,18 +11,22 @@ struct EncodedValues {
 
     /// - Throws: ``PostgresError/refused(reason:sqlState:)`` for a text with U+0000.
     init(_ values: [PostgresValue]) throws(PostgresError) {
+        try Self.check(values)
         for value in values {
             switch value {
-            case .null: append(nil)
+            case .null: append([UInt8]?.none)
             case .int(let number): append("\(number)".utf8)
             case .double(let number): append("\(number)".utf8)
-            case .text(let text):
-                guard !text.utf8.contains(0) else {
-                    throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
-                }
-                append(text.utf8)
+            case .text(let text): append(text.utf8)
             case .bytes(let data): append(data, isBinary: true)
             }
+        }
+    }
+
+    /// - Throws: As ``init(_:)``.
+    static func check(_ values: [PostgresValue]) throws(PostgresError) {
+        for case .text(let text) in values where text.utf8.contains(0) {
+            throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
         }
     }
 
@@ -35,8 +39,6 @@ struct EncodedValues {
         // Ends a text.
         bytes.append(0)
     }
-
-    private mutating func append(_ value: [UInt8]?) { append(value, isBinary: false) }
 
     /// Calls `body` with the arguments that libpq's functions have for parameters.
     func withArguments<Result>(

@@ -26,6 +26,7 @@ extension PostgresConnection {
     package func runEach(_ sql: String, _ list: [[PostgresValue]]) throws(PostgresError) -> [PostgresResult] {
         guard !list.isEmpty else { return [] }
         let deadline = deadline
+        for values in list { try EncodedValues.check(values) }
         let name = try prepared(sql, until: deadline)
         let handle = try usableHandle()
         guard library.PQenterPipelineMode(handle) == 1 else { throw sendFailure(handle) }
@@ -33,12 +34,13 @@ extension PostgresConnection {
         results.reserveCapacity(list.count)
         do throws(PostgresError) {
             while results.count < list.count {
-                let count = try sendWindow(sql, name, list[results.count...], handle)
+                let count = try sendWindow(sql, name, list[results.count...])
                 try results += readWindow(count, until: deadline)
             }
         } catch {
             forget(sql, after: error)
-            try leavePipeline()
+            // Fails, and breaks the connection, if a statement could not be sent and the window has no end.
+            try? leavePipeline()
             throw error
         }
         try leavePipeline()
@@ -90,27 +92,18 @@ extension PostgresConnection {
 
     /// - Returns: How many statements it sent.
     private func sendWindow(
-        _ sql: String, _ name: String?, _ list: ArraySlice<[PostgresValue]>, _ handle: OpaquePointer
+        _ sql: String, _ name: String?, _ list: ArraySlice<[PostgresValue]>
     ) throws(PostgresError) -> Int {
         var (count, bytes) = (0, 0)
-        var refusal: PostgresError?
-        for values in list.prefix(Self.window.statements) where bytes < Self.window.bytes && refusal == nil {
-            do throws(PostgresError) {
-                let values = try EncodedValues(values)
-                try send(sql, name, values)
-                count += 1
-                bytes += values.size
-            } catch {
-                refusal = error
-            }
+        for values in list.prefix(Self.window.statements) where bytes < Self.window.bytes {
+            let values = try EncodedValues(values)
+            try send(sql, name, values)
+            count += 1
+            bytes += values.size
         }
-        guard !isBroken else { throw refusal ?? .unavailable(reason: "the connection is closed") }
-        if count > 0 || refusal == nil {
-            guard library.PQpipelineSync(handle) == 1 else { throw lost(handle) }
-        }
-        guard let refusal else { return count }
-        if count > 0 { _ = try? readWindow(count, until: deadline) }
-        throw refusal
+        let handle = try usableHandle()
+        guard library.PQpipelineSync(handle) == 1 else { throw lost(handle) }
+        return count
     }
 
     /// Reads until the end of the window, also after an error, so that the connection stays usable.

@@ -70,8 +70,9 @@ extension PostgresConnection {
                 throw transaction?.firstError ?? .refused(reason: "the transaction was rolled back")
             }
         } catch {
-            // The server's ERROR is certain. One that ends the session can follow the commit itself.
-            guard isBroken, transaction?.isReadOnly == false else { throw error }
+            // The server's ERROR is certain. One that ends the session can follow the commit itself, except the one for a
+            // session that waited too long for COMMIT.
+            guard isBroken, transaction?.isReadOnly == false, error.sqlState != "25P03" else { throw error }
             throw .unknownCommit(reason: error.reason, sqlState: error.sqlState)
         }
     }

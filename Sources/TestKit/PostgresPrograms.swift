@@ -26,7 +26,8 @@ struct PostgresPrograms {
             return
         }
         guard let entry = getpwnam("postgres")?.pointee else {
-            throw TestPostgresError(description: "root has no user postgres to run PostgreSQL: apt-get install postgresql")
+            throw TestPostgresError(
+                description: "root has no user postgres to run PostgreSQL as: apt-get install postgresql")
         }
         user = (entry.pw_uid, entry.pw_gid)
     }

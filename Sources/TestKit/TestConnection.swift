@@ -3,7 +3,7 @@ import Glibc
 /// One connection as the script of a ``TestServer`` sees it. Its methods block and throw ``TestServerError``.
 package final class TestConnection {
     private(set) var isReset = false
-    private let descriptor: Int32
+    let descriptor: Int32
     private var ahead: [UInt8] = []
     private var chunk = [UInt8](repeating: 0, count: 64 << 10)
 

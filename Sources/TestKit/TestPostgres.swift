@@ -76,9 +76,8 @@ package final class TestPostgres: Sendable {
 
     /// Makes an empty database.
     package func createDatabase(_ name: String) throws {
-        try programs.run(
-            "createdb", ["-h", socketFolder, "-p", "\(port)", "-U", "postgres", name], log: socketFolder + "/createdb.log"
-        )
+        let arguments = ["-h", socketFolder, "-p", "\(port)", "-U", "postgres", name]
+        try programs.run("createdb", arguments, log: socketFolder + "/createdb.log")
     }
 
     // MARK: - Faults
@@ -93,8 +92,8 @@ package final class TestPostgres: Sendable {
             "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)
         server.withLock { $0 = process }
         let end = ContinuousClock.now + .seconds(60)
-        while status != "ready" {
-            guard ContinuousClock.now < end, kill(process.id, 0) == 0, !process.hasEnded else {
+        while status(of: process) != "ready" {
+            guard ContinuousClock.now < end, !process.hasEnded else {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw TestPostgresError(description: "PostgreSQL does not start: \(text.suffix(1000))")
             }
@@ -130,11 +129,12 @@ package final class TestPostgres: Sendable {
 
     // MARK: - Its processes
 
-    /// The last line of `postmaster.pid`; nil before there is one.
-    private var status: String? {
+    /// Line 8 of `postmaster.pid`; nil if this process has not written it yet.
+    private func status(of process: ChildProcess) -> String? {
         guard let text = try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8) else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.count >= 8 ? lines[7].trimmingCharacters(in: .whitespaces) : nil
+        guard lines.count >= 8, lines[0] == "\(process.id)" else { return nil }
+        return lines[7].trimmingCharacters(in: .whitespaces)
     }
 
     private var children: [Int32] {

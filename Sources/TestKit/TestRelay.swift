@@ -1,0 +1,96 @@
+import Glibc
+internal import Locking
+
+/// Forwards connections on a loopback port to another one, and can cut them when the client sends a certain text.
+package final class TestRelay: Sendable {
+    /// What to do with the part of the stream that has the text. Other connections are not affected.
+    package enum Fault: Sendable {
+        /// Cuts both sides; the server does not get it.
+        case cutBefore
+        /// Passes it on, waits for the answer, drops that, and cuts both sides.
+        case cutAfter
+        /// Passes it on, and drops all answers from then on.
+        case swallowAnswers
+    }
+
+    private struct Rule: Sendable {
+        var text: [UInt8]
+        var fault: Fault
+    }
+
+    private let server: Locked<TestServer?> = Locked(nil)
+    private let rule = Locked<Rule?>(nil)
+    /// The port on 127.0.0.1.
+    package var port: Int { server.withLock { $0?.port ?? 0 } }
+
+    /// - Parameter port: Where to forward, on 127.0.0.1.
+    /// - Throws: ``TestServerError`` if there is no socket or port.
+    package init(to port: Int) throws {
+        let made = try TestServer { [rule] connection in
+            let other = try Self.connect(to: port)
+            defer { close(other) }
+            try Self.forward(connection, other) { bytes in
+                rule.withLock { rule in
+                    guard let fault = rule, Self.contains(bytes, fault.text) else { return nil }
+                    rule = nil
+                    return fault.fault
+                }
+            }
+        }
+        server.withLock { $0 = made }
+    }
+
+    /// Applies to the next occurrence of the text, which must be in one piece: short texts are.
+    package func when(_ text: String, _ fault: Fault) {
+        rule.withLock { $0 = Rule(text: Array(text.utf8), fault: fault) }
+    }
+
+    private static func connect(to port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = UInt16(port).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw TestServerError(call: "connect")
+        }
+        return descriptor
+    }
+
+    private static func forward(
+        _ client: TestConnection, _ server: Int32, _ fault: ([UInt8]) -> Fault?
+    ) throws {
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        var active: Fault?
+        while true {
+            var entries = [
+                pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&entries, 2, -1) > 0 else { continue }
+            for (number, entry) in entries.enumerated() where entry.revents != 0 {
+                let count = recv(entry.fd, &chunk, chunk.count, 0)
+                guard count > 0 else { return }
+                let bytes = Array(chunk[..<count])
+                if number == 0 {
+                    active = active ?? fault(bytes)
+                    if active == .cutBefore { return }
+                    guard send(server, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
+                } else {
+                    if active == .cutAfter { return }
+                    if active == nil { try client.write(bytes) }
+                }
+            }
+        }
+    }
+
+    private static func contains(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
+        guard bytes.count >= text.count else { return false }
+        return (0...(bytes.count - text.count)).contains { bytes[$0..<($0 + text.count)].elementsEqual(text) }
+    }
+}

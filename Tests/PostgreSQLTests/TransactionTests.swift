@@ -1,0 +1,76 @@
+import PostgreSQL
+import TestKit
+import Testing
+
+@BlockingTests @Suite(.timeLimit(.minutes(5))) struct TransactionTests {
+    struct Stop: Error {}
+
+    @Test func aTransactionIsCommittedOrRolledBack() throws {
+        let connection = try TestBed().withTable()
+        let value = try connection.transaction { connection in
+            #expect(!connection.isIdle)
+            try connection.run("INSERT INTO t VALUES (1)")
+            return "done"
+        }
+        #expect(value == "done")
+        #expect(throws: Stop.self) {
+            try connection.transaction { connection in
+                try connection.run("INSERT INTO t VALUES (2)")
+                throw Stop()
+            }
+        }
+        #expect(try connection.run("SELECT id FROM t").rows == [[1]])
+        #expect(connection.isIdle)
+    }
+
+    @Test func anErrorThatTheBodyCatchesIsNotCommitted() throws {
+        let connection = try TestBed().withTable()
+        let error = #expect(throws: PostgresError.self) {
+            try connection.transaction { connection in
+                try connection.run("INSERT INTO t VALUES (1)")
+                _ = try? connection.run("INSERT INTO t VALUES (1)")
+            }
+        }
+        #expect(error?.sqlState == "23505")
+        #expect(try connection.count == 0)
+    }
+
+    @Test func aConstraintThatIsCheckedAtTheEndRollsBack() throws {
+        let connection = try TestBed().withTable()
+        try connection.script("CREATE TABLE u (id integer REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
+        let error = #expect(throws: PostgresError.self) {
+            try connection.transaction { _ = try $0.run("INSERT INTO u VALUES (1)") }
+        }
+        #expect(error?.name == "refused" && error?.sqlState == "23503")
+        #expect(connection.isIdle)
+    }
+
+    @Test func aReadOnlyTransactionRefusesToWrite() throws {
+        let connection = try TestBed().withTable()
+        let error = #expect(throws: PostgresError.self) {
+            try connection.transaction(readOnly: true) { _ = try $0.run("INSERT INTO t VALUES (1)") }
+        }
+        #expect(error?.name == "refused" && error?.sqlState == "25006")
+        #expect(try connection.transaction(readOnly: true) { try $0.count } == 0)
+    }
+
+    @Test func aTransactionMayHaveMoreTimeThanACall() throws {
+        let connection = try TestBed(deadline: .milliseconds(300)).connect()
+        let rows = try connection.transaction(deadline: .seconds(20)) { try $0.run("SELECT 1, pg_sleep(0.6)").rows }
+        #expect(rows == [[1, nil]])
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(5)") }
+        #expect(error?.name == "unavailable" && error?.sqlState == "57014")
+        #expect(connection.isIdle)
+    }
+
+    @Test func aTransactionMayHaveLessTimeThanACall() throws {
+        let connection = try TestBed().connect()
+        let start = ContinuousClock.now
+        let error = #expect(throws: PostgresError.self) {
+            try connection.transaction(deadline: .milliseconds(300)) { _ = try $0.run("SELECT pg_sleep(5)") }
+        }
+        #expect(error?.name == "unavailable")
+        #expect(connection.isBroken)
+        #expect(ContinuousClock.now - start < .seconds(3))
+    }
+}
