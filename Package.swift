@@ -125,6 +125,7 @@ let package = Package(
             name: "DocumentFlow",
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: settings),
         .target(
             name: "TypedDocuments",
             dependencies: [
@@ -273,6 +274,7 @@ let package = Package(
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
+        .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests",
             dependencies: [
