@@ -128,6 +128,7 @@ let package = Package(
             name: "DocumentFlow",
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
+        .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: settings),
         .target(
             name: "TypedDocuments",
             dependencies: [
@@ -279,6 +280,7 @@ let package = Package(
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
+        .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests",
             dependencies: [

@@ -1,0 +1,61 @@
+internal import Locking
+
+/// One process of a fleet: keeps its leases, leads if nobody else does, and works on its share of the partitions.
+package final class FleetMember: Sendable {
+    /// What a member may do.
+    package enum Role: String, Sendable {
+        case auto, reader, worker
+    }
+
+    private let log: any WorkLog
+    private let environment: FleetEnvironment
+    private let role: Role
+    private let keeper: LeaseKeeper
+    private let leader: FleetLeader
+    /// Says which partitions this member has, and stops it.
+    package let worker: FleetWorker
+    private let stopped = Signal()
+
+    /// - Parameter log: With this role too: a reader counts for no share.
+    package init(
+        log: any WorkLog, feed: any FeedSource, processor: any Processor, role: Role = .auto,
+        settings: FleetSettings = FleetSettings(), environment: FleetEnvironment = FleetEnvironment()
+    ) {
+        (self.log, self.environment, self.role) = (log, environment, role)
+        keeper = LeaseKeeper(log: log, settings: settings, environment: environment)
+        leader = FleetLeader(log: log, feed: feed, keeper: keeper, settings: settings, environment: environment)
+        worker = FleetWorker(
+            log: log, processor: processor, keeper: keeper, settings: settings, environment: environment)
+    }
+
+    /// Finishes what is in work, gives everything back, and lets ``run()`` return.
+    package func stop() {
+        worker.stop()
+        stopped.raise()
+    }
+
+    /// Works until ``stop()``; or until it is cancelled, which gives nothing back: the leases expire.
+    ///
+    /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
+    package func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.keeper.run() }
+            if role != .worker { group.addTask { try await self.leadUntilStopped() } }
+            if role != .reader { group.addTask { try await self.worker.run() } }
+            // The keeper ends only with an error; the others when they are stopped.
+            for _ in 0..<(role == .auto ? 2 : 1) { try await group.next() }
+            group.cancelAll()
+        }
+        // If nobody answers, the membership expires.
+        do { try await log.leave() } catch {}
+    }
+
+    private func leadUntilStopped() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.leader.run() }
+            group.addTask { try await self.stopped.wait() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}

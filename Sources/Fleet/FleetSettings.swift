@@ -1,0 +1,94 @@
+/// How a member of a fleet works. The time of a lease is the log's, because all members must agree on it.
+package struct FleetSettings: Sendable {
+    /// How long before its expiry a lease is no longer trusted.
+    package var margin = Duration.seconds(1)
+    /// How long to wait for news before looking again.
+    package var poll = Duration.seconds(1)
+
+    /// How many changes of a partition may be in work at once.
+    package var window = 1_000
+    /// How many changes one call of the processor gets at most.
+    package var batch = 100
+    /// How many calls of the processor may run at once for one partition.
+    package var batchesAtOnce = 4
+
+    /// After how many tries alone a document is dead.
+    package var attempts = 5
+    /// How long to wait after the first failed try alone. Doubles with every further one.
+    package var retryDelay = Duration.seconds(1)
+    /// After how many lost owners without progress every change is tried alone.
+    package var suspiciousTakeovers = 2
+
+    /// How many changes are appended at once at most.
+    package var appendLimit = 500
+    /// The leader stops reading while more changes than this are in the log.
+    package var backlogLimit = 1_000_000
+    /// How often the answered sequence is recorded outside the log.
+    package var answeredInterval = Duration.seconds(10)
+
+    /// The longest wait before a failed call is tried again.
+    package var longestBackoff = Duration.seconds(5)
+
+    package init() {}
+}
+
+/// What the code of a fleet gets from outside.
+package struct FleetEnvironment: Sendable {
+    package var clock: any FleetClock
+    /// A number from 0 up to, not including, 1.
+    package var random: @Sendable () -> Double
+    /// Told what happens, for logs and metrics. Must not block.
+    package var note: @Sendable (FleetNote) -> Void
+
+    package init(
+        clock: any FleetClock = SystemFleetClock(), random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        note: @escaping @Sendable (FleetNote) -> Void = { _ in }
+    ) {
+        (self.clock, self.random, self.note) = (clock, random, note)
+    }
+}
+
+/// Something that happened to a member.
+package enum FleetNote: Hashable, Sendable {
+    /// A lease was granted. In a partition: after so many owners that lost it without progress.
+    case gained(LeaseName, takeovers: Int)
+    /// A lease was given back.
+    case released(LeaseName)
+    /// A lease is somebody else's, or void.
+    case lost(LeaseName)
+    /// A call under this lease was refused.
+    case fenced(LeaseName)
+    /// It is unknown whether a commit under this lease is stored.
+    case unknownCommit(LeaseName)
+    /// A call failed and is tried again after this time.
+    case unavailable(reason: String, retryAfter: Duration)
+    /// So many changes were appended.
+    case appended(Int)
+    /// A commit of this partition was stored: so many changes deleted from the log, parked, dead.
+    case committed(partition: Int, parked: Int, dead: Int)
+    /// The leader waits, because so many changes are in the log.
+    case backlogFull(Int)
+}
+
+/// Waits between tries of a call: exponential with full jitter.
+struct Backoff {
+    private var failures = 0
+    private let environment: FleetEnvironment
+    private let longest: Duration
+
+    init(_ settings: FleetSettings, _ environment: FleetEnvironment) {
+        longest = settings.longestBackoff
+        self.environment = environment
+    }
+
+    /// The time until the next try; up to 0.2 s after the first failure.
+    mutating func next(_ error: WorkLogError) -> Duration {
+        failures = min(failures + 1, 20)
+        let limit = min(.milliseconds(100 << failures), longest)
+        let time = limit * environment.random()
+        environment.note(.unavailable(reason: "\(error)", retryAfter: time))
+        return time
+    }
+
+    mutating func reset() { failures = 0 }
+}

@@ -1,0 +1,92 @@
+package import Locking
+
+/// Renews the leases of a member, and knows which of them may still be trusted.
+///
+/// One renewal every third of the lease's time, in a task of its own and best on a connection of its own, so that no
+/// other call delays it. An engine that does not answer lets the tenures run out; nothing else happens.
+package final class LeaseKeeper: Sendable {
+    /// A renewal that was answered, and when it was sent.
+    package struct Answer: Sendable {
+        package let sentAt: Duration
+        package let renewal: Renewal
+    }
+
+    private struct State {
+        var tenures: [LeaseName: Tenure] = [:]
+        var latest: Answer?
+    }
+
+    private let log: any WorkLog
+    private let settings: FleetSettings
+    private let environment: FleetEnvironment
+    private let state = Locked(State())
+    /// Raised after each answered renewal.
+    package let renewed = Signal()
+
+    package init(log: any WorkLog, settings: FleetSettings, environment: FleetEnvironment) {
+        (self.log, self.settings, self.environment) = (log, settings, environment)
+    }
+
+    /// Renews until it is cancelled.
+    ///
+    /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
+    package func run() async throws {
+        var backoff = Backoff(settings, environment)
+        while true {
+            let sentAt = environment.clock.now
+            var next = sentAt + log.leaseTime / 3
+            do throws(WorkLogError) {
+                judge(try await log.renew(), sentAt: sentAt)
+                backoff.reset()
+            } catch .refused(let reason) {
+                throw WorkLogError.refused(reason)
+            } catch {
+                next = min(environment.clock.now + backoff.next(error), next)
+            }
+            try await environment.clock.sleep(until: next)
+        }
+    }
+
+    /// The latest answer. Nil before the first.
+    package var latest: Answer? { state.withLock(\.latest) }
+
+    /// Registers a lease that was granted.
+    ///
+    /// - Parameters:
+    ///   - sentAt: When the call that got it was sent.
+    ///   - changed: Raised when the tenure is prolonged or revoked.
+    package func grant(_ lease: Lease, sentAt: Duration, changed: Signal? = nil) -> Tenure {
+        let tenure = Tenure(lease, until: deadline(sentAt), clock: environment.clock, changed: changed)
+        state.withLock { $0.tenures.updateValue(tenure, forKey: lease.name) }?.revoke()
+        return tenure
+    }
+
+    /// Revokes a tenure. Call this before the lease is given back, not after.
+    package func drop(_ tenure: Tenure) {
+        tenure.revoke()
+        state.withLock { state in
+            if state.tenures[tenure.lease.name] === tenure { state.tenures[tenure.lease.name] = nil }
+        }
+    }
+
+    private func deadline(_ sentAt: Duration) -> Duration { sentAt + log.leaseTime - settings.margin }
+
+    private func judge(_ renewal: Renewal, sentAt: Duration) {
+        let leases = Set(renewal.leases)
+        let (kept, lost) = state.withLock { state in
+            state.latest = Answer(sentAt: sentAt, renewal: renewal)
+            let tenures = state.tenures.values.sorted { "\($0.lease.name)" < "\($1.lease.name)" }
+            let kept = tenures.filter { leases.contains($0.lease) }
+            // Not those that were granted while the renewal was under way: it may have come before the grant.
+            let lost = tenures.filter { !leases.contains($0.lease) && $0.grantedAt < sentAt }
+            for tenure in lost { state.tenures[tenure.lease.name] = nil }
+            return (kept, lost)
+        }
+        for tenure in kept { tenure.prolong(until: deadline(sentAt)) }
+        for tenure in lost {
+            tenure.revoke()
+            environment.note(.lost(tenure.lease.name))
+        }
+        renewed.raise()
+    }
+}

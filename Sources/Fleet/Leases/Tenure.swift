@@ -1,0 +1,56 @@
+package import Locking
+
+/// How long this process may trust a lease: up to some time before it can expire in the engine.
+///
+/// The deadline is the time at which the last good renewal was *sent*, plus the time of the lease, minus a margin. It
+/// holds without an answer from anybody, so a process that was stopped knows at once that its time is over. Past the
+/// deadline no effect may start; check right before each, with nothing to wait for in between.
+package final class Tenure: Sendable {
+    private struct State {
+        var deadline: Duration
+        var isRevoked = false
+    }
+
+    package let lease: Lease
+    /// When the grant was known here.
+    let grantedAt: Duration
+    private let clock: any FleetClock
+    private let state: Locked<State>
+    /// Raised when the tenure is prolonged or revoked.
+    private let changed: Signal?
+
+    /// - Parameters:
+    ///   - deadline: After `clock`.
+    ///   - changed: Raised when the tenure is prolonged or revoked.
+    package init(_ lease: Lease, until deadline: Duration, clock: any FleetClock, changed: Signal? = nil) {
+        self.lease = lease
+        self.clock = clock
+        self.changed = changed
+        grantedAt = clock.now
+        state = Locked(State(deadline: deadline))
+    }
+
+    /// Whether an effect may start now.
+    package var isValid: Bool { isValid(at: clock.now) }
+
+    /// Whether an effect may start at `time`.
+    package func isValid(at time: Duration) -> Bool { state.withLock { !$0.isRevoked && time < $0.deadline } }
+
+    /// Whether the lease is known to be lost or was given back. Stays true.
+    package var isRevoked: Bool { state.withLock(\.isRevoked) }
+
+    /// Until when effects may start, after the clock of this process.
+    package var deadline: Duration { state.withLock(\.deadline) }
+
+    /// Moves the deadline, never back.
+    func prolong(until deadline: Duration) {
+        state.withLock { $0.deadline = max($0.deadline, deadline) }
+        changed?.raise()
+    }
+
+    /// Ends the tenure at once.
+    func revoke() {
+        state.withLock { $0.isRevoked = true }
+        changed?.raise()
+    }
+}

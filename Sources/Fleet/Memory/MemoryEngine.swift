@@ -1,0 +1,117 @@
+internal import Locking
+
+/// A log in memory that several members share, for tests: the rules of the one in PostgreSQL, with its own clock.
+package final class MemoryEngine: Sendable {
+    /// A commit, told before it can be seen by anybody.
+    package enum Commit: Sendable {
+        case appended([FeedEntry], from: String?, upTo: String, firstN: Int64, owner: String)
+        /// The changes are those that are deleted from the log.
+        case committed(Claim, Outcome, deleted: [LoggedChange], owner: String)
+    }
+
+    private struct State {
+        var log: MemoryLog
+        /// Older states, the newest last.
+        var history: [MemoryLog] = []
+        var incarnations = 1
+    }
+
+    package let partitions: Int
+    package let leaseTime: Duration
+    private let keeps: Int
+    private let time: @Sendable () -> Duration
+    private let observer: (@Sendable (Commit) -> Void)?
+    private let state: Locked<State>
+
+    /// - Parameters:
+    ///   - history: How many commits can be lost at most, see ``loseTail(commits:)``. Each costs a copy of the log.
+    ///   - time: The engine's clock.
+    ///   - observer: Told of commits, under the engine's lock.
+    package init(
+        partitions: Int = Partitioning.defaultPartitions, leaseTime: Duration = .seconds(5), history: Int = 0,
+        time: @escaping @Sendable () -> Duration, observer: (@Sendable (Commit) -> Void)? = nil
+    ) {
+        (self.partitions, self.leaseTime, self.time, self.observer) = (partitions, leaseTime, time, observer)
+        keeps = history
+        state = Locked(State(log: MemoryLog(partitions: partitions, leaseTime: leaseTime)))
+    }
+
+    /// Carries out one transaction. If it throws, nothing changed.
+    func change<Result>(
+        _ body: (inout MemoryLog, Duration) throws(WorkLogError) -> (Result, Commit?)
+    ) throws(WorkLogError) -> Result {
+        try state.withLock { state throws(WorkLogError) in
+            if keeps > 0 {
+                state.history.append(state.log)
+                if state.history.count > keeps { state.history.removeFirst() }
+            }
+            let (result, commit) = try body(&state.log, time())
+            if let commit { observer?(commit) }
+            return result
+        }
+    }
+
+    /// Reads the log.
+    func read<Result>(
+        _ body: (MemoryLog, Duration) throws(WorkLogError) -> Result
+    ) throws(WorkLogError) -> Result {
+        try state.withLock { state throws(WorkLogError) in try body(state.log, time()) }
+    }
+
+    // MARK: Faults
+
+    /// Loses the last commits, as an asynchronous standby does that is promoted. Changes the incarnation.
+    package func loseTail(commits: Int) {
+        state.withLock { state in
+            let count = min(commits, state.history.count)
+            guard count > 0 else { return Self.renew(&state, with: state.log, time()) }
+            let log = state.history[state.history.count - count]
+            state.history.removeLast(count)
+            Self.renew(&state, with: log, time())
+        }
+    }
+
+    /// The state as it is now, for ``restore(_:)``.
+    package var snapshot: Snapshot { Snapshot(log: state.withLock(\.log)) }
+
+    /// A state to go back to.
+    package struct Snapshot: Sendable { fileprivate let log: MemoryLog }
+
+    /// Goes back to a state: all commits since are lost. Changes the incarnation.
+    package func restore(_ snapshot: Snapshot) {
+        state.withLock { Self.renew(&$0, with: snapshot.log, time()) }
+    }
+
+    /// Loses everything, as a database that is created anew. Changes the incarnation.
+    package func wipe() {
+        state.withLock {
+            Self.renew(&$0, with: MemoryLog(partitions: partitions, leaseTime: leaseTime), time())
+        }
+    }
+
+    private static func renew(_ state: inout State, with log: MemoryLog, _ now: Duration) {
+        state.incarnations += 1
+        state.log = log
+        state.log.begin(incarnation: "\(state.incarnations)", now)
+    }
+
+    // MARK: For tests
+
+    /// The claim that is in force for a partition, and whose it is. Nil: nobody's.
+    package func holder(of partition: Int) -> (owner: String, claim: Claim)? {
+        state.withLock { state in
+            state.log.leases[partition].owner.map { ($0, state.log.claim(partition)) }
+        }
+    }
+
+    /// How far the feed is read.
+    package var checkpoint: (sequence: String?, n: Int64) { state.withLock { ($0.log.sequence, $0.log.n) } }
+
+    /// Every dead change.
+    package var dead: [DeadChange] { state.withLock { $0.log.dead.values.sorted { $0.change.n < $1.change.n } } }
+
+    /// Whether no change waits, in the log or parked.
+    package var isEmpty: Bool {
+        state.withLock { $0.log.parts.allSatisfy { $0.work.isEmpty && $0.parked.isEmpty } }
+    }
+}

@@ -1,0 +1,268 @@
+/// The tables of a log, and what each call does with them. Time is the engine's.
+struct MemoryLog: Sendable {
+    struct Grant {
+        /// Nil: nobody.
+        var owner: String?
+        var token: Int64 = 0
+        var until = Duration.zero
+    }
+
+    struct Work {
+        var change: LoggedChange
+        var at: Duration
+    }
+
+    struct Parked {
+        var change: LoggedChange
+        var due: Duration
+    }
+
+    struct Part {
+        /// In the order of their places.
+        var work: [Work] = []
+        var parked: [DocumentKey: Parked] = [:]
+        var position: Int64 = 0
+        var version: Int64 = 0
+        var takeovers = 0
+    }
+
+    let leaseTime: Duration
+    var incarnation = "1"
+    /// Nothing is granted before.
+    var quietUntil = Duration.zero
+    var sequence: String?
+    var n: Int64 = 0
+    var feed = Grant()
+    /// By partition.
+    var leases: [Grant]
+    var parts: [Part]
+    /// Until when each member lives, and whether it works.
+    var members: [String: (until: Duration, works: Bool)] = [:]
+    var marks: [(n: Int64, sequence: String)] = []
+    var dead: [Int64: DeadChange] = [:]
+    var takeovers = 0
+
+    init(partitions: Int, leaseTime: Duration) {
+        self.leaseTime = leaseTime
+        leases = Array(repeating: Grant(), count: partitions)
+        parts = Array(repeating: Part(), count: partitions)
+    }
+
+    /// Voids all leases, and grants none until every tenure is over.
+    mutating func begin(incarnation: String, _ now: Duration) {
+        self.incarnation = incarnation
+        quietUntil = now + leaseTime
+        feed.owner = nil
+        for number in leases.indices { leases[number].owner = nil }
+        members = [:]
+    }
+
+    func claim(_ partition: Int) -> Claim {
+        let part = parts[partition]
+        let lease = Lease(name: .partition(partition), token: leases[partition].token, incarnation: incarnation)
+        return Claim(
+            lease: lease, partition: partition, position: part.position, version: part.version,
+            takeovers: part.takeovers)
+    }
+}
+
+// MARK: - Leases
+
+extension MemoryLog {
+    mutating func renew(_ owner: String, works: Bool, _ now: Duration) -> Renewal {
+        members = members.filter { $0.value.until > now }
+        members[owner] = (now + leaseTime, works)
+        var held: [Lease] = []
+        var free: [Int] = []
+        if feed.owner == owner {
+            feed.until = now + leaseTime
+            held.append(Lease(name: .feed, token: feed.token, incarnation: incarnation))
+        }
+        for number in leases.indices {
+            if leases[number].owner == owner {
+                leases[number].until = now + leaseTime
+                held.append(claim(number).lease)
+            } else if now >= quietUntil, isFree(leases[number], now) {
+                free.append(number)
+            }
+        }
+        return Renewal(leases: held, workers: members.values.count { $0.works }, free: free)
+    }
+
+    private func isFree(_ grant: Grant, _ now: Duration) -> Bool { grant.owner == nil || grant.until <= now }
+
+    mutating func claim(_ wanted: [Int], atMost limit: Int, _ owner: String, _ now: Duration) -> [Claim] {
+        guard now >= quietUntil else { return [] }
+        var claims: [Claim] = []
+        for number in wanted where claims.count < limit && leases.indices.contains(number) {
+            let grant = leases[number]
+            guard grant.owner == owner || isFree(grant, now) else { continue }
+            if grant.owner != nil {
+                parts[number].takeovers += 1
+                takeovers += 1
+            }
+            leases[number] = Grant(owner: owner, token: grant.token + 1, until: now + leaseTime)
+            claims.append(claim(number))
+        }
+        return claims
+    }
+
+    mutating func lead(_ owner: String, _ now: Duration) -> Term? {
+        guard now >= quietUntil, feed.owner == owner || isFree(feed, now) else { return nil }
+        if feed.owner != nil { takeovers += 1 }
+        feed = Grant(owner: owner, token: feed.token + 1, until: now + leaseTime)
+        return Term(
+            lease: Lease(name: .feed, token: feed.token, incarnation: incarnation), sequence: sequence, n: n)
+    }
+
+    mutating func release(_ lease: Lease, _ owner: String) {
+        guard lease.incarnation == incarnation else { return }
+        switch lease.name {
+        case .feed: if feed.owner == owner, feed.token == lease.token { feed.owner = nil }
+        case .partition(let number):
+            if leases[number].owner == owner, leases[number].token == lease.token { leases[number].owner = nil }
+        }
+    }
+
+    mutating func leave(_ owner: String) {
+        members[owner] = nil
+        if feed.owner == owner { feed.owner = nil }
+        for number in leases.indices where leases[number].owner == owner { leases[number].owner = nil }
+    }
+
+    private func check(_ lease: Lease, _ grant: Grant, _ owner: String) throws(WorkLogError) {
+        guard lease.incarnation == incarnation else { throw .fenced("the engine lost commits or is another one") }
+        guard grant.owner == owner, grant.token == lease.token else { throw .fenced("the lease is void") }
+    }
+
+    func check(_ claim: Claim, _ owner: String) throws(WorkLogError) {
+        try check(claim.lease, leases[claim.partition], owner)
+    }
+}
+
+// MARK: - The leader
+
+extension MemoryLog {
+    mutating func append(
+        _ entries: [FeedEntry], upTo sequence: String, _ term: Term, _ owner: String, _ now: Duration
+    ) throws(WorkLogError) -> Term {
+        try check(term.lease, feed, owner)
+        guard term.n == n else { throw .fenced("the log does not end there") }
+        for entry in entries {
+            n += 1
+            let number = Partitioning.partition(of: entry.id, among: parts.count)
+            parts[number].work.append(Work(change: LoggedChange(n: n, entry: entry), at: now))
+        }
+        self.sequence = sequence
+        if marks.last?.n == n { marks.removeLast() }
+        marks.append((n, sequence))
+        return Term(lease: term.lease, sequence: sequence, n: n)
+    }
+
+    mutating func answered() -> String? {
+        var oldest = Int64.max
+        for part in parts {
+            if let first = part.work.first { oldest = min(oldest, first.change.n) }
+            for parked in part.parked.values { oldest = min(oldest, parked.change.firstN) }
+        }
+        guard let mark = marks.lastIndex(where: { $0.n < oldest }) else { return nil }
+        marks.removeFirst(mark)
+        return marks[0].sequence
+    }
+}
+
+// MARK: - Workers
+
+extension MemoryLog {
+    func news(_ interests: [Interest], _ owner: String, _ now: Duration) -> [News] {
+        interests.compactMap { interest in
+            let claim = interest.claim
+            guard (try? check(claim, owner)) != nil else { return nil }
+            let part = parts[claim.partition]
+            let hasChanges = (part.work.last?.change.n ?? 0) > interest.readUpTo
+            let hasDue = part.parked.values.contains { $0.due <= now }
+            guard hasChanges || hasDue else { return nil }
+            return News(partition: claim.partition, hasChanges: hasChanges, hasDue: hasDue)
+        }
+    }
+
+    func next(_ claim: Claim, after n: Int64, limit: Int, _ owner: String) throws(WorkLogError) -> [LoggedChange] {
+        try check(claim, owner)
+        let part = parts[claim.partition]
+        let start = part.work.firstIndex { $0.change.n > n } ?? part.work.endIndex
+        return part.work[start...].prefix(limit).map { work in
+            var change = work.change
+            change.isParked = part.parked[change.id] != nil
+            return change
+        }
+    }
+
+    func due(_ claim: Claim, limit: Int, _ owner: String, _ now: Duration) throws(WorkLogError) -> [LoggedChange] {
+        try check(claim, owner)
+        return parts[claim.partition].parked.values.filter { $0.due <= now }
+            .sorted { ($0.due, $0.change.firstN) < ($1.due, $1.change.firstN) }
+            .prefix(limit).map(\.change)
+    }
+
+    /// - Returns: The new claim, and the changes that were deleted.
+    mutating func commit(
+        _ claim: Claim, _ outcome: Outcome, _ owner: String, _ now: Duration
+    ) throws(WorkLogError) -> (Claim, [LoggedChange]) {
+        try check(claim, owner)
+        let number = claim.partition
+        guard parts[number].version == claim.version, outcome.position >= parts[number].position else {
+            throw .fenced("another commit came between")
+        }
+        for id in outcome.unparked { parts[number].parked[id] = nil }
+        for dead in outcome.dead { self.dead[dead.change.n] = dead }
+        for parking in outcome.parked {
+            parts[number].parked[parking.change.id] = Parked(change: parking.change, due: now + parking.delay)
+        }
+        for change in outcome.joined { parts[number].join(change, now) }
+        for attempt in outcome.attempted { parts[number].note(attempt) }
+        let kept = parts[number].work.firstIndex { $0.change.n > outcome.position } ?? parts[number].work.endIndex
+        let deleted = parts[number].work[..<kept].map(\.change)
+        parts[number].work.removeFirst(kept)
+        if outcome.position > parts[number].position { parts[number].takeovers = 0 }
+        parts[number].position = outcome.position
+        parts[number].version += 1
+        if outcome.releases { leases[number].owner = nil }
+        return (self.claim(number), deleted)
+    }
+
+    func backlog(fencedCommits: Int, _ now: Duration) -> Backlog {
+        let parts = parts.indices.map { number in
+            let part = self.parts[number]
+            return Backlog.Part(
+                partition: number, owner: leases[number].until > now ? leases[number].owner : nil,
+                position: part.position, entries: part.work.count, oldestAge: part.work.first.map { now - $0.at },
+                parked: part.parked.count)
+        }
+        return Backlog(
+            parts: parts, leader: feed.until > now ? feed.owner : nil, dead: dead.count, takeovers: takeovers,
+            fencedCommits: fencedCommits)
+    }
+}
+
+extension MemoryLog.Part {
+    mutating func join(_ change: LoggedChange, _ now: Duration) {
+        guard var there = parked[change.id] else {
+            var change = change
+            (change.isParked, change.parks) = (false, max(change.parks, 1))
+            parked[change.id] = MemoryLog.Parked(change: change, due: now)
+            return
+        }
+        guard there.change.n < change.n else { return }
+        there.change.n = change.n
+        there.change.entry = change.entry
+        parked[change.id] = there
+    }
+
+    mutating func note(_ attempt: Attempt) {
+        if attempt.isParked {
+            parked[attempt.id]?.change.attempts = attempt.number
+        } else if let index = work.firstIndex(where: { $0.change.n == attempt.n }) {
+            work[index].change.attempts = attempt.number
+        }
+    }
+}

@@ -1,0 +1,166 @@
+internal import Locking
+
+/// Works on this member's part of the partitions: takes free ones up to its share, gives back what is too much.
+///
+/// Nobody coordinates: every member computes the share from the number of members that live.
+package final class FleetWorker: Sendable {
+    private let log: any WorkLog
+    private let processor: any Processor
+    private let keeper: LeaseKeeper
+    private let settings: FleetSettings
+    private let environment: FleetEnvironment
+    private let loops = Locked<[Int: PartitionLoop]>([:])
+    private let isStopping = Locked(false)
+    /// Raised when there is something to do for ``run()``.
+    private let wake: Signal
+
+    package init(
+        log: any WorkLog, processor: any Processor, keeper: LeaseKeeper, settings: FleetSettings,
+        environment: FleetEnvironment
+    ) {
+        (self.log, self.processor, self.keeper) = (log, processor, keeper)
+        (self.settings, self.environment) = (settings, environment)
+        wake = keeper.renewed
+    }
+
+    /// Finishes what is in work, gives all partitions back, and lets ``run()`` return.
+    package func stop() {
+        isStopping.withLock { $0 = true }
+        wake.raise()
+    }
+
+    /// The partitions that this member has, in rising order.
+    package var partitions: [Int] { loops.withLock { $0.keys.sorted() } }
+
+    /// Works until ``stop()``; or until it is cancelled, which gives nothing back.
+    ///
+    /// - Throws: ``WorkLogError`` `.refused`, `CancellationError`.
+    package func run() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { try await self.watch() }
+            var judged: Duration?
+            while true {
+                let all = current
+                if isStopping.withLock({ $0 }) {
+                    if all.isEmpty { break }
+                    for loop in all { loop.drain() }
+                } else if let answer = keeper.latest, answer.sentAt != judged {
+                    judged = answer.sentAt
+                    try await balance(answer, &group)
+                }
+                try await environment.clock.wait(for: wake, until: nil)
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// In the order of the partitions, so that the same happens in every process.
+    private var current: [PartitionLoop] { loops.withLock { loops in loops.keys.sorted().compactMap { loops[$0] } } }
+
+    /// Tells the loops what is in the log.
+    private func watch() async throws {
+        do { try await watchNews() } catch is CancellationError {}
+    }
+
+    private func watchNews() async throws {
+        var backoff = Backoff(settings, environment)
+        while !isStopping.withLock({ $0 }) {
+            let interests = current.compactMap(\.interest)
+            do {
+                let news = interests.isEmpty ? [] : try await log.news(interests, within: settings.poll)
+                backoff.reset()
+                let told = loops.withLock { loops in
+                    news.compactMap { news in loops[news.partition].map { ($0, news) } }
+                }
+                for (loop, news) in told { loop.take(news) }
+                let pause = news.isEmpty && !interests.isEmpty ? .zero : settings.poll / 10
+                try await environment.clock.sleep(for: pause)
+            } catch let error as WorkLogError {
+                if case .refused = error { throw error }
+                try await environment.clock.sleep(for: backoff.next(error))
+            }
+        }
+    }
+
+    // MARK: Shares
+
+    private func balance(
+        _ answer: LeaseKeeper.Answer, _ group: inout ThrowingDiscardingTaskGroup<any Error>
+    ) async throws {
+        let share = Partitioning.share(of: log.partitions, among: answer.renewal.workers)
+        let all = current
+        let working = all.filter { !$0.isDraining && !$0.tenure.isRevoked }
+        // Leases that nothing here works on: a grant whose answer was lost, or a loop that was fenced.
+        let stray = answer.renewal.leases.filter { lease in
+            guard case .partition(let number) = lease.name else { return false }
+            return !all.contains { $0.partition == number }
+        }
+        if working.count > share { giveBack(working.count - share, of: working) }
+        let room = max(0, share - working.count)
+        let strayNumbers = stray.compactMap(\.name.partition)
+        if room > 0 {
+            let here = Set(all.map(\.partition))
+            let wanted = Set(strayNumbers + answer.renewal.free).subtracting(here)
+            let preferred = Partitioning.rendezvous(wanted.sorted(), for: log.owner)
+            try await claim(preferred, atMost: room, &group)
+        }
+        let held = Set(partitions)
+        for lease in stray where !held.contains(lease.name.partition ?? -1) { await giveBack(lease) }
+    }
+
+    private func giveBack(_ count: Int, of working: [PartitionLoop]) {
+        let preferred = Partitioning.rendezvous(working.map(\.partition), for: log.owner)
+        let surplus = Set(preferred.suffix(count))
+        for loop in working where surplus.contains(loop.partition) { loop.drain() }
+    }
+
+    private func giveBack(_ lease: Lease) async {
+        // If this fails, the next renewal shows the lease again.
+        do { try await log.release(lease) } catch {}
+    }
+
+    private func claim(
+        _ partitions: [Int], atMost limit: Int, _ group: inout ThrowingDiscardingTaskGroup<any Error>
+    ) async throws {
+        guard !partitions.isEmpty else { return }
+        let sentAt = environment.clock.now
+        let claims: [Claim]
+        do throws(WorkLogError) {
+            claims = try await log.claim(partitions, atMost: limit)
+        } catch .refused(let reason) {
+            throw WorkLogError.refused(reason)
+        } catch {
+            // The next renewal shows what was granted.
+            return
+        }
+        for claim in claims {
+            environment.note(.gained(claim.lease.name, takeovers: claim.takeovers))
+            let changed = Signal()
+            let tenure = keeper.grant(claim.lease, sentAt: sentAt, changed: changed)
+            let loop = PartitionLoop(
+                claim, tenure, wake: changed, log: log, processor: processor, settings: settings,
+                environment: environment)
+            loops.withLock { $0[claim.partition] = loop }
+            group.addTask {
+                defer { self.remove(loop) }
+                try await loop.run()
+            }
+        }
+    }
+
+    private func remove(_ loop: PartitionLoop) {
+        keeper.drop(loop.tenure)
+        loops.withLock { loops in
+            if loops[loop.partition] === loop { loops[loop.partition] = nil }
+        }
+        if isStopping.withLock({ $0 }) { wake.raise() }
+    }
+}
+
+extension LeaseName {
+    /// Nil: it is the feed's.
+    var partition: Int? {
+        guard case .partition(let number) = self else { return nil }
+        return number
+    }
+}

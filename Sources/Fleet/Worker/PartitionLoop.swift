@@ -1,0 +1,281 @@
+internal import Locking
+
+/// Works on one partition as long as this member has it: reads, lets the processor decide, commits.
+///
+/// One task makes all calls to the log, one after the other; the processor runs in child tasks. Killed or cut off at
+/// any moment, it loses nothing: what is not committed is read again by the next owner.
+final class PartitionLoop: Sendable {
+    /// What other tasks tell the loop.
+    private struct Inbox {
+        var answers: [(change: LoggedChange, verdict: Verdict)] = []
+        var batchesEnded = 0
+        var hasChanges = true
+        var hasDue = true
+        var isDraining = false
+        var readUpTo: Int64
+        var claim: Claim
+    }
+
+    let partition: Int
+    let tenure: Tenure
+    private let log: any WorkLog
+    private let processor: any Processor
+    private let settings: FleetSettings
+    private let environment: FleetEnvironment
+    private let inbox: Locked<Inbox>
+    private let wake: Signal
+
+    /// - Parameter wake: The signal of `tenure`.
+    init(
+        _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor,
+        settings: FleetSettings, environment: FleetEnvironment
+    ) {
+        (partition, self.tenure, self.wake) = (claim.partition, tenure, wake)
+        (self.log, self.processor, self.settings, self.environment) = (log, processor, settings, environment)
+        inbox = Locked(Inbox(readUpTo: claim.position, claim: claim))
+    }
+
+    // MARK: For the worker
+
+    /// Finishes what is in work, starts nothing more, and gives the partition back.
+    func drain() {
+        inbox.withLock { $0.isDraining = true }
+        wake.raise()
+    }
+
+    var isDraining: Bool { inbox.withLock(\.isDraining) }
+
+    /// How far the partition is read. Nil if it wants no news.
+    var interest: Interest? {
+        inbox.withLock { $0.isDraining ? nil : Interest(claim: $0.claim, readUpTo: $0.readUpTo) }
+    }
+
+    /// Something is in the log.
+    func take(_ news: News) {
+        inbox.withLock { inbox in
+            inbox.hasChanges = inbox.hasChanges || news.hasChanges
+            inbox.hasDue = inbox.hasDue || news.hasDue
+        }
+        wake.raise()
+    }
+
+    // MARK: The loop
+
+    /// Works until the partition is given back or lost, or the task is cancelled.
+    ///
+    /// - Throws: ``WorkLogError`` `.refused`.
+    func run() async throws(WorkLogError) {
+        let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
+            defer { group.cancelAll() }
+            var work = Work(self)
+            do throws(WorkLogError) {
+                while !tenure.isRevoked, !Task.isCancelled, try await work.step(&group) {}
+                return .success(())
+            } catch .fenced {
+                environment.note(.fenced(.partition(partition)))
+                tenure.revoke()
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    /// The state of the loop.
+    fileprivate struct Work {
+        let loop: PartitionLoop
+        var claim: Claim
+        var window: PartitionWindow
+        var batches = 0
+        var backoff: Backoff
+        /// When the engine may be called again.
+        var callAfter: Duration?
+        var isCareful: Bool
+
+        init(_ loop: PartitionLoop) {
+            self.loop = loop
+            claim = loop.inbox.withLock(\.claim)
+            window = PartitionWindow(position: claim.position, settings: loop.settings)
+            backoff = Backoff(loop.settings, loop.environment)
+            isCareful = claim.takeovers >= loop.settings.suspiciousTakeovers
+        }
+    }
+}
+
+extension PartitionLoop.Work {
+    /// Does what can be done now, then waits for something to happen.
+    ///
+    /// - Returns: Whether the partition is still worked on.
+    mutating func step(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
+        collect()
+        if let callAfter, loop.environment.clock.now < callAfter { return await wait(until: callAfter) }
+        callAfter = nil
+        do throws(WorkLogError) {
+            if loop.isDraining {
+                if batches == 0 {
+                    try await release()
+                    return false
+                }
+                if window.needsCommit(claim.position) { try await commit(window.outcome) }
+            } else {
+                if window.needsCommit(claim.position) { try await commit(window.outcome) }
+                try await read()
+                try await start(&group)
+            }
+            backoff.reset()
+        } catch .unavailable(let reason) {
+            callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
+            return true
+        }
+        return canGoOn ? true : await wait(until: nil)
+    }
+
+    /// Whether there is something to do without any news.
+    private var canGoOn: Bool {
+        if window.needsCommit(claim.position) { return true }
+        return !loop.isDraining && hasRoom && loop.inbox.withLock(\.hasChanges)
+    }
+
+    private var hasRoom: Bool { loop.settings.window - window.count >= loop.settings.window / 2 }
+
+    /// Returns at once if there is something to collect already.
+    private func wait(until deadline: Duration?) async -> Bool {
+        do { try await loop.environment.clock.wait(for: loop.wake, until: deadline) } catch { return false }
+        return true
+    }
+
+    /// Takes in what the processor said.
+    private mutating func collect() {
+        let (answers, ended) = loop.inbox.withLock { inbox in
+            defer { (inbox.answers, inbox.batchesEnded) = ([], 0) }
+            return (inbox.answers, inbox.batchesEnded)
+        }
+        for (change, verdict) in answers { window.answer(change, verdict) }
+        batches -= ended
+    }
+
+    // MARK: Calls
+
+    private mutating func read() async throws(WorkLogError) {
+        let (hasChanges, hasDue) = loop.inbox.withLock { inbox in
+            defer { inbox.hasDue = false }
+            return (inbox.hasChanges, inbox.hasDue)
+        }
+        let room = loop.settings.window - window.count
+        if hasDue {
+            let limit = loop.settings.batch
+            do throws(WorkLogError) {
+                let due = try await loop.log.due(claim, limit: limit)
+                window.addDue(due)
+                if due.count == limit { loop.inbox.withLock { $0.hasDue = true } }
+            } catch {
+                loop.inbox.withLock { $0.hasDue = true }
+                throw error
+            }
+        }
+        if hasChanges, hasRoom {
+            let changes = try await loop.log.next(claim, after: window.readUpTo, limit: room)
+            if isCareful {
+                isCareful = false
+                window.beCareful(upTo: changes.last?.n ?? claim.position)
+            }
+            window.add(changes)
+            loop.inbox.withLock { inbox in
+                inbox.hasChanges = changes.count == room
+                inbox.readUpTo = window.readUpTo
+            }
+        }
+    }
+
+    private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
+        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid,
+            let batch = window.take(atMost: loop.settings.batch)
+        {
+            let changes: [LoggedChange]
+            switch batch {
+            case .together(let all): changes = all
+            case .alone(let change, let attempt):
+                var outcome = window.outcome
+                outcome.attempted = [attempt]
+                do throws(WorkLogError) {
+                    try await commit(outcome)
+                } catch {
+                    window.answer(change, .postponed)
+                    throw error
+                }
+                changes = [change]
+            }
+            batches += 1
+            group.addTask { [loop] in await loop.process(changes) }
+        }
+        // A suspect that was tried often enough is dead without a try.
+        if batches == 0, window.needsCommit(claim.position) { try await commit(window.outcome) }
+    }
+
+    /// Stores an outcome. If it is unknown whether it is stored, asks until it is known.
+    private mutating func commit(_ outcome: Outcome) async throws(WorkLogError) {
+        do throws(WorkLogError) {
+            claim = try await loop.log.commit(claim, outcome)
+        } catch .unknownCommit {
+            loop.environment.note(.unknownCommit(claim.lease.name))
+            try await settle()
+        }
+        window.stored()
+        loop.inbox.withLock { $0.claim = claim }
+        loop.environment.note(
+            .committed(partition: claim.partition, parked: outcome.parked.count, dead: outcome.dead.count))
+    }
+
+    /// Finds out whether the last commit is stored: then the version is one higher. If it is not, it is tried again; the
+    /// version keeps a late one from being carried out twice.
+    private mutating func settle() async throws(WorkLogError) {
+        var backoff = Backoff(loop.settings, loop.environment)
+        while true {
+            do throws(WorkLogError) {
+                let now = try await loop.log.refresh(claim)
+                switch now.version {
+                case claim.version + 1: claim = now
+                case claim.version: throw .unavailable("the commit is not stored")
+                default: throw .fenced("another commit came between")
+                }
+                return
+            } catch .unavailable(let reason) where reason != "the commit is not stored" {
+                do {
+                    try await loop.environment.clock.sleep(for: backoff.next(.unavailable(reason)))
+                } catch { throw .fenced("cancelled") }
+            }
+        }
+    }
+
+    /// The last commit. If it is unknown whether it is stored, the next renewal tells.
+    private mutating func release() async throws(WorkLogError) {
+        loop.tenure.revoke()
+        var outcome = window.outcome
+        outcome.releases = true
+        do throws(WorkLogError) {
+            _ = try await loop.log.commit(claim, outcome)
+            loop.environment.note(.released(claim.lease.name))
+        } catch .unknownCommit {
+            loop.environment.note(.unknownCommit(claim.lease.name))
+        } catch .unavailable {}
+    }
+}
+
+extension PartitionLoop {
+    private func process(_ changes: [LoggedChange]) async {
+        let told = Locked(Set<Int64>())
+        await processor.process(changes, tenure) { [self] change, verdict in
+            guard told.withLock({ $0.insert(change.n).inserted }) else { return }
+            inbox.withLock { $0.answers.append((change, verdict)) }
+            wake.raise()
+        }
+        let answered = told.withLock { $0 }
+        let verdict: Verdict = tenure.isValid && !Task.isCancelled ? .failed("no answer") : .postponed
+        inbox.withLock { inbox in
+            for change in changes where !answered.contains(change.n) { inbox.answers.append((change, verdict)) }
+            inbox.batchesEnded += 1
+        }
+        wake.raise()
+    }
+}

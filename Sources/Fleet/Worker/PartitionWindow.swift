@@ -1,0 +1,278 @@
+/// The changes of a partition that are in work: which may start, and what is to be stored.
+///
+/// One document is never in work twice, and its changes are answered in order. Different documents may finish in any
+/// order; the position moves when no gap is below it.
+struct PartitionWindow {
+    /// What the processor gets next.
+    enum Batch: Equatable {
+        case together([LoggedChange])
+        /// Nothing else may be in work meanwhile; the attempt must be stored first.
+        case alone(LoggedChange, Attempt)
+    }
+
+    /// A document with changes in the window.
+    private struct Subject {
+        /// In order; with the parked change, which is the oldest.
+        var pending: [LoggedChange] = []
+        /// What the processor has: the newest of the changes that are answered with it.
+        var running: LoggedChange?
+        var covered: [Int64] = []
+        /// The place of the oldest change without an answer.
+        var firstN: Int64
+        /// Whether the document has a parked change in the log.
+        var isParked: Bool
+        var attempts = 0
+        var parks = 0
+        var mustBeAlone = false
+        var isAlone = false
+    }
+
+    private var subjects: [DocumentKey: Subject] = [:]
+    private var ready = Queue<DocumentKey>()
+    private var suspects = Queue<DocumentKey>()
+    /// Places that were read, in order, and are not below the position.
+    private var open = Queue<Int64>()
+    private var answered: Set<Int64> = []
+    private var draft: Outcome
+    /// Documents whose parked change is stored, changed or removed by the draft.
+    private var parkedInDraft: Set<DocumentKey> = []
+    private var unparkedInDraft: Set<DocumentKey> = []
+    private let attempts: Int
+    private let retryDelay: Duration
+    /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
+    private var carefulUpTo: Int64 = 0
+
+    /// The place of the last change that was read.
+    private(set) var readUpTo: Int64
+    /// How many changes the processor has.
+    private(set) var runningCount = 0
+    /// Whether the processor has one that nothing else may be in work with.
+    private var isAlone = false
+    /// How many changes were read that are not below the position.
+    var count: Int { open.count }
+
+    init(position: Int64, settings: FleetSettings) {
+        readUpTo = position
+        draft = Outcome(position: position)
+        attempts = settings.attempts
+        retryDelay = settings.retryDelay
+    }
+
+    /// From now on changes up to this place are tried alone.
+    mutating func beCareful(upTo n: Int64) { carefulUpTo = n }
+
+    // MARK: Reading
+
+    /// Adds changes that were read after ``readUpTo``.
+    mutating func add(_ changes: [LoggedChange]) {
+        for change in changes {
+            readUpTo = change.n
+            open.append(change.n)
+            let id = change.id
+            if var subject = subjects[id] {
+                subject.pending.append(change)
+                subject.attempts = max(subject.attempts, change.attempts)
+                subjects[id] = subject
+            } else if change.isParked && !unparkedInDraft.contains(id) || parkedInDraft.contains(id) {
+                draft.joined.append(change)
+                parkedInDraft.insert(id)
+                answered.insert(change.n)
+            } else {
+                subjects[id] = Subject(
+                    pending: [change], firstN: change.n, isParked: false, attempts: change.attempts)
+                ready.append(id)
+            }
+        }
+        movePosition()
+    }
+
+    /// Adds parked changes whose time has come. What is in work or about to be stored is left out.
+    mutating func addDue(_ changes: [LoggedChange]) {
+        for change in changes {
+            let id = change.id
+            guard subjects[id] == nil, !parkedInDraft.contains(id), !unparkedInDraft.contains(id) else { continue }
+            subjects[id] = Subject(
+                pending: [change], firstN: change.firstN, isParked: true, attempts: change.attempts,
+                parks: change.parks)
+            ready.append(id)
+        }
+    }
+
+    // MARK: Starting
+
+    /// What may start now. A suspect waits until nothing is in work, and nothing starts before it.
+    mutating func take(atMost limit: Int) -> Batch? {
+        guard !isAlone else { return nil }
+        var batch: [LoggedChange] = []
+        while true {
+            if let id = suspects.first {
+                guard runningCount == 0, batch.isEmpty else { break }
+                _ = suspects.popFirst()
+                if let alone = takeAlone(id) { return alone }
+                continue
+            }
+            guard batch.count < limit, let id = ready.popFirst() else { break }
+            guard let subject = subjects[id] else { continue }
+            if subject.mustBeAlone || subject.attempts > 0 || subject.firstN <= carefulUpTo {
+                suspects.append(id)
+            } else if let change = start(id) {
+                batch.append(change)
+            }
+        }
+        return batch.isEmpty ? nil : .together(batch)
+    }
+
+    /// Nil if it was tried often enough: then it is dead.
+    private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
+        guard let change = start(id), let subject = subjects[id] else { return nil }
+        guard subject.attempts < attempts else {
+            settle(id, dead: "\(subject.attempts) tries alone failed or ended the process")
+            return nil
+        }
+        isAlone = true
+        subjects[id]?.isAlone = true
+        subjects[id]?.attempts += 1
+        return .alone(
+            change,
+            Attempt(n: change.n, id: id, isParked: subject.isParked, number: subject.attempts + 1))
+    }
+
+    private mutating func start(_ id: DocumentKey) -> LoggedChange? {
+        guard var subject = subjects[id], subject.running == nil, var newest = subject.pending.last else { return nil }
+        newest.attempts = subject.attempts
+        newest.parks = subject.parks
+        newest.firstN = subject.firstN
+        subject.running = newest
+        subject.covered = subject.pending.map(\.n)
+        subject.pending = []
+        subjects[id] = subject
+        runningCount += 1
+        return newest
+    }
+
+    // MARK: Answers
+
+    /// Takes the answer to a change that the processor has. A second answer is ignored.
+    mutating func answer(_ change: LoggedChange, _ verdict: Verdict) {
+        let id = change.id
+        guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
+        if subject.isAlone { isAlone = false }
+        switch verdict {
+        case .done: settle(id, dead: nil)
+        case .dead(let reason): settle(id, dead: reason)
+        case .parked(let delay, let reason): park(id, attempts: 0, delay, reason)
+        case .failed(let reason) where subject.attempts >= attempts: settle(id, dead: reason)
+        case .failed(let reason) where subject.attempts > 0:
+            park(id, attempts: subject.attempts, retryDelay * (1 << min(subject.attempts - 1, 10)), reason)
+        case .failed: putBack(id, isSuspect: true)
+        case .postponed: putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
+        }
+        movePosition()
+    }
+
+    private mutating func settle(_ id: DocumentKey, dead reason: String?) {
+        guard var subject = subjects[id], let running = subject.running else { return }
+        runningCount -= 1
+        markAnswered(subject.covered)
+        if let reason { draft.dead.append(DeadChange(running, reason: reason)) }
+        if subject.isParked {
+            draft.unparked.append(id)
+            unparkedInDraft.insert(id)
+        }
+        guard let next = subject.pending.first else {
+            subjects[id] = nil
+            return
+        }
+        subject = Subject(
+            pending: subject.pending, firstN: next.n, isParked: false,
+            attempts: subject.pending.reduce(0) { max($0, $1.attempts) })
+        subjects[id] = subject
+        ready.append(id)
+    }
+
+    /// Changes that came meanwhile are parked with it.
+    private mutating func park(_ id: DocumentKey, attempts: Int, _ delay: Duration, _ reason: String) {
+        guard let subject = subjects.removeValue(forKey: id), var change = subject.pending.last ?? subject.running
+        else { return }
+        runningCount -= 1
+        markAnswered(subject.covered)
+        markAnswered(subject.pending.map(\.n))
+        (change.firstN, change.attempts, change.parks) = (subject.firstN, attempts, subject.parks + 1)
+        draft.parked.append(Parking(change, delay: delay, reason: reason))
+        parkedInDraft.insert(id)
+    }
+
+    private mutating func putBack(_ id: DocumentKey, isSuspect: Bool) {
+        guard var subject = subjects[id], let running = subject.running else { return }
+        runningCount -= 1
+        // The older ones that are answered with it need not be told apart any more, except by their places.
+        subject.pending =
+            subject.covered.map { n in
+                var change = running
+                change.n = n
+                return change
+            } + subject.pending
+        subject.running = nil
+        subject.covered = []
+        subject.mustBeAlone = isSuspect
+        if subject.isAlone {
+            // It was not tried.
+            subject.attempts -= 1
+            subject.isAlone = false
+        }
+        subjects[id] = subject
+        if isSuspect { suspects.append(id) } else { ready.append(id) }
+    }
+
+    /// Parked changes are below the position already, or were answered when they were parked.
+    private mutating func markAnswered(_ places: [Int64]) {
+        for n in places where n > draft.position { answered.insert(n) }
+    }
+
+    private mutating func movePosition() {
+        while let n = open.first, answered.remove(n) != nil {
+            _ = open.popFirst()
+            draft.position = n
+        }
+    }
+
+    // MARK: Storing
+
+    /// Whether there is something to store since `position` was.
+    func needsCommit(_ position: Int64) -> Bool {
+        draft.position > position || !draft.unparked.isEmpty || !draft.dead.isEmpty || !draft.parked.isEmpty
+            || !draft.joined.isEmpty
+    }
+
+    /// What is to be stored now. Once it is, call ``stored()``, before anything else is read or answered.
+    var outcome: Outcome { draft }
+
+    /// The outcome is stored.
+    mutating func stored() {
+        draft = Outcome(position: draft.position)
+        parkedInDraft = []
+        unparkedInDraft = []
+    }
+}
+
+/// First in, first out.
+struct Queue<Element> {
+    private var elements: [Element] = []
+    private var head = 0
+
+    var count: Int { elements.count - head }
+    var isEmpty: Bool { head == elements.count }
+    var first: Element? { isEmpty ? nil : elements[head] }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard let element = first else { return nil }
+        head += 1
+        if head > 64, head * 2 > elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+}

@@ -1,0 +1,150 @@
+import Fleet
+
+/// Watches a simulation, and says when something is wrong that may never be.
+final class Oracle: @unchecked Sendable {
+    private(set) var violations: [String] = []
+    private(set) var fencedLeases = 0
+    private let scheduler: Scheduler
+    private let gateway: SimulatedGateway
+    weak var engine: MemoryEngine?
+    /// What happened last, told only if something is wrong.
+    private var recent: [(at: Duration, text: () -> String)] = []
+    private var nextRecent = 0
+    /// For each document the highest generation that was decided, and that an effect was for.
+    private var decided: [Int]
+    private var effects: [Int]
+    /// For each lease the highest place of each document that is answered, parked or dead.
+    private var answered: [Lease: [DocumentKey: Int64]] = [:]
+    private var inWork: Set<Work> = []
+    private(set) var deadRevisions: [DocumentKey: Set<String>] = [:]
+    private(set) var counts: [String: Int] = [:]
+
+    private struct Work: Hashable {
+        var owner: String
+        var id: DocumentKey
+    }
+
+    init(_ scheduler: Scheduler, _ gateway: SimulatedGateway) {
+        (self.scheduler, self.gateway) = (scheduler, gateway)
+        decided = Array(repeating: 0, count: gateway.documents.count)
+        effects = decided
+    }
+
+    var isClean: Bool { violations.isEmpty }
+
+    func note(_ text: @escaping () -> String) {
+        if recent.count < 120 {
+            recent.append((scheduler.now, text))
+        } else {
+            recent[nextRecent] = (scheduler.now, text)
+            nextRecent = (nextRecent + 1) % recent.count
+        }
+    }
+
+    func count(_ what: String) { counts[what, default: 0] += 1 }
+
+    func violate(_ text: String) { if violations.count < 5 { violations.append("\(scheduler.now): \(text)") } }
+
+    /// The last things that happened, the newest last.
+    var history: String {
+        (recent[nextRecent...] + recent[..<nextRecent]).map { "\($0.at) \($0.text())" }.joined(separator: "\n")
+    }
+
+    // MARK: Members
+
+    func begins(_ change: LoggedChange, _ lease: Lease, _ owner: String) {
+        if !inWork.insert(Work(owner: owner, id: change.id)).inserted {
+            violate("\(owner) works on \(change.id) twice at once")
+        }
+        if let last = answered[lease]?[change.id], change.n < last {
+            violate("\(owner) gets \(change.id) at \(change.n) after \(last)")
+        }
+    }
+
+    func ends(_ change: LoggedChange, _ verdict: Verdict, _ lease: Lease, _ owner: String) {
+        inWork.remove(Work(owner: owner, id: change.id))
+        switch verdict {
+        case .done, .parked, .dead: markAnswered(change.id, change.n, lease)
+        case .failed, .postponed: break
+        }
+    }
+
+    func decide(_ number: Int, generation: Int) { decided[number] = max(decided[number], generation) }
+
+    /// Right before an effect starts.
+    func effect(_ number: Int, generation: Int, _ tenure: Tenure, isValid: Bool, _ owner: String) {
+        guard case .partition(let partition) = tenure.lease.name else { return }
+        if !isValid { violate("\(owner) starts an effect after its deadline") }
+        if let (holder, claim) = engine?.holder(of: partition), holder != owner {
+            violate("\(owner) starts an effect for partition \(partition) that \(holder) has under \(claim.lease)")
+        }
+        if generation < effects[number] {
+            violate("\(owner) starts an effect for \(number) at \(generation) after \(effects[number])")
+        }
+        effects[number] = max(effects[number], generation)
+    }
+
+    private func markAnswered(_ id: DocumentKey, _ n: Int64, _ lease: Lease) {
+        answered[lease, default: [:]][id] = max(answered[lease]?[id] ?? 0, n)
+    }
+
+    // MARK: The engine
+
+    func take(_ commit: MemoryEngine.Commit) {
+        switch commit {
+        case .appended(let entries, let from, let sequence, let first, let owner):
+            note { "\(owner) appends \(entries.map { "\($0.id)@\($0.sequence)" }) from n \(first) up to \(sequence)" }
+            check(entries, from: from.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0)
+        case .committed(let claim, let outcome, let deleted, let owner):
+            note {
+                "\(owner) commits \(claim.lease.name) v\(claim.version) to \(outcome.position), "
+                    + "parked \(outcome.parked.map { "\($0.change.id)@\($0.change.n)" }), joined "
+                    + "\(outcome.joined.map { "\($0.id)@\($0.n)" }), dead \(outcome.dead.map(\.change.id)), "
+                    + "unparked \(outcome.unparked)\(outcome.releases ? ", releases" : "")"
+            }
+            check(claim, outcome, deleted, owner)
+        }
+    }
+
+    private func check(_ entries: [FeedEntry], from: Int, upTo end: Int) {
+        var stored = Set(entries.compactMap { Int($0.sequence) })
+        if end < from { return violate("the checkpoint goes back from \(from) to \(end)") }
+        for sequence in from..<end {
+            let number = gateway.feed[sequence]
+            guard gateway.documents[number]?.sequence == sequence + 1 else { continue }
+            if stored.remove(sequence + 1) == nil {
+                violate("the checkpoint passes \(sequence + 1) of \(number), which is not stored")
+            }
+        }
+    }
+
+    private func check(_ claim: Claim, _ outcome: Outcome, _ deleted: [LoggedChange], _ owner: String) {
+        for change in outcome.joined { markAnswered(change.id, change.n, claim.lease) }
+        for parking in outcome.parked { markAnswered(parking.change.id, parking.change.n, claim.lease) }
+        for dead in outcome.dead {
+            markAnswered(dead.change.id, dead.change.n, claim.lease)
+            deadRevisions[dead.change.id, default: []].insert(dead.change.entry.revision)
+            count("dead")
+        }
+        for change in deleted where (answered[claim.lease]?[change.id] ?? 0) < change.n {
+            violate("\(owner) moves \(claim.lease.name) past \(change.id) at \(change.n) without an answer")
+        }
+    }
+
+    // MARK: At the end
+
+    /// Every document's last revision is decided or dead.
+    func checkEnd() {
+        for (number, document) in gateway.documents.enumerated() {
+            guard let document else { continue }
+            let id = SimulatedGateway.id(number)
+            let isDead = deadRevisions[id]?.contains("\(document.generation)") == true
+            if isDead { continue }
+            if decided[number] < document.generation {
+                violate("\(id) is decided up to \(decided[number]), not \(document.generation)")
+            }
+            if document.answer != document.question { violate("\(id) is not answered") }
+            if gateway.told[number] < document.question { violate("the webhook of \(id) is missing") }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Fleet
+
+/// Rules of a member: when a document's question was counted up, tell the receiver, then copy the question. Their own
+/// writes return on the feed and need nothing.
+struct SimulatedProcessor: Processor {
+    let member: SimulatedMember
+    let gateway: SimulatedGateway
+    let oracle: Oracle
+    let scheduler: Scheduler
+
+    func process(
+        _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
+    ) async {
+        for change in changes { oracle.begins(change, tenure.lease, member.owner) }
+        await withTaskGroup(of: Void.self) { group in
+            for change in changes {
+                group.addTask {
+                    let verdict = await decide(change, tenure)
+                    oracle.ends(change, verdict, tenure.lease, member.owner)
+                    answer(change, verdict)
+                }
+            }
+        }
+    }
+
+    private func decide(_ change: LoggedChange, _ tenure: Tenure) async -> Verdict {
+        let number = SimulatedGateway.number(change.id)
+        // Some documents always fail, and some end the process most times.
+        if number % 41 == 7 { return .failed("poison") }
+        if number % 67 == 9, scheduler.chance(0.7) {
+            member.crash()
+            return .postponed
+        }
+        if scheduler.chance(0.03) { return .parked(scheduler.time(0.1, 6), "slow") }
+        for _ in 0..<3 {
+            guard !Task.isCancelled else { return .postponed }
+            guard case .success(let read) = await member.gatewayRoute.call({ gateway.documents[number] }) else {
+                return .parked(.seconds(1), "the gateway is away")
+            }
+            guard let document = read else { return .dead("there is no such document") }
+            if document.answer == document.question {
+                oracle.decide(number, generation: document.generation)
+                return .done
+            }
+            guard start(number, document, tenure) else { return .postponed }
+            guard
+                case .success = await member.receiverRoute.call({
+                    gateway.takeWebhook(number, question: document.question)
+                })
+            else { return .parked(.seconds(1), "the receiver is away") }
+            guard start(number, document, tenure) else { return .postponed }
+            let write = await member.gatewayRoute.call {
+                gateway.answer(number, document.question, generation: document.generation)
+            }
+            switch write {
+            case .success(true):
+                oracle.decide(number, generation: document.generation)
+                return .done
+            case .success(false): oracle.count("conflict")
+            case .failure: return .parked(.seconds(1), "no answer to a write")
+            }
+        }
+        return .parked(.seconds(1), "conflicts")
+    }
+
+    /// Whether an effect may start. It starts in the same job, so no time passes.
+    private func start(_ number: Int, _ document: SimulatedGateway.Document, _ tenure: Tenure) -> Bool {
+        guard member.isAlive, tenure.isValid else { return false }
+        let isValid = scheduler.now < tenure.deadline - member.clock.offset
+        oracle.effect(number, generation: document.generation, tenure, isValid: isValid, member.owner)
+        return true
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// The whole fleet in virtual time, with everything that can go wrong. See ``World``.
+///
+/// `CHANGEBOT_SIMULATION_SEED` runs one seed; `CHANGEBOT_SIMULATION_STEPS` says for how many steps, over all seeds.
+@Suite(.serialized) struct SimulationTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seed = environment["CHANGEBOT_SIMULATION_SEED"].flatMap { UInt64($0) }
+    private static let steps = environment["CHANGEBOT_SIMULATION_STEPS"].flatMap { Int($0) } ?? 1_000_000
+    private static let stepsOfRun = 50_000
+
+    @Test func nothingIsLostOrDoneByTwo() {
+        let begin = ContinuousClock.now
+        var steps = 0
+        var counts: [String: Int] = [:]
+        var seed = Self.seed ?? 1
+        while steps < Self.steps {
+            let world = World(seed: seed)
+            let violations = world.run(steps: Self.stepsOfRun)
+            #expect(violations.isEmpty, "\(world.report)")
+            steps += world.scheduler.steps
+            for (kind, count) in world.oracle.counts { counts[kind, default: 0] += count }
+            if !violations.isEmpty || Self.seed != nil { break }
+            seed += 1
+        }
+        let time = begin.duration(to: .now)
+        let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        print("\(steps) steps in \(time): \(kinds)")
+    }
+
+    @Test func aSeedGivesTheSameRun() {
+        let traces = (0..<2).map { _ in
+            let world = World(seed: 4)
+            #expect(world.run(steps: 10_000).isEmpty)
+            return world.scheduler.trace
+        }
+        #expect(traces[0] == traces[1])
+    }
+}

@@ -1,0 +1,162 @@
+import Fleet
+import TestKit
+
+/// A fleet, its engine, a gateway and a receiver, with everything that can go wrong.
+final class World: @unchecked Sendable {
+    /// Puts something between a member and its log.
+    typealias Wrapper = (MemoryWorkLog<SimulatedLink>, MemoryEngine) -> any WorkLog
+
+    let seed: UInt64
+    let scheduler: Scheduler
+    let gateway: SimulatedGateway
+    let oracle: Oracle
+    let engine: MemoryEngine
+    let engineServer = SimulatedRoute.Server()
+    let gatewayServer = SimulatedRoute.Server()
+    let receiverServer = SimulatedRoute.Server()
+    let wrap: Wrapper
+    var settings = FleetSettings()
+    private var members: [SimulatedMember] = []
+    private var memberCount = 0
+    private var isCalm = false
+
+    init(seed: UInt64, wrap: @escaping Wrapper = { log, _ in log }) {
+        self.seed = seed
+        self.wrap = wrap
+        let scheduler = Scheduler(seed: seed)
+        self.scheduler = scheduler
+        gateway = SimulatedGateway(documents: 50 + scheduler.random.below(250))
+        let oracle = Oracle(scheduler, gateway)
+        self.oracle = oracle
+        engine = MemoryEngine(
+            partitions: [1, 4, 8, 16, 16, 64][scheduler.random.below(6)], time: { scheduler.now },
+            observer: { oracle.take($0) })
+        oracle.engine = engine
+        // Small limits are reached more often.
+        if scheduler.chance(0.5) {
+            settings.window = 2 + scheduler.random.below(30)
+            settings.batch = 1 + scheduler.random.below(8)
+            settings.appendLimit = 1 + scheduler.random.below(20)
+        }
+        if scheduler.chance(0.2) { settings.backlogLimit = 10 + scheduler.random.below(100) }
+    }
+
+    /// Runs for about so many steps, heals everything, and waits until all is done.
+    ///
+    /// - Returns: What is wrong; empty if nothing is.
+    func run(steps: Int) -> [String] {
+        for _ in 0..<(1 + scheduler.random.below(5)) { join() }
+        scheduleUsers()
+        scheduleTrouble()
+        scheduler.run { scheduler.steps >= steps || !oracle.isClean }
+        heal()
+        let deadline = scheduler.now + .seconds(600)
+        var lookAt = scheduler.now
+        var isSettled = false
+        scheduler.run {
+            if scheduler.now >= lookAt {
+                lookAt = scheduler.now + .seconds(1)
+                isSettled = engine.isEmpty && engine.checkpoint.sequence.flatMap(Int.init) == gateway.feed.count
+                // Somebody may have been killed by a document meanwhile.
+                if !isSettled, !members.contains(where: \.isAlive) { join() }
+            }
+            return isSettled || !oracle.isClean || scheduler.now > deadline
+        }
+        if isSettled { oracle.checkEnd() } else if oracle.isClean { oracle.violate("the fleet does not settle") }
+        for member in members { member.crash() }
+        scheduler.run { members.allSatisfy(\.hasEnded) }
+        return oracle.violations
+    }
+
+    /// For a failed run.
+    var report: String {
+        """
+        CHANGEBOT_SIMULATION_SEED=\(seed), \(scheduler.steps) steps, \(members.count) members, \
+        \(engine.partitions) partitions
+        \(oracle.violations.joined(separator: "\n"))
+        The last things that happened:
+        \(oracle.history)
+        """
+    }
+
+    private func join() {
+        members.removeAll { $0.hasEnded }
+        members.append(SimulatedMember(self, number: memberCount))
+        memberCount += 1
+        oracle.note { [memberCount] in "m\(memberCount - 1) joins" }
+    }
+
+    private func heal() {
+        isCalm = true
+        for server in [engineServer, gatewayServer, receiverServer] {
+            (server.isDown, server.isFrozen) = (false, false)
+        }
+        for member in members { member.heal() }
+        oracle.note { "everything is healed" }
+    }
+
+    // MARK: What happens to it
+
+    private func scheduleUsers() {
+        guard !isCalm else { return }
+        let burst = scheduler.chance(0.05) ? 30 : 1
+        for _ in 0..<burst { gateway.ask(scheduler.random.below(gateway.documents.count)) }
+        scheduler.after(scheduler.time(0.001, 0.08), scheduleUsers)
+    }
+
+    private func scheduleTrouble() {
+        guard !isCalm else { return }
+        scheduler.after(scheduler.time(0.1, 4)) { [self] in
+            if !isCalm { trouble() }
+            scheduleTrouble()
+        }
+    }
+
+    private func trouble() {
+        let living = members.filter(\.isAlive)
+        guard let member = living.isEmpty ? nil : scheduler.random.pick(living) else { return join() }
+        switch scheduler.random.below(14) {
+        case 0: if living.count < 6 { join() }
+        case 1: living.count < 3 ? join() : member.stop()
+        case 2, 3:
+            member.crash()
+            if living.count < 3 { scheduler.after(scheduler.time(0, 5)) { [self] in if !isCalm { join() } } }
+        case 4, 5:
+            during(0.5, 15, "\(member.owner) stalls") { member.executor.isStopped = $0 && member.isAlive }
+        case 6: cut(member.owner, member.engineRoute, "the engine")
+        case 7: cut(member.owner, member.gatewayRoute, "the gateway")
+        case 8: cut(member.owner, member.receiverRoute, "the receiver")
+        case 9: during(1, 12, "\(member.owner) is slow to the engine") { member.engineRoute.isSlow = $0 }
+        case 10: during(1, 12, "\(member.owner) is slow to the gateway") { member.gatewayRoute.isSlow = $0 }
+        case 11: during(0.5, 8, "the engine is frozen") { [engineServer] in engineServer.isFrozen = $0 }
+        case 12: during(0.5, 8, "the engine is down") { [engineServer] in engineServer.isDown = $0 }
+        default: rollBack()
+        }
+    }
+
+    private func cut(_ owner: String, _ route: SimulatedRoute, _ what: String) {
+        let (requests, answers) = [(true, true), (true, false), (false, true)][scheduler.random.below(3)]
+        during(0.5, 12, "\(owner) is cut from \(what), \(requests ? "there" : "") \(answers ? "back" : "")") {
+            route.losesRequests = requests && $0
+            route.losesAnswers = answers && $0
+        }
+    }
+
+    private func during(_ from: Double, _ to: Double, _ what: String, _ set: @escaping (Bool) -> Void) {
+        let time = scheduler.time(from, to)
+        oracle.note { "\(what) for \(time)" }
+        oracle.count("trouble")
+        set(true)
+        scheduler.after(time) { set(false) }
+    }
+
+    private func rollBack() {
+        let snapshot = engine.snapshot
+        scheduler.after(scheduler.time(0.01, 3)) { [self] in
+            guard !isCalm else { return }
+            engine.restore(snapshot)
+            oracle.note { "the engine loses its last commits" }
+            oracle.count("rolled back")
+        }
+    }
+}
