@@ -115,7 +115,8 @@ struct BotTestBed {
     func place(_ ruleSet: RuleSet, _ state: String, isDryRun: Bool = false) throws -> StatePlace {
         let folder = directory + "/" + state
         return StatePlace(
-            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)), address: url.description,
+            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)),
+            address: url.description,
             ruleSetHash: ruleSet.hash, purpose: isDryRun ? .preview : .run)
     }
 

@@ -124,7 +124,8 @@ final class ScriptedServer: Sendable {
         settings.savesCheckpoint = false
         let report = RunReport()
         let fixer = Fixer(
-            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet, state: try place(directory, ruleSet),
+            gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet,
+            state: try place(directory, ruleSet),
             settings: settings, report: report, logger: BotTestBed.logger)
         try await fixer.run()
         return await report.counters()
@@ -160,7 +161,8 @@ final class ScriptedServer: Sendable {
     func place(_ directory: String, _ ruleSet: RuleSet) throws -> StatePlace {
         let folder = directory + "/state"
         return StatePlace(
-            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)), address: server.url("/todo"),
+            StateCatalogue(directory: folder, name: "bot", engine: try TestEngine.instead(of: folder)),
+            address: server.url("/todo"),
             ruleSetHash: ruleSet.hash, purpose: .run)
     }
 

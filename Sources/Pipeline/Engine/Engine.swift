@@ -26,7 +26,8 @@ package struct Engine: Sendable {
     /// Connects to nothing yet.
     package init(
         _ address: PostgresAddress, fleet: String, user: String? = nil,
-        password: @escaping @Sendable () throws -> String? = { nil }, lease: Duration = Self.defaultLease, allowsUnsafe: Bool = false
+        password: @escaping @Sendable () throws -> String? = { nil }, lease: Duration = Self.defaultLease,
+        allowsUnsafe: Bool = false
     ) {
         owner = UUID().uuidString
         self.address = address

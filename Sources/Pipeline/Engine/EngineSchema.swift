@@ -175,13 +175,15 @@ enum EngineSchema {
         guard version <= Self.version else {
             throw StateError.unreadable(
                 path: engine.description,
-                reason: "it was written by a newer changebot, version \(version) of the tables (this program reads up to "
+                reason:
+                    "it was written by a newer changebot, version \(version) of the tables (this program reads up to "
                     + "\(Self.version)); use that one, or another --fleet")
         }
         guard version == Self.version else {
             throw StateError.unreadable(
                 path: engine.description,
-                reason: "its tables are of version \(version), and this program needs \(Self.version); stop all members, "
+                reason:
+                    "its tables are of version \(version), and this program needs \(Self.version); stop all members, "
                     + "then: changebot fleet upgrade \(engine.options)")
         }
         return true

@@ -157,7 +157,8 @@ extension StateError {
             return .unreadable(path: engine.description, reason: "\(error)")
         }
         switch error {
-        case .unavailable, .unknownCommit, .conflict, .full: return .engineUnavailable("\(engine.description): \(error)")
+        case .unavailable, .unknownCommit, .conflict, .full:
+            return .engineUnavailable("\(engine.description): \(error)")
         case .refused where error.sqlState == "42501":
             return .cannotCreate(
                 path: engine.description,

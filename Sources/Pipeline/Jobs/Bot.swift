@@ -41,7 +41,8 @@ package struct Bot: Service {
         // Beside the first requests.
         ruleSet.prepare()
         guard let engine, !settings.isOneShot else { return try await runAlone() }
-        let standby = Standby(engine, ruleSetHash: ruleSet.hash, report: report,
+        let standby = Standby(
+            engine, ruleSetHash: ruleSet.hash, report: report,
             observer: settings.delivery.observer, logger: logger)
         defer { standby.leave() }
         do {

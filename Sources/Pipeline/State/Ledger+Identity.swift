@@ -108,7 +108,8 @@ extension Ledger {
     }
 
     private static func note(_ address: StateFacts.Address, _ database: any StateSession) throws {
-        try database.execute("""
+        try database.execute(
+            """
             INSERT INTO address (url, used)
             VALUES (?, \(database.language.greatest("?", "(SELECT COALESCE(MAX(used), 0) + 1 FROM address)")))
             ON CONFLICT (url) DO UPDATE SET used = excluded.used

@@ -122,7 +122,8 @@ package final class Ledger: Sendable {
     ///   - lease: Given back by ``close()``.
     ///   - directory: For what only this machine needs to know.
     init(
-        _ engine: Engine, _ store: any StateStore, _ lease: EngineLease?, directory: String, access: Access = .exclusive,
+        _ engine: Engine, _ store: any StateStore, _ lease: EngineLease?, directory: String,
+        access: Access = .exclusive,
         address: StateFacts.Address?, ruleSetHash: String
     ) {
         self.store = store
@@ -154,7 +155,8 @@ package final class Ledger: Sendable {
         case .engine:
             try? read { session in
                 try session.value(
-                    String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()", [EngineLease.name])
+                    String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()",
+                    [EngineLease.name])
             }
         }
     }

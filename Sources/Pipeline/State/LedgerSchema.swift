@@ -280,7 +280,8 @@ extension LedgerSchema {
             let (id, revision) = (row["id"] as Data, row["revision"] as Data)
             try insert.execute(
                 arguments: [
-                    OwnWrite.key(String(decoding: id, as: UTF8.self)), OwnWrite.key(String(decoding: revision, as: UTF8.self)),
+                    OwnWrite.key(String(decoding: id, as: UTF8.self)),
+                    OwnWrite.key(String(decoding: revision, as: UTF8.self)),
                     OwnWrite.number(ofRuleSet: row["rule_set"]), row["written_at"] as Int,
                 ])
         }

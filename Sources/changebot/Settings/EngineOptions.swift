@@ -30,7 +30,8 @@ struct EngineOptions: ParsableArguments {
         guard engine ?? environment["engine"] != nil else {
             // A variable is set for all commands.
             guard self.fleet != nil else { return nil }
-            throw CommandError(.usage, "--fleet is the name of a fleet on an engine: add --engine postgres://…, or use --name")
+            throw CommandError(
+                .usage, "--fleet is the name of a fleet on an engine: add --engine postgres://…, or use --name")
         }
         return try environment.checking("fleet", isFlag: self.fleet != nil) { () throws(CommandError) in
             try StateOptions.checked(fleet, "--fleet")
@@ -49,7 +50,8 @@ struct EngineOptions: ParsableArguments {
         }
         guard fleet.utf8.count <= Engine.longestName else {
             throw CommandError(
-                .usage, "the name of a fleet has at most \(Engine.longestName) bytes: choose a shorter one with --fleet")
+                .usage, "the name of a fleet has at most \(Engine.longestName) bytes: choose a shorter one with --fleet"
+            )
         }
         let lease = try environment.value(lease, "lease") { TimeSpan(argument: $0) }?.duration ?? Engine.defaultLease
         guard lease >= Engine.shortestLease, lease <= .seconds(3600) else {

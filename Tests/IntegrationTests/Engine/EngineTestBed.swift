@@ -1,0 +1,105 @@
+import Foundation
+import GatewayClient
+import Locking
+import PostgreSQL
+import Rules
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import Pipeline
+
+/// A fleet on an embedded gateway and a PostgreSQL server.
+struct EngineTestBed {
+    let bed: BotTestBed
+    let server: TestPostgres
+    let fleet: String
+    /// Short, so that tests need not wait for long.
+    let lease: Duration = .seconds(2)
+
+    static let apples = """
+        version: 1
+        rules:
+          - name: apples
+            when: { type: task, task: apple, done: { $exists: false } }
+            then: [ { merge: { done: true } } ]
+        """
+
+    /// - Parameter server: Nil: the one that all tests share.
+    static func with(
+        server: TestPostgres? = nil, _ body: (EngineTestBed) async throws -> Void
+    ) async throws {
+        let server = try server ?? TestPostgres.shared
+        try await BotTestBed.with { bed in
+            try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet")))
+        }
+    }
+
+    /// The engine as one process sees it.
+    func engine(_ fleet: String? = nil) throws -> Engine {
+        Engine(try PostgresAddress(server.url()), fleet: fleet ?? self.fleet, lease: lease)
+    }
+
+    func place(_ ruleSet: RuleSet, member: Int, fleet: String? = nil) throws -> StatePlace {
+        StatePlace(
+            StateCatalogue(directory: bed.directory + "/member\(member)", name: "bot", engine: try engine(fleet)),
+            address: bed.url.description, ruleSetHash: ruleSet.hash, purpose: .run)
+    }
+
+    func bot(
+        _ ruleSet: RuleSet, member: Int, once: Bool = false, configure: (inout BotSettings) -> Void = { _ in }
+    ) throws -> (bot: Bot, report: RunReport) {
+        var settings = BotSettings()
+        settings.isOneShot = once
+        settings.delivery.retries.isDaemon = !once
+        settings.delivery.checkpointInterval = .milliseconds(10)
+        settings.delivery.followingInterval = .milliseconds(10)
+        configure(&settings)
+        let report = RunReport()
+        let bot = Bot(
+            gateway: Gateway(bed.url, settings: bed.settings), ruleSet: ruleSet,
+            state: try place(ruleSet, member: member), settings: settings, report: report, logger: BotTestBed.logger)
+        return (bot, report)
+    }
+
+    /// Runs a member for as long as `body` takes, then stops it gracefully.
+    func running(
+        _ ruleSet: RuleSet, member: Int, _ body: (RunReport) async throws -> Void
+    ) async throws {
+        let (bot, report) = try bot(ruleSet, member: member)
+        let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            do { try await body(report) } catch {
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// Returns once the run is in this phase.
+    func wait(until phase: RunFacts.Phase, _ report: RunReport) async throws {
+        while await report.facts().phase != phase { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// Runs statements in the fleet's schema.
+    @discardableResult
+    func sql(_ statement: String, fleet: String? = nil) async throws -> PostgresResult {
+        let queue = try engine(fleet).makeQueue()
+        defer { queue.close() }
+        return try await queue.perform { try $0.run(statement) }
+    }
+
+    /// Another member takes over by force, as after the time of the lease.
+    func takeLeaseAway(for seconds: Int = 3600) async throws {
+        try await sql(
+            """
+            UPDATE lease SET owner = 'other', holder = 'another', token = token + 1,
+                until = clock_timestamp() + interval '\(seconds) seconds'
+            """)
+    }
+
+    func isDone(_ document: JSONValue) -> Bool { document["done"]?.bool == true }
+}
