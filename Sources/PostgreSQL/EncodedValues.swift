@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Parameters as libpq takes them: numbers and texts as text, whose SQL type the statement decides; bytes in binary form.
 struct EncodedValues {
     private var bytes: [UInt8] = []
@@ -25,8 +27,13 @@ struct EncodedValues {
 
     /// - Throws: As ``init(_:)``.
     static func check(_ values: [PostgresValue]) throws(PostgresError) {
-        for case .text(let text) in values where text.utf8.contains(0) {
-            throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
+        for case .text(var text) in values {
+            let hasZero = text.withUTF8 { text in
+                text.baseAddress.map { memchr($0, 0, text.count) != nil } ?? false
+            }
+            guard !hasZero else {
+                throw .refused(reason: "a text has the character U+0000, which PostgreSQL can't store")
+            }
         }
     }
 
