@@ -36,7 +36,8 @@ final class SimulatedMember: @unchecked Sendable {
             world.oracle.note { [owner] in "\(owner): \(note)" }
         }
         let processor = SimulatedProcessor(
-            member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler)
+            member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler,
+            world: world)
         let feed = SimulatedFeed(gateway: world.gateway, route: gatewayRoute, clock: clock)
         let member = FleetMember(
             log: world.wrap(log, world.engine), feed: feed, processor: processor, settings: world.settings,
