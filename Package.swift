@@ -146,7 +146,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "DocumentFlow", "Encodings", "Fleet", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],

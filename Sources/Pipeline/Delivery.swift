@@ -108,9 +108,10 @@ package struct Delivery: Sendable {
     ///
     /// - Parameter read: Delivers changes or documents through ``makeIntake()``. Cancelled when a graceful shutdown
     ///   begins; what it has delivered by then is finished.
+    /// - Parameter endsItself: `read` is not cancelled: it must notice a graceful shutdown itself.
     /// - Throws: What `read` throws, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
-    func run(_ read: @escaping @Sendable () async throws -> Void) async throws {
+    func run(endsItself: Bool = false, _ read: @escaping @Sendable () async throws -> Void) async throws {
         do {
             try await withThrowingTaskGroup(of: Stage.self) { group in
                 group.addTask {
@@ -131,7 +132,7 @@ package struct Delivery: Sendable {
                 }
                 group.addTask {
                     await queue.gather(true)
-                    try await readAndWriteTotals(read)
+                    if endsItself { try await read() } else { try await readAndWriteTotals(read) }
                     await queue.finish()
                     return .reading
                 }
@@ -234,6 +235,12 @@ package struct Delivery: Sendable {
             filter: filter, queue: queue, budget: budget, progress: progress, ledger: ledger,
             deadLettered: deadLettered, deadLetterLog: deadLetterLog, settings: settings,
             counts: counts?.role == .keeper ? counts : nil)
+    }
+
+    /// Takes changes that are not from this run's feed. Returns once there is room for more.
+    func take(_ candidates: [Candidate]) async throws {
+        await progress.count { $0.changes += candidates.count }
+        try await Intake.submit(candidates, deadLettered.newest, queue, budget)
     }
 
     /// Writes until the queue is finished and everything taken in is settled.

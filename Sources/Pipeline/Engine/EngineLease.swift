@@ -12,14 +12,18 @@ final class EngineLease: Sendable {
 
     let tenure: Tenure
     private let engine: Engine
+    private let ruleSetHash: String
     private let owner: String
     private let token: Int
     private let queue: PostgresQueue
     private let renewing = Locked<Task<Void, Never>?>(nil)
 
-    private init(_ engine: Engine, _ owner: String, token: Int, _ queue: PostgresQueue, sent: ContinuousClock.Instant) {
+    private init(
+        _ engine: Engine, ruleSetHash: String, token: Int, _ queue: PostgresQueue, sent: ContinuousClock.Instant
+    ) {
         self.engine = engine
-        self.owner = owner
+        self.ruleSetHash = ruleSetHash
+        owner = engine.owner
         self.token = token
         self.queue = queue
         tenure = Tenure(sent: sent, lease: engine.lease)
@@ -28,7 +32,7 @@ final class EngineLease: Sendable {
     /// Takes the lease if nobody has it. Blocks.
     ///
     /// - Throws: ``StateError``: `.locked` if somebody has it, `.engineUnavailable`.
-    static func take(_ engine: Engine) throws(StateError) -> EngineLease {
+    static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
         let queue = engine.makeQueue(deadline: engine.lease / 3)
         let owner = engine.owner
         do {
@@ -44,11 +48,14 @@ final class EngineLease: Sendable {
                     RETURNING token
                     """,
                     [.text(name), .text(owner), .text(StateLock.thisProcess), .int(engine.lease.wholeMilliseconds)])
-                if let token = taken.rows.first?.first?.int { return token }
+                if let token = taken.rows.first?.first?.int {
+                    try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
+                    return token
+                }
                 let found = try connection.run("SELECT holder FROM lease WHERE name = $1", [.text(name)])
                 throw StateError.locked(holder: found.rows.first?.first?.text ?? "")
             }
-            let lease = EngineLease(engine, owner, token: token, queue, sent: sent)
+            let lease = EngineLease(engine, ruleSetHash: ruleSetHash, token: token, queue, sent: sent)
             lease.startRenewing()
             return lease
         } catch {
@@ -66,6 +73,7 @@ final class EngineLease: Sendable {
             _ = try connection.run(
                 "UPDATE lease SET until = '-infinity' WHERE name = $1 AND owner = $2 AND token = $3",
                 [.text(Self.name), .text(owner), .int(token)])
+            try EngineMember.leave(owner, connection)
         }
         queue.close()
     }
@@ -101,8 +109,9 @@ final class EngineLease: Sendable {
     private func renew() async -> Duration? {
         let sent = ContinuousClock.now
         do {
-            let isOurs = try await queue.perform { [owner, token, engine] connection in
-                try connection.run(
+            let isOurs = try await queue.perform { [owner, token, engine, ruleSetHash] connection in
+                try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
+                return try connection.run(
                     """
                     UPDATE lease SET until = clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond'
                     WHERE name = $1 AND owner = $2 AND token = $3

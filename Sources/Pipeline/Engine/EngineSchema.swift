@@ -183,8 +183,8 @@ enum EngineSchema {
             throw StateError.unreadable(
                 path: engine.description,
                 reason:
-                    "its tables are of version \(version), and this program needs \(Self.version); stop all members, "
-                    + "then: changebot fleet upgrade \(engine.options)")
+                    "its tables are of version \(version), and this program needs \(Self.version); use the version of changebot "
+                    + "that made them, or another --fleet")
         }
         return true
     }

@@ -9,7 +9,7 @@ enum EngineState {
         _ engine: Engine, directory: String, _ address: String, _ sighting: DatabaseSighting, ruleSetHash: String
     ) throws(StateError) -> StateCatalogue.Opened {
         try prepare(engine)
-        let lease = try EngineLease.take(engine)
+        let lease = try EngineLease.take(engine, ruleSetHash: ruleSetHash)
         let store = EngineStore(engine, lease: lease)
         do {
             let facts = try store.read { try StateFacts(engine: $0) }
@@ -51,7 +51,7 @@ enum EngineState {
         } catch {
             throw .engine(engine, .reading, error)
         }
-        let lease = access == .exclusive ? try EngineLease.take(engine) : nil
+        let lease = access == .exclusive ? try EngineLease.take(engine, ruleSetHash: ruleSetHash) : nil
         return Ledger(
             engine, EngineStore(engine, lease: lease), lease, directory: directory, access: access, address: nil,
             ruleSetHash: ruleSetHash)

@@ -63,16 +63,7 @@ final class Standby: Sendable {
         do {
             return try await queue.perform { [engine, ruleSetHash] connection in
                 guard try EngineSchema.check(engine, connection) else { return nil }
-                _ = try connection.run(
-                    """
-                    INSERT INTO member (owner, holder, rule_set, since, until)
-                    VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
-                    ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until
-                    """,
-                    [
-                        .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
-                        .int(engine.lease.wholeMilliseconds),
-                    ])
+                try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
                 let found = try connection.run(
                     "SELECT holder FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()",
                     [.text(EngineLease.name), .text(engine.owner)])
@@ -92,6 +83,7 @@ final class Standby: Sendable {
 
     /// This process ends.
     func leave() {
+        try? queue.performNow { try EngineMember.leave(engine.owner, $0) }
         queue.close()
     }
 }

@@ -308,6 +308,8 @@ struct Candidate: Sendable {
     var unresolved: SkippedRule?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
+    /// Called when it is finished: every effect is on disk, or a dead letter is.
+    var whenFinished: [@Sendable () -> Void] = []
 
     /// When its oldest change was read.
     private(set) var arrivedAt = ContinuousClock.now
@@ -352,6 +354,9 @@ struct Candidate: Sendable {
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
+    /// Whether the feed brought it, here or to another member of the fleet.
+    var isOfFeed: Bool { !tickets.isEmpty || !whenFinished.isEmpty }
+
     /// Whether it has just had another ten conflicts in a row.
     var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }
 
@@ -391,6 +396,7 @@ struct Candidate: Sendable {
     /// Adds the tickets and dead letters of another change of the same document. Its content is dropped.
     mutating func absorb(_ other: Candidate) {
         tickets += other.tickets
+        whenFinished += other.whenFinished
         arrivedAt = min(arrivedAt, other.arrivedAt)
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted

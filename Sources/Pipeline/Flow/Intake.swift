@@ -75,8 +75,14 @@ struct Intake {
         }
     }
 
-    /// - Parameter highestDeadLetterNumber: The highest number of a dead letter when the candidates were read.
     func submit(_ candidates: [Candidate], _ highestDeadLetterNumber: Int) async throws {
+        try await Self.submit(candidates, highestDeadLetterNumber, queue, budget)
+    }
+
+    /// - Parameter highestDeadLetterNumber: The highest number of a dead letter when the candidates were read.
+    static func submit(
+        _ candidates: [Candidate], _ highestDeadLetterNumber: Int, _ queue: CandidateQueue, _ budget: MemoryBudget
+    ) async throws {
         guard !candidates.isEmpty else { return }
         let candidates = candidates.map { candidate in
             var candidate = candidate

@@ -87,7 +87,7 @@ extension BulkWriter {
     static let outdatedBeforeInsisting = 5
 
     func trigger(_ plan: Planner.Plan) -> PutTrigger {
-        let isOfFeed = !plan.candidate.tickets.isEmpty && !settings.isPass
+        let isOfFeed = plan.candidate.isOfFeed && !settings.isPass
         return PutTrigger(
             plan, willBeDecidedAgain: isOfFeed && plan.candidate.outdatedDecisions >= Self.outdatedBeforeInsisting)
     }

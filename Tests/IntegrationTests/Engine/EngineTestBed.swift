@@ -1,6 +1,8 @@
+import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
+import LosslessJSON
 import PostgreSQL
 import Rules
 import ServiceLifecycle

@@ -1,0 +1,101 @@
+internal import PostgreSQL
+
+/// What the engine knows of a fleet's processes, for whoever asks.
+package struct FleetStanding: Sendable {
+    /// A process that runs or stands by.
+    package struct Member: Sendable {
+        /// How it describes itself: process, host, time.
+        package let holder: String
+        package let runs: Bool
+        /// The hash of its rules; empty for a command.
+        package let ruleSetHash: String
+        /// Seconds since 1970.
+        package let since: Int
+    }
+
+    /// Those whose lease has not run out, the one that runs first.
+    package let members: [Member]
+    /// How many times the lease was granted.
+    package let turns: Int
+    /// `PostgreSQL 15.8`.
+    package let server: String
+    /// Facts about the server that can lose what it has acknowledged; empty if there are none.
+    package let risks: [String]
+}
+
+extension Engine {
+    /// Asks the engine. Blocks.
+    ///
+    /// - Throws: ``StateError``: `.missing` if there is no such fleet, `.engineUnavailable`.
+    package func standing() throws(StateError) -> FleetStanding {
+        try ask { connection in
+            let members = try connection.run(
+                """
+                SELECT member.holder, lease.owner IS NOT NULL, member.rule_set,
+                    CAST(EXTRACT(EPOCH FROM member.since) AS bigint)
+                FROM member LEFT JOIN lease ON lease.owner = member.owner AND lease.until > clock_timestamp()
+                WHERE member.until > clock_timestamp() ORDER BY 2 DESC, member.since
+                """)
+            let turns = try connection.run("SELECT token FROM lease WHERE name = $1", [.text(EngineLease.name)])
+            let server = try connection.run(
+                """
+                SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
+                    current_setting('synchronous_commit')
+                """)
+            let facts = (server.rows.first ?? []).map { $0.text ?? "" }
+            var risks: [String] = []
+            if facts.count > 1, facts[1] == "off" { risks.append("fsync is off: it loses data when the machine fails") }
+            if facts.count > 2, facts[2] == "off" {
+                risks.append("synchronous_commit is off: it loses the last writes when it is killed")
+            }
+            return FleetStanding(
+                members: members.rows.map { row in
+                    FleetStanding.Member(
+                        holder: row[0].text ?? "", runs: row[1] == .int(1), ruleSetHash: row[2].text ?? "",
+                        since: row[3].int ?? 0)
+                }, turns: turns.rows.first?.first?.int ?? 0, server: facts.first ?? "", risks: risks)
+        }
+    }
+
+    /// Ends the turn of the member that runs: another takes over at once, or the same if there is none.
+    ///
+    /// - Returns: How the member described itself; nil if none runs.
+    /// - Throws: ``StateError``.
+    package func release() throws(StateError) -> String? {
+        try ask { connection in
+            try connection.run(
+                """
+                UPDATE lease SET owner = '', until = '-infinity'
+                WHERE name = $1 AND until > clock_timestamp() RETURNING holder
+                """, [.text(EngineLease.name)]
+            ).rows.first?.first?.text
+        }
+    }
+
+    /// Removes the fleet and all that it knows.
+    ///
+    /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
+    package func reset() throws(StateError) {
+        let members = try standing().members
+        if let member = members.first { throw .locked(holder: member.holder) }
+        try ask { connection in
+            try connection.script("DROP SCHEMA \(PostgresConnection.quotedIdentifier(schema)) CASCADE")
+        }
+    }
+
+    private func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {
+        let queue = makeQueue()
+        defer { queue.close() }
+        do {
+            return try queue.performNow { connection in
+                guard try EngineSchema.check(self, connection) else {
+                    throw StateError.missing(
+                        "there is no fleet '\(fleet)' on \(address); name the right one with --engine and --fleet")
+                }
+                return try body(connection)
+            }
+        } catch {
+            throw .engine(self, .writing, error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import Fleet
+internal import GatewayClient
+
+/// The feed of a keyspace, without documents, for the member of a fleet that leads.
+struct GatewayFeed: FeedSource {
+    private static let longestWait: Duration = .seconds(50)
+
+    let gateway: Gateway
+    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
+    let channels: [String]?
+    /// Where a log without any change begins.
+    let start: SequenceID
+    /// Told that the feed was read to its end, and that it no longer is.
+    let noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void
+    /// Records a sequence up to which all is answered.
+    let save: @Sendable (SequenceID) async throws -> Void
+
+    func changes(after sequence: String?, limit: Int) async throws -> FeedPart {
+        let since = try sequence.map { text in
+            guard let sequence = SequenceID(text) else {
+                throw GatewayError(.malformedAnswer, "the log holds no sequence: \(text)")
+            }
+            return sequence
+        }
+        let request = ChangesRequest(
+            since: since ?? start, feed: .longpoll(timeout: Self.longestWait), includesDocuments: false, limit: limit,
+            filter: channels.map { .channels($0) })
+        var answer = try await gateway.changes(request)
+        var entries: [FeedEntry] = []
+        var reached: SequenceID?
+        while let batch = try await answer.next() {
+            for change in batch {
+                guard let sequence = change.sequence else { continue }
+                reached = sequence
+                if let entry = Self.entry(change, sequence) { entries.append(entry) }
+            }
+        }
+        reached = answer.lastSequence ?? reached
+        await noteStanding(entries.count < limit)
+        return FeedPart(entries: entries, sequence: reached == since ? nil : reached?.description)
+    }
+
+    /// Nil for a row that no rule is about.
+    private static func entry(_ change: Change, _ sequence: SequenceID) -> FeedEntry? {
+        switch change.kind {
+        case .document, .withoutBody, .malformed, .tombstone:
+            guard !change.id.text.isEmpty else { return nil }
+            return FeedEntry(
+                sequence: sequence.description, id: DocumentKey(change.id.text),
+                revision: change.revision?.text ?? "", isDeleted: change.kind == .tombstone)
+        case .principal, .removed, .revoked, .failure: return nil
+        }
+    }
+
+    func recordedAnswered() async throws -> String? { start == .start ? nil : start.description }
+
+    func recordAnswered(_ sequence: String) async throws {
+        if let sequence = SequenceID(sequence) { try await save(sequence) }
+    }
+}
