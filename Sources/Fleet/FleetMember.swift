@@ -28,6 +28,9 @@ package final class FleetMember: Sendable {
             log: log, processor: processor, keeper: keeper, settings: settings, environment: environment)
     }
 
+    /// Whether this member may do anything now that others would notice.
+    package var mayAct: Bool { keeper.isTrusted }
+
     /// Finishes what is in work, gives everything back, and lets ``run()`` return.
     package func stop() {
         worker.stop()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct DeadLetterFilterTests {
     private func deadLettered(_ body: (Ledger) async throws -> Void) async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             for (number, deadLetter) in [("stamp", "no such path"), ("stamp", "100% wrong"), (nil, "refused: no")]
                 .enumerated()
             {

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func aNewStateHasNoCheckpoint() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let checkpoint = try ledger.checkpoint()
             #expect(checkpoint == nil)
             #expect(try ledger.isCheckpointReset() == false)
@@ -29,7 +29,7 @@ import Testing
 
     /// The age was unknown from a start until the first save of that run.
     @Test func itsAgeIsKnownFromTheStartOn() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             #expect(try ledger.checkpointAge() == nil)
             try await ledger.saveCheckpoint(sequence(5))
             try await ledger.write { try $0.execute("UPDATE checkpoint SET saved_at = '2020-01-01T00:00:00Z'") }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aCheckpointThatWasTakenAwayIsGoneUntilTheNextOne() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.saveCheckpoint(sequence(5))
             try await ledger.resetCheckpoint(reason: "reset by hand")
             let checkpoint = try ledger.checkpoint()

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func deadLettersKeepAllDetails() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let deadLetters = [
                 deadLetter("a\u{0}b", revision: "1-\u{0}", rule: "r\u{0}s", reason: "\u{0}because", attempts: 3),
                 DeadLetter(sequence: nil, id: "", revision: nil, reason: "no JSON"),
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aSecondDeadLetterOfAChangeReplacesTheFirst() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([deadLetter(attempts: 10), deadLetter("t2")])
             try await ledger.keep([deadLetter(rule: "other", reason: "again", attempts: 2)])
             let first = try #require(try ledger.deadLetter(1))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func changesWithoutARevisionAreDistinguishedBySequence() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             for number in [1, 2, 1] {
                 try await ledger.keep([deadLetter("", revision: nil, sequence: number)])
             }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func aDeadLetterReplacesTheOnesThatItNames() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 deadLetter("other"), deadLetter(revision: "1-a", attempts: 1), deadLetter(revision: "2-b", attempts: 2),
                 deadLetter(revision: "3-c", attempts: 4),
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func droppedNumbersAreNotGivenAgain() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([deadLetter("a"), deadLetter("b"), deadLetter("c")])
             #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
             try await ledger.keep([deadLetter("d")])
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func deadLettersAreReadInPages() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep((1...5).map { deadLetter(DocumentID("d\($0)")) })
             #expect(try ledger.deadLetters(limit: 2).map(\.filing?.number) == [1, 2])
             #expect(try ledger.deadLetters(after: 2, limit: 2).map(\.filing?.number) == [3, 4])
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func deadLettersAreFoundByTheWholeDocumentID() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 deadLetter("a"), deadLetter("a\u{0}b"), deadLetter("a\u{0}c"), deadLetter("a", revision: "2-b"),
             ])
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func aSkippedRuleHasOneDeadLetterPerDocument() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             func skipped(_ rule: String, _ revision: String) -> DeadLetter {
                 var deadLetter = deadLetter(revision: revision, rule: rule)
                 deadLetter.isOfRuleAlone = true
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func deadLettersOfAResolvedDocumentAreDroppedExceptThoseOfFailedRules() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
                 deadLetter(revision: "3-c", rule: "s"),
@@ -130,7 +130,7 @@ import Testing
 
     /// A dead letter that came after the document was read may be of newer content.
     @Test func onlyDeadLettersFromBeforeTheReadAreDropped() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let numbers = try await ledger.keep([deadLetter(revision: "1-a"), deadLetter(revision: "2-b")])
             #expect(numbers == [1, 2])
             let resolved = Ledger.ResolvedDocument(id: "t1", highestDeadLetterNumber: 1)
@@ -141,7 +141,7 @@ import Testing
 
     /// It was gone as soon as the feed brought the document, although its total was not written.
     @Test func theDeadLetterOfATotalStaysUntilTheTotalIsWritten() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 DeadLetter(sequence: nil, id: "t1", revision: nil, rule: "count", reason: "no"),
                 deadLetter(revision: "1-a", rule: "count"),
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func rulesThatWereNotAppliedKeepTheirDeadLetters() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 deadLetter(revision: "1-a"), deadLetter(revision: "2-b", rule: nil),
                 deadLetter(revision: "3-c", rule: "s"),

@@ -59,7 +59,7 @@ import Testing
                 }
             }
             try await bed.using { ledger in try await ledger.interruptedDecisions().close() }
-            #expect(DecisionNoteFile.read(bed.databasePath + ".deciding").isEmpty)
+            #expect(DecisionNoteFile.claim(bed.databasePath + ".deciding").left.isEmpty)
         }
     }
 

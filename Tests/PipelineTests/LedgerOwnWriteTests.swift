@@ -34,7 +34,7 @@ extension Ledger {
     }
 
     @Test func idsThatDifferAfterANULAreTwo() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.recordOwnRevisions([("a\u{0}b", RevisionID("2-x\u{0}1"))])
             let candidates: [(id: DocumentID, revision: RevisionID)] = [
                 ("a\u{0}c", RevisionID("2-x\u{0}1")), ("a", RevisionID("2-x")), ("a\u{0}b", RevisionID("2-x\u{0}2")),
@@ -77,7 +77,7 @@ extension Ledger {
 
     /// An app that switches to and fro undoes nothing.
     @Test func whatCameInBetweenIsCountedApart() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             for content in [1, 1, 2, 1, 1, 1] as [UInt8] {
                 try await ledger.recordOwnWrites([effect("a", content), effect("b", 1)])
             }
@@ -91,7 +91,7 @@ extension Ledger {
 
     /// A clock that ran ahead made documents be refused until its time had come.
     @Test func whatWasNotedInTheFutureDoesNotCount() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             for _ in 0..<30 { try await ledger.recordOwnWrites([effect("a", 1)]) }
             try await ledger.recordOwnRevisions(own)
@@ -108,7 +108,7 @@ extension Ledger {
 
     /// A document that is written again and again must not bring all that is known of it each time.
     @Test func onlyTheRevisionAndWhatIsRecentIsRead() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             for number in 1...50 {
                 try await ledger.recordOwnWrites([
                     OwnWrite(id: "a", revision: RevisionID("\(number)-x"), content: content(1))
@@ -128,7 +128,7 @@ extension Ledger {
 
     /// A hot document, for each of whose changes a rule puts another one, has thousands.
     @Test func onlyTheNewestOfADocumentAreLookedAt() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let writes = (1...Ledger.lookedAtWrites + 1).map { number in
                 OwnWrite(id: "hot", revision: RevisionID("\(number)-x"), content: nil)
             }
@@ -142,7 +142,7 @@ extension Ledger {
     }
 
     @Test func theOldestAreForgotten() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let asked: [(id: DocumentID, revision: RevisionID)] = [
                 ("old", RevisionID("1-x")), ("a", RevisionID("1-x")),
             ]
@@ -157,7 +157,7 @@ extension Ledger {
     }
 
     @Test func theChainOfAPutIsRemembered() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let chain = RuleChain(["a", "b → \u{0}c"])
             try await ledger.recordCausedRevisions([.init(id: "d", revision: RevisionID("2-x"), chain: chain)])
             let asked: [(id: DocumentID, revision: RevisionID)] = [

@@ -1,17 +1,25 @@
 import Foundation
 import GRDB
+import PostgreSQL
+import TestKit
 
 @testable import Pipeline
 
 /// A state in a directory of a test.
 struct LedgerTestBed {
     let directory: String
+    /// Where the state is instead of in a file.
+    var engine: Engine?
 
     var databasePath: String { directory + "/bot.sqlite" }
 
     func open(
         name: String = "bot", gateway: String = "http://a:1/todo", rules: String = "r1"
     ) throws(StateError) -> Ledger {
+        if let engine {
+            return try EngineState.openForRun(engine, directory: directory, gateway, .unknowable, ruleSetHash: rules)
+                .ledger
+        }
         let files = files(name)
         try files.createDirectory()
         return try Ledger(files, at: StateFacts.Address(url: gateway, used: 1), ruleSetHash: rules)
@@ -45,6 +53,17 @@ struct LedgerTestBed {
         let ledger = try open(rules: rules)
         defer { ledger.close() }
         return try await body(ledger)
+    }
+
+    /// Once with a file, and once with an engine.
+    static func withLedgers(_ body: (LedgerTestBed, Ledger) async throws -> Void) async throws {
+        try await withLedger(body)
+        let server = try TestPostgres.shared
+        try await withTemporaryDirectory { directory in
+            let engine = Engine(try PostgresAddress(server.url()), fleet: server.uniqueName("ledger"))
+            let bed = LedgerTestBed(directory: directory, engine: engine)
+            try await bed.using { try await body(bed, $0) }
+        }
     }
 
     static func withLedger<Result>(_ body: (LedgerTestBed, Ledger) async throws -> Result) async throws -> Result {

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func timesAreReplacedAndDropped() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([TimedDocument(id: "a", times: [time("x", 1), time("y", 2, true), time("z", 9)])])
             try await ledger.dropTimers(of: ["a"], dueBy: 5)
             #expect(try await ledger.times(of: ["a"]) == [[time("y", 2, true), time("z", 9)]])
@@ -55,7 +55,7 @@ import Testing
             (time("a", 10, true), time("a", 10), time("a", 10, true)),
             (time("a", 10, true), time("a", 5, true), time("a", 10, true)),
         ]
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             for (there, added, result) in cases {
                 try await ledger.setTimes([TimedDocument(id: "d", times: [there])])
                 try await ledger.addTimes([TimedDocument(id: "d", times: [added])])
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func aResetForgetsThem() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([TimedDocument(id: "a", times: [time("x", 1)])])
             let schedules = try scheduled("0 3 * * *")
             try await ledger.keepSchedules(schedules, now: 5)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func schedulesAreKnownByLineZoneAndRules() async throws {
-        try await LedgerTestBed.withLedger { _, ledger in
+        try await LedgerTestBed.withLedgers { _, ledger in
             let (daily, hourly) = (try scheduled("0 3 * * *"), try scheduled("0 * * * *"))
             try await ledger.keepSchedules(daily, now: 5)
             try await ledger.note(daily[0], begun: 7, done: 5)

@@ -50,6 +50,9 @@ package final class LeaseKeeper: Sendable {
     /// The latest answer. Nil before the first.
     package var latest: Answer? { state.withLock(\.latest) }
 
+    /// Whether the last renewal that was answered is recent enough for this member to act.
+    package var isTrusted: Bool { latest.map { environment.clock.now < deadline($0.sentAt) } ?? false }
+
     /// Registers a lease that was granted.
     ///
     /// - Parameters:

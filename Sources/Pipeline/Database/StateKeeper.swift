@@ -25,6 +25,15 @@ package struct StatePlace: Sendable {
         StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
+    /// The same for a process of a fleet that shares its work.
+    ///
+    /// - Parameter fence: Makes sure, in each transaction, that this process may write.
+    func shared(_ fence: @escaping EngineStore.Fence) -> StatePlace {
+        let shared = StateCatalogue(
+            directory: catalogue.directory, name: catalogue.name, engine: catalogue.engine?.with(fence: fence))
+        return StatePlace(shared, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
     /// A dry run: nothing is changed, in the database either.
     var isReadOnly: Bool { purpose == .preview || purpose == .previewOfExisting }
 }

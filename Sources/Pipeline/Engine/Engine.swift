@@ -7,8 +7,8 @@ package struct Engine: Sendable {
     /// The shortest lease: what is left of a shorter one, after the margin, would be over with any slow answer.
     package static let shortestLease: Duration = .seconds(2)
     package static let defaultLease: Duration = .seconds(5)
-    /// A schema's name has at most 63 bytes, prefix included.
-    package static let longestName = 50
+    /// A schema's name has at most 63 bytes: those of `changebot_fix-` included.
+    package static let longestName = 49
 
     package let address: PostgresAddress
     package let fleet: String
@@ -22,6 +22,8 @@ package struct Engine: Sendable {
     package let allowsUnsafe: Bool
     /// Tells this process from all others.
     let owner: String
+    /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
+    private(set) var fence: EngineStore.Fence?
 
     /// Connects to nothing yet.
     package init(
@@ -41,6 +43,13 @@ package struct Engine: Sendable {
     /// The same engine for another fleet on it.
     package func with(fleet: String) -> Engine {
         Engine(address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
+    }
+
+    /// The same, for a process that shares the work with others.
+    func with(fence: @escaping EngineStore.Fence) -> Engine {
+        var engine = self
+        engine.fence = fence
+        return engine
     }
 
     /// Where the tables are.

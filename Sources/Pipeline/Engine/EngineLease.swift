@@ -38,6 +38,7 @@ final class EngineLease: Sendable {
         do {
             let sent = ContinuousClock.now
             let token = try queue.performNow { connection in
+                if let holder = try EngineMember.sharing(connection) { throw StateError.locked(holder: holder) }
                 let taken = try connection.run(
                     """
                     INSERT INTO lease (name, owner, holder, token, until)
@@ -81,7 +82,7 @@ final class EngineLease: Sendable {
     /// Makes sure, until the transaction ends, that nobody takes the lease over.
     ///
     /// - Throws: ``StateError/fenced(_:)`` if somebody has; `PostgresError`.
-    func lock(_ connection: PostgresConnection) throws {
+    @Sendable func lock(_ connection: PostgresConnection) throws {
         let found = try connection.run(
             "SELECT 1 FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR SHARE",
             [.text(Self.name), .text(owner), .int(token)])

@@ -16,6 +16,14 @@ enum EngineMember {
             ])
     }
 
+    /// A process that shares the work of the fleet with others; nil if none does now.
+    static func sharing(_ connection: PostgresConnection) throws(PostgresError) -> String? {
+        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
+        guard there.rows.first?.first == .int(1) else { return nil }
+        return try connection.run("SELECT holder FROM work_member WHERE until > clock_timestamp() LIMIT 1")
+            .rows.first?.first?.text
+    }
+
     /// This process is leaving. Those that ended without a word go, too.
     static func leave(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(

@@ -9,8 +9,8 @@ enum EngineState {
         _ engine: Engine, directory: String, _ address: String, _ sighting: DatabaseSighting, ruleSetHash: String
     ) throws(StateError) -> StateCatalogue.Opened {
         try prepare(engine)
-        let lease = try EngineLease.take(engine, ruleSetHash: ruleSetHash)
-        let store = EngineStore(engine, lease: lease)
+        let lease = engine.fence == nil ? try EngineLease.take(engine, ruleSetHash: ruleSetHash) : nil
+        let store = EngineStore(engine, fence: engine.fence ?? lease?.lock)
         do {
             let facts = try store.read { try StateFacts(engine: $0) }
             try check(facts, engine, address, sighting)
@@ -26,7 +26,7 @@ enum EngineState {
             return StateCatalogue.Opened(ledger: ledger, formerAddress: former)
         } catch {
             store.close()
-            lease.release()
+            lease?.release()
             throw .engine(engine, .reading, error)
         }
     }
@@ -53,7 +53,7 @@ enum EngineState {
         }
         let lease = access == .exclusive ? try EngineLease.take(engine, ruleSetHash: ruleSetHash) : nil
         return Ledger(
-            engine, EngineStore(engine, lease: lease), lease, directory: directory, access: access, address: nil,
+            engine, EngineStore(engine, fence: lease?.lock), lease, directory: directory, access: access, address: nil,
             ruleSetHash: ruleSetHash)
     }
 

@@ -1,4 +1,4 @@
-internal import Locking
+internal import Fleet
 internal import PostgreSQL
 
 /// The tables of a state in PostgreSQL.
@@ -10,15 +10,18 @@ final class EngineStore: StateStore {
     private let work: PostgresQueue
     /// For those who only look, so that they do not wait for the run's writes.
     private let view: PostgresQueue
+    /// Makes sure, until the transaction ends, that this process may write; throws if it may not.
+    typealias Fence = @Sendable (PostgresConnection) throws -> Void
+
     /// Nil: the writer needs none, such as a command beside a run.
-    private let lease: EngineLease?
+    private let fence: Fence?
 
     var language: StateLanguage { .postgres }
 
-    /// - Parameter lease: Under which all is written.
-    init(_ engine: Engine, lease: EngineLease?) {
+    /// - Parameter fence: Called first in each transaction that writes. Nil: anybody may write.
+    init(_ engine: Engine, fence: Fence?) {
         self.engine = engine
-        self.lease = lease
+        self.fence = fence
         work = engine.makeQueue()
         view = engine.makeQueue()
     }
@@ -40,22 +43,22 @@ final class EngineStore: StateStore {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (any StateSession) throws -> Value
     ) async throws -> Value {
-        try await work.perform { [lease, engine] in try Self.write($0, lease, engine, body) }
+        try await work.perform { [fence] in try Self.write($0, fence, body) }
     }
 
     func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
-        try work.performNow { try Self.write($0, lease, engine, body) }
+        try work.performNow { try Self.write($0, fence, body) }
     }
 
     private static func write<Value>(
-        _ connection: PostgresConnection, _ lease: EngineLease?, _ engine: Engine,
+        _ connection: PostgresConnection, _ fence: Fence?,
         _ body: (any StateSession) throws -> Value
     ) throws -> Value {
         var triesLeft = 3
         while true {
             do {
                 return try connection.transaction { connection in
-                    try lease?.lock(connection)
+                    try fence?(connection)
                     return try body(PostgresSession(connection: connection))
                 }
             } catch PostgresError.conflict where triesLeft > 1 {
@@ -153,6 +156,7 @@ extension StateError {
     /// What an error of the engine means.
     static func engine(_ engine: Engine, _ purpose: StatePurpose, _ error: any Error) -> StateError {
         if let error = error as? StateError { return error }
+        if let error = error as? WorkLogError { return StateError(engine, error) }
         guard let error = error as? PostgresError else {
             return .unreadable(path: engine.description, reason: "\(error)")
         }

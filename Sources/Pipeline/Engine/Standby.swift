@@ -8,6 +8,8 @@ internal import PostgreSQL
 final class Standby: Sendable {
     private let engine: Engine
     private let ruleSetHash: String
+    /// Whether it waits to share the work with others.
+    private let shares: Bool
     private let report: RunReport
     private let observer: (any RunObserver)?
     private let logger: Logger
@@ -15,9 +17,10 @@ final class Standby: Sendable {
     private let backoff = Backoff(base: .milliseconds(500))
 
     init(
-        _ engine: Engine, ruleSetHash: String, report: RunReport, observer: (any RunObserver)?, logger: Logger
+        _ engine: Engine, ruleSetHash: String, shares: Bool, report: RunReport, observer: (any RunObserver)?, logger: Logger
     ) {
         self.observer = observer
+        self.shares = shares
         self.engine = engine
         self.ruleSetHash = ruleSetHash
         self.report = report
@@ -51,6 +54,7 @@ final class Standby: Sendable {
             } catch let error as StateError {
                 guard case .engineUnavailable(let reason) = error else { throw error }
                 tell("") {
+                    observer?.note(.progressed)
                     logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
                 }
                 try await Task.sleep(for: .seconds(1))
@@ -61,13 +65,14 @@ final class Standby: Sendable {
     /// Who runs; nil if nobody does. Tells the others that this member is there.
     private func runner() async throws -> String? {
         do {
-            return try await queue.perform { [engine, ruleSetHash] connection in
+            return try await queue.perform { [engine, ruleSetHash, shares] connection in
                 guard try EngineSchema.check(engine, connection) else { return nil }
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
                 let found = try connection.run(
                     "SELECT holder FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()",
                     [.text(EngineLease.name), .text(engine.owner)])
-                return found.rows.first?.first?.text
+                if let holder = found.rows.first?.first?.text { return holder }
+                return try shares ? nil : EngineMember.sharing(connection)
             }
         } catch {
             throw StateError.engine(engine, .reading, error)

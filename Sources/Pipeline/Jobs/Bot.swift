@@ -15,8 +15,11 @@ package struct Bot: Service {
     let settings: BotSettings
     let logger: Logger
     private let report: RunReport
-    private let keeper: StateKeeper
+    private let place: StatePlace
+    private var keeper: StateKeeper
     private let engine: Engine?
+    /// Nil: this process works alone.
+    private let sharedWork: SharedWork?
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.
     package init(
@@ -28,10 +31,12 @@ package struct Bot: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
-        engine = state.isReadOnly ? nil : state.catalogue.engine
-        keeper = StateKeeper(
-            place: state, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
-            logger: logger, channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
+        let engine = state.isReadOnly ? nil : state.catalogue.engine
+        self.engine = engine
+        let sharing = settings.sharing
+        sharedWork = if let engine, let sharing { SharedWork(engine, sharing, logger: logger) } else { nil }
+        place = state
+        keeper = Self.keeper(state, gateway, settings, report, logger)
     }
 
     /// Returns at the end of a one-shot run, or after a graceful shutdown.
@@ -42,13 +47,13 @@ package struct Bot: Service {
         ruleSet.prepare()
         guard let engine, !settings.isOneShot else { return try await runAlone() }
         let standby = Standby(
-            engine, ruleSetHash: ruleSet.hash, report: report,
+            engine, ruleSetHash: ruleSet.hash, shares: sharedWork != nil, report: report,
             observer: settings.delivery.observer, logger: logger)
         defer { standby.leave() }
         do {
             while true {
                 try await cancelWhenGracefulShutdown { try await standby.untilFree() }
-                do { return try await runAlone() } catch let error as StateError where error.endsTurn {
+                do { return try await runTurn() } catch let error as StateError where error.endsTurn {
                     try await standby.note(error)
                 }
             }
@@ -57,7 +62,25 @@ package struct Bot: Service {
         }
     }
 
-    /// Runs as the only process with this state.
+    private func runTurn() async throws {
+        guard let sharedWork else { return try await runAlone() }
+        var member = self
+        member.keeper = Self.keeper(place.shared(try await sharedWork.join()), gateway, settings, report, logger)
+        do { try await member.runAlone() } catch {
+            await sharedWork.leave()
+            throw error
+        }
+    }
+
+    private static func keeper(
+        _ place: StatePlace, _ gateway: Gateway, _ settings: BotSettings, _ report: RunReport, _ logger: Logger
+    ) -> StateKeeper {
+        StateKeeper(
+            place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
+            logger: logger, channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
+    }
+
+    /// Runs as the only process with this state, or beside others that share the work.
     private func runAlone() async throws {
         var state: StateCatalogue.Opened?
         defer { state?.ledger.close() }
@@ -123,6 +146,7 @@ package struct Bot: Service {
     private func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
         let ledger = watched.state.ledger
         let changed = try changedRules(ledger)
+        if sharedWork != nil { try requireShareable() }
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
         // Otherwise the next run would begin at what is newest then, and skip what came in between.
         if settings.since == .now, settings.delivery.preview == nil, try ledger.checkpoint() == nil {
@@ -139,6 +163,10 @@ package struct Bot: Service {
         delivering.decidesPuts = settings.isOneShot
         let tenure = ledger.tenure
         if let tenure { delivering.retries.requireTenure = { try tenure.require() } }
+        if let sharedWork {
+            delivering.retries.requireTenure = { try sharedWork.requireTenure() }
+            delivering.savesCheckpoint = false
+        }
         let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
@@ -147,13 +175,17 @@ package struct Bot: Service {
         await report.watch(delivery)
         settings.delivery.observer?.note(.progressed)
         logger.info("following the feed", metadata: [LogKey.since: "\(start)", LogKey.rules: "\(ruleSet.count)"])
-        try await delivery.run {
+        try await delivery.run(endsItself: sharedWork != nil) {
             try await withThrowingTaskGroup { group in
                 group.addTask {
                     async let caughtUp: Void = mustCatchUp ? catchUp(missed, timers, ledger) : ()
                     async let timed: Void = settings.isOneShot ? workOnTime(delivery, ledger) : ()
                     try await count(counts, info, delivery) {
-                        try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
+                        if let sharedWork {
+                            try await sharedWork.run(gateway, channels: settings.channels, from: start, into: delivery)
+                        } else {
+                            try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
+                        }
                     }
                     // A daemon's feed has no end.
                     try await caughtUp
@@ -196,6 +228,29 @@ package struct Bot: Service {
             group.addTask { try await pass.run(info) }
             try await group.waitForAll()
         }
+    }
+
+    /// - Throws: `RunError` if there are rules whose work can't be shared.
+    private func requireShareable() throws(RunError) {
+        let reason: String? =
+            if let rule = ruleSet.aggregates.first {
+                "the rule '\(rule.name)' counts documents"
+            } else if let rule = ruleSet.timedRules.first {
+                "the rule '\(rule)' waits for times"
+            } else if !settings.schedules.isEmpty {
+                "some rules run at certain times"
+            } else if ruleSet.resolvesConflicts {
+                "some rules resolve conflicts"
+            } else if settings.catchUp != nil {
+                "--catch-up-changed-rules is set"
+            } else {
+                nil
+            }
+        guard let reason else { return }
+        throw RunError(
+            .badConfiguration,
+            "\(reason): that can't be shared between the processes of a fleet; leave --role out, so that one runs and "
+                + "the others stand by, or keep these rules in a fleet of their own")
     }
 
     // MARK: - Time

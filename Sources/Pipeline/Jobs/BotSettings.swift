@@ -45,6 +45,8 @@ package struct BotSettings: Sendable {
     /// the time for which it runs, both in seconds since 1970, and returns whether it has come to its end. Throws in a
     /// one-shot run only. Nil: they do not run.
     package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
+    /// Nil: one process of a fleet runs, and the others stand by.
+    package var sharing: Sharing?
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

@@ -37,12 +37,12 @@ final class InterruptedDecisions: Sendable {
     ///
     /// - Throws: ``StateError``.
     init(ledger: Ledger, path: String) async throws(StateError) {
-        let left = DecisionNoteFile.read(path)
+        let (file, left) = DecisionNoteFile.claim(path)
         let noted = try await ledger.noteInterruptions(left)
         suspects = Set(noted.map(\.id))
         excluded = Set(
             noted.filter { $0.deaths >= Self.limit }.map { Key(id: $0.id, revision: $0.revision.text) })
-        file = DecisionNoteFile(path)
+        self.file = file
     }
 
     /// Whether a revision must not be decided. The arguments are evaluated only if there is any such revision.
@@ -88,15 +88,49 @@ final class DecisionNoteFile: @unchecked Sendable {
     /// Bytes of the length before the text.
     private static let headSize = 4
 
+    /// The most processes of a fleet that may keep their notes in one folder.
+    private static let processes = 16
+
     private let path: String
+    private let descriptor: Int32
     private let memory: UnsafeMutableRawPointer
 
-    /// Nil if the file can't be created: then nothing is recorded.
-    init?(_ path: String) {
-        self.path = path
+    /// Takes a file that no living process has, and reads what dead ones left in this and others.
+    ///
+    /// Processes of one fleet may have the same folder: the second one's file is `PATH-2`.
+    ///
+    /// - Returns: No file if none can be created: then nothing is recorded.
+    static func claim(_ path: String) -> (file: DecisionNoteFile?, left: [(id: DocumentID, revision: RevisionID)]) {
+        var claimed: DecisionNoteFile?
+        var left: [(id: DocumentID, revision: RevisionID)] = []
+        for number in 1...processes {
+            let path = number == 1 ? path : "\(path)-\(number)"
+            if claimed != nil, access(path, F_OK) != 0 { continue }
+            guard let descriptor = lock(path) else { continue }
+            left += read(descriptor)
+            if claimed == nil, let file = DecisionNoteFile(path, descriptor) {
+                claimed = file
+            } else {
+                unlink(path)
+                close(descriptor)
+            }
+        }
+        return (claimed, left)
+    }
+
+    /// Nil if a living process has it, or it can't be created.
+    private static func lock(_ path: String) -> Int32? {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+        close(descriptor)
+        return nil
+    }
+
+    /// - Parameter descriptor: Of the file, locked.
+    private init?(_ path: String, _ descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
         // Mapped memory must not reach beyond the end of the file. The old content has been read.
         guard ftruncate(descriptor, 0) == 0, posix_fallocate(descriptor, 0, Self.size) == 0,
             let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
@@ -104,7 +138,10 @@ final class DecisionNoteFile: @unchecked Sendable {
         self.memory = memory
     }
 
-    deinit { munmap(memory, Self.size) }
+    deinit {
+        munmap(memory, Self.size)
+        close(descriptor)
+    }
 
     func remove() { unlink(path) }
 
@@ -127,10 +164,7 @@ final class DecisionNoteFile: @unchecked Sendable {
     }
 
     /// The notes of a process that died.
-    static func read(_ path: String) -> [(id: DocumentID, revision: RevisionID)] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
+    private static func read(_ descriptor: Int32) -> [(id: DocumentID, revision: RevisionID)] {
         var bytes = [UInt8](repeating: 0, count: size)
         guard pread(descriptor, &bytes, size, 0) == size else { return [] }
         return (0..<slots).compactMap { slot in

@@ -1,0 +1,113 @@
+internal import DocumentFlow
+internal import Fleet
+internal import FleetEngine
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import ServiceLifecycle
+
+/// The part of one process in a fleet that shares its work.
+///
+/// One process reads the feed, without documents, into a log in the engine; all work on partitions of that log that they
+/// have leased. See the page "Several machines".
+struct SharedWork: Sendable {
+    private let engine: Engine
+    private let sharing: Sharing
+    private let logger: Logger
+    private let log: PostgresWorkLog
+    private let member = Locked<FleetMember?>(nil)
+
+    init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
+        self.engine = engine
+        self.sharing = sharing
+        self.logger = logger
+        log = PostgresWorkLog(
+            makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
+            works: sharing.role != .reader, leaseTime: engine.lease, partitions: sharing.partitions)
+    }
+
+    /// Makes the log if there is none, and becomes a member of the fleet.
+    ///
+    /// - Returns: What lets this process write, in each transaction, as long as it is one.
+    /// - Throws: ``StateError``.
+    func join() async throws(StateError) -> EngineStore.Fence {
+        do throws(WorkLogError) {
+            try await log.prepare()
+            _ = try await log.renew()
+        } catch {
+            throw StateError(engine, error)
+        }
+        let (owner, membership) = (engine.owner, log.membership)
+        return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
+    }
+
+    /// Ends the membership if the run has not begun.
+    func leave() async { try? await log.leave() }
+
+    /// Asked before anything is done that others would notice.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``.
+    func requireTenure() throws {
+        guard member.withLock({ $0?.mayAct == true }) else {
+            throw StateError.fenced("the leases were not renewed in time")
+        }
+    }
+
+    /// Works until a graceful shutdown begins, then finishes what it has begun.
+    ///
+    /// - Parameters:
+    ///   - start: Where a log without any change begins.
+    /// - Throws: ``StateError``, `CancellationError`.
+    func run(_ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery) async throws {
+        let feed = GatewayFeed(
+            gateway: gateway, channels: channels, start: start,
+            noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
+            save: { try await delivery.ledger.saveCheckpoint($0) })
+        let member = FleetMember(
+            log: log, feed: feed, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
+            environment: FleetEnvironment { [logger] in Self.log($0, to: logger) })
+        self.member.withLock { $0 = member }
+        defer { self.member.withLock { $0 = nil } }
+        await delivery.noteStanding(isCaughtUp: true)
+        do {
+            try await withGracefulShutdownHandler {
+                try await member.run()
+            } onGracefulShutdown: {
+                member.stop()
+            }
+        } catch let error as WorkLogError {
+            throw StateError(engine, error)
+        }
+    }
+
+    private static func log(_ note: FleetNote, to logger: Logger) {
+        switch note {
+        case .gained(.feed, _): logger.info("reading the feed for the fleet")
+        case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
+        case .backlogFull(let count):
+            logger.notice(
+                "not reading on: too many changes wait in the log", metadata: [LogKey.changes: "\(count)"])
+        case .unavailable(let reason, _):
+            logger.debug("a request to the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
+        default: logger.debug("\(note)")
+        }
+    }
+}
+
+extension StateError {
+    init(_ engine: Engine, _ error: WorkLogError) {
+        self =
+            switch error {
+            case .fenced(let reason): .fenced(reason)
+            case .unavailable(let reason), .unknownCommit(let reason):
+                .engineUnavailable("\(engine.description): \(reason)")
+            case .refused(let reason): .unreadable(path: engine.description, reason: reason)
+            }
+    }
+}
+
+extension FleetEnvironment {
+    fileprivate init(note: @escaping @Sendable (FleetNote) -> Void) {
+        self.init(clock: SystemFleetClock(), note: note)
+    }
+}

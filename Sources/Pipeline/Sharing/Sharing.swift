@@ -1,0 +1,16 @@
+package import Fleet
+
+/// How the processes of a fleet share the work (`--role`). Without it, one runs and the others stand by.
+package struct Sharing: Sendable, Equatable {
+    package static let defaultPartitions = Partitioning.defaultPartitions
+
+    /// What this process does.
+    package let role: FleetMember.Role
+    /// How many parts the documents fall into: the most processes that can work. Fixed with the first start of a fleet.
+    package let partitions: Int
+
+    package init(role: FleetMember.Role, partitions: Int = Self.defaultPartitions) {
+        self.role = role
+        self.partitions = partitions
+    }
+}
