@@ -6,7 +6,10 @@ import Testing
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
-        ["DocumentCoding", "HelperProcesses", "HTTPServing", "HTTPTransport", "PrometheusMetrics", "TodoChecks"],
+        [
+            "DocumentCoding", "Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL",
+            "PrometheusMetrics", "TodoChecks",
+        ],
         ["GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["Monitoring", "Pipeline", "Transfer", "TypedDocuments"],

@@ -147,7 +147,8 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func eachKeyIsAnOption() async throws {
         let help = try await Program.run(["run", "--help"]).output
         let withoutOption = [
-            "user", "password-file", "password-credential", "token-file", "token-credential",
+            "user", "password-file", "password-credential", "token-file", "token-credential", "engine-user",
+            "engine-password-file",
         ]
         for key in SettingKey.all where !withoutOption.contains(key.option) {
             #expect(help.contains("--\(key.option) ") || help.contains("--\(key.option)\n"), "\(key.option)")
