@@ -3,7 +3,7 @@ internal import Locking
 /// One process of a fleet: keeps its leases, leads if nobody else does, and works on its share of the partitions.
 package final class FleetMember: Sendable {
     /// What a member may do.
-    package enum Role: String, Sendable {
+    package enum Role: String, Sendable, CaseIterable {
         case auto, reader, worker
     }
 

@@ -105,7 +105,9 @@ enum EngineState {
     private static func check(
         _ facts: StateFacts, _ engine: Engine, _ address: String, _ sighting: DatabaseSighting
     ) throws(StateError) {
-        guard let known = facts.identity, known != sighting.identity, facts.lastUse(of: address) == nil else { return }
+        let isNew = facts.identity == nil && facts.addresses.isEmpty
+        let isSame = facts.identity != nil && facts.identity == sighting.identity
+        guard !isNew, !isSame, facts.lastUse(of: address) == nil else { return }
         throw .foreign(
             "the fleet '\(engine.fleet)' on \(engine.address) works on another database, \(facts.lastAddress ?? "?"); "
                 + "choose another --fleet for \(address)")

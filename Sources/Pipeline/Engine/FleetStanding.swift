@@ -57,7 +57,8 @@ extension Engine {
         }
     }
 
-    /// Ends the turn of the member that runs: another takes over at once, or the same if there is none.
+    /// Ends the turn of the member that runs. It stops with its next renewal or write; another takes over when the lease
+    /// would have run out, so that two never act at once.
     ///
     /// - Returns: How the member described itself; nil if none runs.
     /// - Throws: ``StateError``.
@@ -65,7 +66,7 @@ extension Engine {
         try ask { connection in
             try connection.run(
                 """
-                UPDATE lease SET owner = '', until = '-infinity'
+                UPDATE lease SET owner = ''
                 WHERE name = $1 AND until > clock_timestamp() RETURNING holder
                 """, [.text(EngineLease.name)]
             ).rows.first?.first?.text

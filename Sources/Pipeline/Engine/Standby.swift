@@ -35,6 +35,11 @@ final class Standby: Sendable {
     ///
     /// - Throws: ``StateError`` if a retry is of no use; `CancellationError`.
     func untilFree() async throws {
+        if engine.address.isUnverified {
+            logger.warning(
+                "the engine's certificate is not verified: leave sslmode out of its address",
+                metadata: [LogKey.fleet: "\(engine.fleet)"])
+        }
         var told: String?
         func tell(_ news: String, _ log: () -> Void) {
             if told != news { log() }
@@ -53,6 +58,7 @@ final class Standby: Sendable {
                 try await Task.sleep(for: interval)
             } catch let error as StateError {
                 guard case .engineUnavailable(let reason) = error else { throw error }
+                await report.noteStandingBy(true)
                 tell("") {
                     observer?.note(.progressed)
                     logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])

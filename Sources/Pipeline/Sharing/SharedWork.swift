@@ -86,7 +86,7 @@ struct SharedWork: Sendable {
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
         case .backlogFull(let count):
             logger.notice(
-                "not reading on: too many changes wait in the log", metadata: [LogKey.changes: "\(count)"])
+                "not reading on: too many changes wait in the log", metadata: ["changes": "\(count)"])
         case .unavailable(let reason, _):
             logger.debug("a request to the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
         default: logger.debug("\(note)")

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import DocumentFlow
+internal import Fleet
 internal import GatewayClient
 internal import Pipeline
 
@@ -26,6 +27,18 @@ struct RunCommand: AsyncParsableCommand {
 
     @Flag(help: "Process the changes that the feed holds now, then end.")
     var once = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process runs, and the others stand by.",
+            valueName: "role"))
+    var role: FleetMember.Role?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --role, how many parts the documents fall into: the most processes that can work. Fixed with the first start. Default: 64.",
+            valueName: "number"))
+    var partitions: Int?
 
     @Option(
         parsing: .unconditional,
@@ -95,6 +108,7 @@ struct RunCommand: AsyncParsableCommand {
 
 extension FeedReader.Following: ExpressibleByArgument {}
 extension ResetPolicy: ExpressibleByArgument {}
+extension FleetMember.Role: ExpressibleByArgument {}
 extension BotFailurePolicy: ExpressibleByArgument {}
 
 /// The value of `--since`: where a run without a checkpoint starts.

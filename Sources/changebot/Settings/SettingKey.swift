@@ -33,7 +33,7 @@ struct SettingKey: Sendable {
     var isOfRunOnly: Bool {
         [
             "since", "feed", "channels", "on_reset", "max_errors", "catch_up_changed_rules", "summary", "once",
-            "dry_run",
+            "dry_run", "role", "partitions",
             "watch", "on_bot_failure", "http", "http_allow_remote", "http_shows_documents",
         ].contains(name)
     }
@@ -78,6 +78,8 @@ struct SettingKey: Sendable {
         SettingKey("fleet", .bot),
         SettingKey("lease", .bot, fallback: "\(TimeSpan(Engine.defaultLease))"),
         SettingKey("allow_unsafe_engine", .bot, .flag, fallback: "false"),
+        SettingKey("role", .bot),
+        SettingKey("partitions", .bot, fallback: "\(Sharing.defaultPartitions)"),
         SettingKey("engine_user", .bot),
         SettingKey("engine_password_file", .bot, .path),
         SettingKey("state", .process, .path),

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Encodings
+internal import Fleet
 internal import GatewayClient
 internal import Logging
 internal import Monitoring
@@ -86,6 +87,19 @@ struct RunPlan: Sendable {
         }
         files = (file.map { [$0.path] } ?? []) + self.bots.flatMap(\.rules.files)
         try checkApart()
+        try checkFleets()
+    }
+
+    /// Checks that no two bots have the same state in an engine.
+    ///
+    /// - Throws: ``CommandError`` with 78.
+    private func checkFleets() throws(CommandError) {
+        var owners: [String: String] = [:]
+        for bot in bots {
+            guard let fleet = bot.fleet, let other = owners.updateValue(bot.title, forKey: fleet) else { continue }
+            throw CommandError(
+                .badConfiguration, "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
+        }
     }
 
     /// Checks that no two bots write the same file.
@@ -149,6 +163,10 @@ struct BotPlan: Sendable {
     let job: Job
     /// The file of its embedded gateway; nil if it has none.
     let embeddedFile: String?
+    /// What tells its state in an engine from others; nil without one.
+    let fleet: String?
+    /// Its name in the configuration file.
+    let title: String
     let summary: String?
     /// For passes over all documents; nil in a dry run, which has none.
     let passes: PassPlan?
@@ -184,6 +202,8 @@ struct BotPlan: Sendable {
         // A reload that lacks a file leaves the bot as it is.
         if settings.delivery.preview == nil { try files.checkOutsideFiles(logger) }
         let engine = try command.state.engine(environment)
+        fleet = engine.map(\.description)
+        title = environment["name"] ?? name
         let location = StateLocation(choice: choice, directory: directory, name, engine: engine)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
@@ -272,7 +292,28 @@ extension RunCommand {
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(
             common, environment, memory: process.memory, isDaemon: !settings.isOneShot)
+        settings.sharing = try sharing(environment, isDaemon: !settings.isOneShot && settings.delivery.preview == nil)
         return settings
+    }
+
+    private func sharing(_ environment: Environment, isDaemon: Bool) throws(CommandError) -> Sharing? {
+        let partitions = try environment.value(partitions, "partitions", parse: { Int($0) })
+        guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
+            return nil
+        }
+        guard state.engineOptions.engine ?? environment["engine"] != nil else {
+            throw environment.contradiction(
+                ["role"], "\(environment.naming("role")) shares the work of a fleet: add --engine postgres://…")
+        }
+        guard isDaemon else {
+            throw environment.contradiction(
+                ["role"], "\(environment.naming("role")) is for members that stay: leave --once and --dry-run out")
+        }
+        let number = partitions ?? Sharing.defaultPartitions
+        guard (1...1024).contains(number) else {
+            throw CommandError(.usage, "--partitions must be from 1 to 1024")
+        }
+        return Sharing(role: role, partitions: number)
     }
 
     /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.

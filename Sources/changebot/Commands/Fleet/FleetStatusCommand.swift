@@ -67,7 +67,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
         let engine = try fleet.engine()
         do throws(StateError) {
             let holder = try engine.release()
-            try? Console.write([holder.map { "released: \($0.visible)" } ?? "nobody runs"])
+            try? Console.write([holder.map { "asked to stop: \($0.visible)" } ?? "nobody runs"])
         } catch {
             throw CommandError(error)
         }
@@ -95,7 +95,10 @@ struct FleetResetCommand: AsyncParsableCommand {
             throw CommandError(
                 .usage, "this removes the fleet '\(engine.fleet)' with all that it knows; if you mean it, add --yes")
         }
-        do throws(StateError) { try engine.reset() } catch { throw CommandError(error) }
+        do throws(StateError) { try engine.reset() } catch {
+            guard case .locked(let holder) = error else { throw CommandError(error) }
+            throw CommandError(.tryLater, "the fleet '\(engine.fleet)' has members; stop them first: \(holder)")
+        }
         try Console.write(["removed the fleet '\(engine.fleet)'"])
     }
 }
