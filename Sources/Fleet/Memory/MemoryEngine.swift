@@ -5,7 +5,7 @@ package final class MemoryEngine: Sendable {
     /// A commit, told before it can be seen by anybody.
     package enum Commit: Sendable {
         case appended([FeedEntry], from: String?, upTo: String, firstN: Int64, owner: String)
-        /// The changes are those that are deleted from the log.
+        /// The changes are those that are deleted from the log, with whether the parked change stands for them.
         case committed(Claim, Outcome, deleted: [LoggedChange], owner: String)
     }
 
@@ -19,20 +19,24 @@ package final class MemoryEngine: Sendable {
     package let partitions: Int
     package let leaseTime: Duration
     private let keeps: Int
+    private let quietTime: Duration
     private let time: @Sendable () -> Duration
     private let observer: (@Sendable (Commit) -> Void)?
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - history: How many commits can be lost at most, see ``loseTail(commits:)``. Each costs a copy of the log.
+    ///   - quietTime: For how long nothing is granted after a loss. Nil: for the time of a lease; less is wrong.
     ///   - time: The engine's clock.
     ///   - observer: Told of commits, under the engine's lock.
     package init(
         partitions: Int = Partitioning.defaultPartitions, leaseTime: Duration = .seconds(5), history: Int = 0,
+        quietTime: Duration? = nil,
         time: @escaping @Sendable () -> Duration, observer: (@Sendable (Commit) -> Void)? = nil
     ) {
         (self.partitions, self.leaseTime, self.time, self.observer) = (partitions, leaseTime, time, observer)
         keeps = history
+        self.quietTime = quietTime ?? leaseTime
         state = Locked(State(log: MemoryLog(partitions: partitions, leaseTime: leaseTime)))
     }
 
@@ -64,10 +68,10 @@ package final class MemoryEngine: Sendable {
     package func loseTail(commits: Int) {
         state.withLock { state in
             let count = min(commits, state.history.count)
-            guard count > 0 else { return Self.renew(&state, with: state.log, time()) }
+            guard count > 0 else { return renew(&state, with: state.log, time()) }
             let log = state.history[state.history.count - count]
             state.history.removeLast(count)
-            Self.renew(&state, with: log, time())
+            renew(&state, with: log, time())
         }
     }
 
@@ -79,20 +83,20 @@ package final class MemoryEngine: Sendable {
 
     /// Goes back to a state: all commits since are lost. Changes the incarnation.
     package func restore(_ snapshot: Snapshot) {
-        state.withLock { Self.renew(&$0, with: snapshot.log, time()) }
+        state.withLock { renew(&$0, with: snapshot.log, time()) }
     }
 
     /// Loses everything, as a database that is created anew. Changes the incarnation.
     package func wipe() {
         state.withLock {
-            Self.renew(&$0, with: MemoryLog(partitions: partitions, leaseTime: leaseTime), time())
+            renew(&$0, with: MemoryLog(partitions: partitions, leaseTime: leaseTime), time())
         }
     }
 
-    private static func renew(_ state: inout State, with log: MemoryLog, _ now: Duration) {
+    private func renew(_ state: inout State, with log: MemoryLog, _ now: Duration) {
         state.incarnations += 1
         state.log = log
-        state.log.begin(incarnation: "\(state.incarnations)", now)
+        state.log.begin(incarnation: "\(state.incarnations)", quietUntil: now + quietTime)
     }
 
     // MARK: For tests
@@ -109,6 +113,20 @@ package final class MemoryEngine: Sendable {
 
     /// Every dead change.
     package var dead: [DeadChange] { state.withLock { $0.log.dead.values.sorted { $0.change.n < $1.change.n } } }
+
+    /// What waits, for people.
+    package var rest: String {
+        state.withLock { state in
+            state.log.parts.indices.filter { !state.log.parts[$0].work.isEmpty || !state.log.parts[$0].parked.isEmpty }
+                .map { number in
+                    let part = state.log.parts[number]
+                    let parked = part.parked.values.sorted { $0.due < $1.due }
+                    return "\(number), \(state.log.leases[number].owner ?? "nobody's"), position \(part.position): "
+                        + "\(part.work.prefix(5).map { "\($0.change.id)@\($0.change.n)" }), "
+                        + "parked \(parked.prefix(5).map { "\($0.change.id)@\($0.change.n) due \($0.due)" })"
+                }.joined(separator: "\n")
+        }
+    }
 
     /// Whether no change waits, in the log or parked.
     package var isEmpty: Bool {

@@ -49,9 +49,9 @@ struct MemoryLog: Sendable {
     }
 
     /// Voids all leases, and grants none until every tenure is over.
-    mutating func begin(incarnation: String, _ now: Duration) {
+    mutating func begin(incarnation: String, quietUntil: Duration) {
         self.incarnation = incarnation
-        quietUntil = now + leaseTime
+        self.quietUntil = quietUntil
         feed.owner = nil
         for number in leases.indices { leases[number].owner = nil }
         members = [:]
@@ -221,7 +221,11 @@ extension MemoryLog {
         for change in outcome.joined { parts[number].join(change, now) }
         for attempt in outcome.attempted { parts[number].note(attempt) }
         let kept = parts[number].work.firstIndex { $0.change.n > outcome.position } ?? parts[number].work.endIndex
-        let deleted = parts[number].work[..<kept].map(\.change)
+        let deleted = parts[number].work[..<kept].map { work in
+            var change = work.change
+            change.isParked = (parts[number].parked[change.id]?.change.n ?? 0) >= change.n
+            return change
+        }
         parts[number].work.removeFirst(kept)
         if outcome.position > parts[number].position { parts[number].takeovers = 0 }
         parts[number].position = outcome.position

@@ -16,7 +16,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     package let engine: MemoryEngine
     private let works: Bool
     private let link: Link
-    private let clock: any FleetClock
+    package let clock: any FleetClock
     private let fencedCommits = Locked(0)
 
     /// - Parameters:

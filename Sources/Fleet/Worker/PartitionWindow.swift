@@ -21,6 +21,8 @@ struct PartitionWindow {
         var firstN: Int64
         /// Whether the document has a parked change in the log.
         var isParked: Bool
+        /// The place of the parked change when it was read.
+        var parkedN: Int64 = 0
         var attempts = 0
         var parks = 0
         var mustBeAlone = false
@@ -33,6 +35,9 @@ struct PartitionWindow {
     /// Places that were read, in order, and are not below the position.
     private var open = Queue<Int64>()
     private var answered: Set<Int64> = []
+    /// For parked documents that were answered under this claim: up to which place, if that is not read yet. An owner
+    /// before this one read it, and parked it.
+    private var answeredAhead: [DocumentKey: Int64] = [:]
     private var draft: Outcome
     /// Documents whose parked change is stored, changed or removed by the draft.
     private var parkedInDraft: Set<DocumentKey> = []
@@ -69,6 +74,10 @@ struct PartitionWindow {
             readUpTo = change.n
             open.append(change.n)
             let id = change.id
+            if change.n <= max(subjects[id]?.parkedN ?? 0, answeredAhead[id] ?? 0) {
+                answered.insert(change.n)
+                continue
+            }
             if var subject = subjects[id] {
                 subject.pending.append(change)
                 subject.attempts = max(subject.attempts, change.attempts)
@@ -83,6 +92,7 @@ struct PartitionWindow {
                 ready.append(id)
             }
         }
+        if !answeredAhead.isEmpty { answeredAhead = answeredAhead.filter { $0.value > readUpTo } }
         movePosition()
     }
 
@@ -92,7 +102,7 @@ struct PartitionWindow {
             let id = change.id
             guard subjects[id] == nil, !parkedInDraft.contains(id), !unparkedInDraft.contains(id) else { continue }
             subjects[id] = Subject(
-                pending: [change], firstN: change.firstN, isParked: true, attempts: change.attempts,
+                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n, attempts: change.attempts,
                 parks: change.parks)
             ready.append(id)
         }
@@ -127,6 +137,7 @@ struct PartitionWindow {
         guard let change = start(id), let subject = subjects[id] else { return nil }
         guard subject.attempts < attempts else {
             settle(id, dead: "\(subject.attempts) tries alone failed or ended the process")
+            movePosition()
             return nil
         }
         isAlone = true
@@ -178,6 +189,7 @@ struct PartitionWindow {
         if subject.isParked {
             draft.unparked.append(id)
             unparkedInDraft.insert(id)
+            if running.n > readUpTo { answeredAhead[id] = running.n }
         }
         guard let next = subject.pending.first else {
             subjects[id] = nil

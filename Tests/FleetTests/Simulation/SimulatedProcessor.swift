@@ -7,6 +7,7 @@ struct SimulatedProcessor: Processor {
     let gateway: SimulatedGateway
     let oracle: Oracle
     let scheduler: Scheduler
+    let world: World
 
     func process(
         _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
@@ -25,9 +26,9 @@ struct SimulatedProcessor: Processor {
 
     private func decide(_ change: LoggedChange, _ tenure: Tenure) async -> Verdict {
         let number = SimulatedGateway.number(change.id)
-        // Some documents always fail, and some end the process most times.
+        // Some documents always fail, and some end the process most times, until the rules are mended.
         if number % 41 == 7 { return .failed("poison") }
-        if number % 67 == 9, scheduler.chance(0.7) {
+        if number % 67 == 9, !world.isCalm, scheduler.chance(0.7) {
             member.crash()
             return .postponed
         }
@@ -42,6 +43,8 @@ struct SimulatedProcessor: Processor {
                 oracle.decide(number, generation: document.generation)
                 return .done
             }
+            // Some rules take their time, more than a lease lasts.
+            if scheduler.chance(world.slowRules) { try? await member.clock.sleep(for: scheduler.time(0.1, 12)) }
             guard start(number, document, tenure) else { return .postponed }
             guard
                 case .success = await member.receiverRoute.call({

@@ -16,11 +16,16 @@ final class World: @unchecked Sendable {
     let receiverServer = SimulatedRoute.Server()
     let wrap: Wrapper
     var settings = FleetSettings()
+    /// How many decisions take seconds.
+    let slowRules: Double
     private var members: [SimulatedMember] = []
     private var memberCount = 0
-    private var isCalm = false
+    private(set) var isCalm = false
 
-    init(seed: UInt64, wrap: @escaping Wrapper = { log, _ in log }) {
+    /// - Parameters:
+    ///   - quietTime: For how long nothing is granted after the engine lost commits. Nil: as long as it must be.
+    ///   - wrap: Puts something between each member and its log.
+    init(seed: UInt64, quietTime: Duration? = nil, wrap: @escaping Wrapper = { log, _ in log }) {
         self.seed = seed
         self.wrap = wrap
         let scheduler = Scheduler(seed: seed)
@@ -29,9 +34,10 @@ final class World: @unchecked Sendable {
         let oracle = Oracle(scheduler, gateway)
         self.oracle = oracle
         engine = MemoryEngine(
-            partitions: [1, 4, 8, 16, 16, 64][scheduler.random.below(6)], time: { scheduler.now },
+            partitions: [1, 4, 8, 16, 16, 64][scheduler.random.below(6)], quietTime: quietTime, time: { scheduler.now },
             observer: { oracle.take($0) })
         oracle.engine = engine
+        slowRules = scheduler.random.pick([0.01, 0.05, 0.4])
         // Small limits are reached more often.
         if scheduler.chance(0.5) {
             settings.window = 2 + scheduler.random.below(30)
@@ -62,10 +68,20 @@ final class World: @unchecked Sendable {
             }
             return isSettled || !oracle.isClean || scheduler.now > deadline
         }
-        if isSettled { oracle.checkEnd() } else if oracle.isClean { oracle.violate("the fleet does not settle") }
+        if isSettled {
+            oracle.checkEnd()
+        } else if oracle.isClean {
+            oracle.violate("the fleet does not settle: \(rest)")
+        }
         for member in members { member.crash() }
         scheduler.run { members.allSatisfy(\.hasEnded) }
         return oracle.violations
+    }
+
+    /// What is not done.
+    private var rest: String {
+        "read up to \(engine.checkpoint) of \(gateway.feed.count)\n\(engine.rest)\n"
+            + members.map { "\($0.owner) alive \($0.isAlive) has \($0.partitions)" }.joined(separator: "\n")
     }
 
     /// For a failed run.
@@ -136,7 +152,7 @@ final class World: @unchecked Sendable {
 
     private func cut(_ owner: String, _ route: SimulatedRoute, _ what: String) {
         let (requests, answers) = [(true, true), (true, false), (false, true)][scheduler.random.below(3)]
-        during(0.5, 12, "\(owner) is cut from \(what), \(requests ? "there" : "") \(answers ? "back" : "")") {
+        during(0.5, 20, "\(owner) is cut from \(what), \(requests ? "there" : "") \(answers ? "back" : "")") {
             route.losesRequests = requests && $0
             route.losesAnswers = answers && $0
         }
