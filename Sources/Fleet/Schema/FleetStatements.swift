@@ -1,9 +1,12 @@
 /// The statements of a ``WorkLog`` on PostgreSQL. Each call is one transaction, `READ COMMITTED`.
 ///
-/// The order of locks is the same everywhere: `fleet`, then `lease`, then the rest. Where a call is fenced, its first
-/// statement locks the line of its lease and must give one line, or the call is rolled back and throws `.fenced`. So
-/// nobody can take the lease between the check and the commit. Time is `clock_timestamp()` alone, never a member's, and
-/// never `now()`, which stands still in a transaction.
+/// The order of locks is the same everywhere: `lease`, then `fleet`, then the rest. Where a call is fenced, its first
+/// statement locks the line of its lease, so that nobody can take the lease between the check and the commit; if there
+/// is no such line, it fails with `22012` (division by zero), which is `.fenced`. So a whole call, `BEGIN` to `COMMIT`,
+/// goes in one pipeline without looking at answers, and a member that is stopped holds no lock. A deadlock (`40P01`) is
+/// possible only while the incarnation changes: `.unavailable`.
+///
+/// Time is `clock_timestamp()` alone, never a member's, and never `now()`, which stands still in a transaction.
 ///
 /// Parameters with a plural name are arrays for `unnest`, all of one length. `owner`, `token` and `incarnation` are
 /// those of the lease; the client compares the lease's incarnation with that of its connection before it sends
@@ -17,15 +20,17 @@ package enum FleetStatements {
         SELECT (SELECT system_identifier FROM pg_control_system())::text || '.'
           || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS incarnation
         """
-    /// Then, with that as `$1`, all in one transaction. The first gives a line only if the incarnation is new; only
-    /// then run the others. They void all leases, and grant none until every tenure is over.
+    /// Then, with that as `$1`, if `fleet.incarnation` is another one; all in one transaction. It voids all leases, and
+    /// grants none until every tenure is over. Of two connections that do it at once, the second changes nothing.
     package static let begin = [
+        "SELECT count(*) FROM (SELECT 1 FROM lease ORDER BY name FOR UPDATE) l",
         """
-        UPDATE fleet SET incarnation = $1, quiet_until = clock_timestamp() + lease_time
-        WHERE incarnation <> $1 RETURNING incarnation
+        WITH f AS (
+          UPDATE fleet SET incarnation = $1, quiet_until = clock_timestamp() + lease_time
+          WHERE incarnation <> $1 RETURNING 1),
+        gone AS (DELETE FROM member WHERE EXISTS (SELECT 1 FROM f))
+        UPDATE lease SET owner = NULL WHERE EXISTS (SELECT 1 FROM f)
         """,
-        "UPDATE lease SET owner = NULL",
-        "DELETE FROM member",
     ]
 
     // MARK: Members and leases
@@ -97,13 +102,19 @@ package enum FleetStatements {
         FROM fleet f, old WHERE l.name = 'feed'
         RETURNING l.token, f.seq, f.n, old.owner IS NOT NULL AS is_takeover
         """
-    /// Fences a call: `$1` name, `$2` owner, `$3` token. No line: `.fenced`. Renewals wait until the call's commit, some
+    /// Fences a call: `$1` name, `$2` owner, `$3` token. `22012`: `.fenced`. Renewals wait until the call's commit, some
     /// milliseconds.
-    package static let fence = "SELECT 1 FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR UPDATE"
+    package static let fence = """
+        SELECT 1 / count(*) FROM (
+          SELECT 1 FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR UPDATE) l
+        """
 
-    /// An append: ``fence``, then these. `$1` sequence, `$2` how many changes, `$3` the place where the log must end. No
-    /// line: `.fenced`. Gives the new end.
-    package static let advance = "UPDATE fleet SET seq = $1, n = n + $2 WHERE n = $3 RETURNING n"
+    /// An append: ``fence``, then these. `$1` sequence, `$2` how many changes, `$3` the place where the log must end.
+    /// `22012`: `.fenced`. Gives the new end.
+    package static let advance = """
+        WITH f AS (UPDATE fleet SET seq = $1, n = n + $2::bigint WHERE n = $3 RETURNING n)
+        SELECT max(n) AS n, 1 / count(*) AS fence FROM f
+        """
     /// `$1` the place before the first change, `$2` partitions, `$3` sequences, `$4` ids, `$5` revisions, `$6` deleted.
     package static let insertWork = """
         INSERT INTO work (partition, n, seq, id, rev, deleted)
@@ -162,13 +173,15 @@ package enum FleetStatements {
         """
 
     /// A commit: ``fence``, then these in this order, leaving out the empty ones; at the end ``release`` if the lease ends.
-    /// They fit into one pipeline: if the first gives no line, roll back.
     ///
-    /// `$1` partition, `$2` the version that is known, `$3` the new position. No line: `.fenced`.
+    /// `$1` partition, `$2` the version that is known, `$3` the new position. `22012`: `.fenced`.
     package static let movePosition = """
-        UPDATE partition_position SET position = $3, version = version + 1,
-          takeovers = CASE WHEN $3 > position THEN 0 ELSE takeovers END
-        WHERE partition = $1 AND version = $2 AND position <= $3 RETURNING position, version, takeovers
+        WITH p AS (
+          UPDATE partition_position SET position = $3, version = version + 1,
+            takeovers = CASE WHEN $3 > position THEN 0 ELSE takeovers END
+          WHERE partition = $1 AND version = $2 AND position <= $3 RETURNING position, version, takeovers)
+        SELECT max(position) AS position, max(version) AS version, max(takeovers) AS takeovers,
+          1 / count(*) AS fence FROM p
         """
     /// `$1` partition, `$2` ids.
     package static let unpark = "DELETE FROM parked WHERE partition = $1 AND id = ANY ($2::bytea[])"

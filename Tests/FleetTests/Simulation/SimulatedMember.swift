@@ -31,10 +31,12 @@ final class SimulatedMember: @unchecked Sendable {
     private func start(_ world: World) {
         let log = MemoryWorkLog(
             world.engine, owner: owner, link: SimulatedLink(route: engineRoute), clock: clock)
-        let environment = FleetEnvironment(clock: clock, random: { world.scheduler.fraction() }) { [self] note in
-            world.oracle.count(note.kind)
-            world.oracle.note { [owner] in "\(owner): \(note)" }
-        }
+        let environment = FleetEnvironment(
+            clock: clock, random: { world.scheduler.fraction() },
+            note: { [owner] note in
+                world.oracle.count(note.kind)
+                world.oracle.note { "\(owner): \(note)" }
+            })
         let processor = SimulatedProcessor(
             member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler,
             world: world)

@@ -1,0 +1,182 @@
+package import Fleet
+internal import PostgreSQL
+
+extension PostgresWorkLog {
+    package func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim {
+        let values =
+            claim.lease.parameters(owner) + [
+                .int(claim.partition), .int(Int(claim.version)), .int(Int(claim.position)), .int(Int(outcome.position)),
+                .int(outcome.releases ? 1 : 0),
+            ]
+        let rest = Self.statements(for: outcome, partition: claim.partition)
+        return try await counting { [working] () async throws(WorkLogError) in
+            // One round trip.
+            if rest.isEmpty { return try await working.change { try Self.move(claim, values, $0.connection) } }
+            return try await working.call { session in
+                try session.connection.transaction { connection in
+                    let moved = try Self.move(claim, values, connection)
+                    for statement in rest { try connection.run(statement.sql, statement.values) }
+                    return moved
+                }
+            }
+        }
+    }
+
+    private static func move(
+        _ claim: Claim, _ values: [PostgresValue], _ connection: PostgresConnection
+    ) throws -> Claim {
+        let row = try connection.run(movePosition, values).rows.first
+        guard let row else { throw WorkLogError.fenced("the lease is void, or another commit came between") }
+        return try claim.with(row)
+    }
+
+    /// `$1` to `$4` the lease, `$5` partition, `$6` the version that is known, `$7` the old position, `$8` the new one,
+    /// `$9` whether the lease ends. No line: fenced.
+    ///
+    /// Nothing is at or below the old position. Named, it spares the server to walk over what was deleted.
+    private static let movePosition = """
+        WITH l AS MATERIALIZED (
+            SELECT FROM work_lease l, fleet f
+            WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR NO KEY UPDATE OF l),
+        p AS (
+            UPDATE partition_position p SET position = $8::bigint, version = version + 1,
+                takeovers = CASE WHEN $8::bigint > position THEN 0 ELSE takeovers END
+            FROM l WHERE p.partition = $5::smallint AND p.version = $6::bigint AND p.position <= $8::bigint
+            RETURNING p.position, p.version, p.takeovers),
+        w AS (
+            DELETE FROM work WHERE partition = $5::smallint AND n > $7::bigint AND n <= $8::bigint
+            AND EXISTS (SELECT FROM p)),
+        r AS (UPDATE work_lease SET owner = NULL WHERE name = $1 AND $9::int = 1 AND EXISTS (SELECT FROM p))
+        SELECT position, version, takeovers FROM p
+        """
+
+    // MARK: What else is stored
+
+    private struct Statement: Sendable {
+        var sql: String
+        var values: [PostgresValue]
+    }
+
+    /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
+    private static func statements(for outcome: Outcome, partition: Int) -> [Statement] {
+        let number = PostgresValue.int(partition)
+        var all: [Statement] = []
+        if !outcome.unparked.isEmpty {
+            all.append(Statement(sql: unparking, values: [number, SQLArray.bytes(outcome.unparked.map(\.bytes))]))
+        }
+        let dead = latest(outcome.dead, by: \.change.n)
+        if !dead.isEmpty {
+            all.append(
+                Statement(
+                    sql: burying, values: [number] + columns(dead.map(\.change)) + [reasons(dead.map(\.reason))]))
+        }
+        let parked = latest(outcome.parked, by: \.change.id)
+        if !parked.isEmpty {
+            let delays = parked.map { Int64($0.delay.wholeMilliseconds) }
+            all.append(
+                Statement(
+                    sql: parking,
+                    values: [number] + columns(parked.map(\.change))
+                        + [reasons(parked.map(\.reason)), SQLArray.numbers(delays)]))
+        }
+        let joined = merged(outcome.joined)
+        if !joined.isEmpty { all.append(Statement(sql: joining, values: [number] + columns(joined))) }
+        let attempted = latest(outcome.attempted.filter { !$0.isParked }, by: \.n)
+        if !attempted.isEmpty {
+            all.append(
+                Statement(
+                    sql: attempting,
+                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.number))]))
+        }
+        let retried = latest(outcome.attempted.filter(\.isParked), by: \.id)
+        if !retried.isEmpty {
+            all.append(
+                Statement(
+                    sql: retrying,
+                    values: [
+                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.number)),
+                    ]))
+        }
+        return all
+    }
+
+    /// Of each key the last one.
+    private static func latest<Element, Key: Hashable>(_ all: [Element], by key: (Element) -> Key) -> [Element] {
+        var last: [Key: Int] = [:]
+        for (place, element) in all.enumerated() { last[key(element)] = place }
+        return last.values.sorted().map { all[$0] }
+    }
+
+    /// One change for each document: what is left after they joined one after the other.
+    private static func merged(_ all: [LoggedChange]) -> [LoggedChange] {
+        var changes: [LoggedChange] = []
+        var places: [DocumentKey: Int] = [:]
+        for change in all {
+            guard let place = places[change.id] else {
+                places[change.id] = changes.count
+                changes.append(change)
+                changes[changes.count - 1].parks = max(change.parks, 1)
+                continue
+            }
+            guard changes[place].n < change.n else { continue }
+            (changes[place].n, changes[place].entry) = (change.n, change.entry)
+        }
+        return changes
+    }
+
+    /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` deleted, `$8` attempts, `$9` parks.
+    private static func columns(_ changes: [LoggedChange]) -> [PostgresValue] {
+        [
+            SQLArray.numbers(changes.map(\.n)), SQLArray.numbers(changes.map(\.firstN)),
+            SQLArray.texts(changes.map(\.entry.sequence)), SQLArray.bytes(changes.map(\.id.bytes)),
+            SQLArray.bytes(changes.map { Array($0.entry.revision.utf8) }),
+            SQLArray.booleans(changes.map(\.entry.isDeleted)), SQLArray.counts(changes.map(\.attempts)),
+            SQLArray.counts(changes.map(\.parks)),
+        ]
+    }
+
+    private static func reasons(_ reasons: [String]) -> PostgresValue { SQLArray.texts(reasons.map(\.storable)) }
+
+    private static let arrays = """
+        $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::boolean[], $8::int[], $9::int[]
+        """
+    private static let names = "n, first_n, seq, id, rev, deleted, attempts, parks"
+
+    private static let unparking = "DELETE FROM parked WHERE partition = $1 AND id = ANY ($2::bytea[])"
+
+    private static let burying = """
+        INSERT INTO dead_change (partition, at, \(names), reason)
+        SELECT $1::smallint, clock_timestamp(), d.* FROM unnest(\(arrays), $10::text[]) d
+        ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,
+            seq = excluded.seq, id = excluded.id, rev = excluded.rev, deleted = excluded.deleted,
+            attempts = excluded.attempts, parks = excluded.parks, reason = excluded.reason
+        """
+
+    private static let parking = """
+        INSERT INTO parked (partition, \(names), reason, due)
+        SELECT $1::smallint, \(names), reason, clock_timestamp() + delay * interval '1 millisecond'
+        FROM unnest(\(arrays), $10::text[], $11::bigint[]) d (\(names), reason, delay)
+        ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, first_n = excluded.first_n, seq = excluded.seq,
+            rev = excluded.rev, deleted = excluded.deleted, attempts = excluded.attempts, parks = excluded.parks,
+            reason = excluded.reason, due = excluded.due
+        """
+
+    private static let joining = """
+        INSERT INTO parked (partition, \(names), reason, due)
+        SELECT $1::smallint, d.*, 'a later change of a document that was parked', clock_timestamp()
+        FROM unnest(\(arrays)) d
+        ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
+            deleted = excluded.deleted
+        WHERE parked.n < excluded.n
+        """
+
+    private static let attempting = """
+        UPDATE work w SET attempts = a.attempts FROM unnest($2::bigint[], $3::int[]) a (n, attempts)
+        WHERE w.partition = $1::smallint AND w.n = a.n
+        """
+
+    private static let retrying = """
+        UPDATE parked p SET attempts = a.attempts FROM unnest($2::bytea[], $3::int[]) a (id, attempts)
+        WHERE p.partition = $1::smallint AND p.id = a.id
+        """
+}

@@ -1,0 +1,114 @@
+package import Fleet
+internal import Locking
+package import PostgreSQL
+
+/// A ``WorkLog`` in PostgreSQL: one member's handle.
+///
+/// The tables are those of ``WorkLogTables``. Nearly every call is one statement and one round trip; a commit that does
+/// more than move the position is a transaction of several. Leases run by `clock_timestamp()` alone. Each call that
+/// changes what a lease protects locks the lease's line first, so that nobody can take the lease before it is stored.
+/// The order of locks is always: leases, `fleet`, positions, the rest; members last.
+///
+/// Three connections: renewals have one alone, so that no other call delays them.
+///
+/// A member that is stopped in a transaction of several statements holds its locks until the server ends its session:
+/// `makeQueue` sets `idleInTransactionTimeout` to less than the time of a lease.
+package final class PostgresWorkLog: WorkLog {
+    package let owner: String
+    package let partitions: Int
+    package let leaseTime: Duration
+    let holder: String
+    let works: Bool
+    let renewals: WorkLogCalls
+    let leading: WorkLogCalls
+    let working: WorkLogCalls
+    let state = Locked(State())
+
+    struct State {
+        var fencedCommits = 0
+        var membership: Int64?
+    }
+
+    /// Connects to nothing yet. Call ``prepare()`` first.
+    ///
+    /// - Parameters:
+    ///   - makeQueue: Makes a connection whose calls have this deadline; its schema is the fleet's.
+    ///   - owner: Of this start of the process alone.
+    ///   - holder: Who it is, for people.
+    ///   - works: False: a member that only leads.
+    ///   - leaseTime: Members with different ones can live together.
+    ///   - partitions: Of a new fleet; of another one the number that it has.
+    package init(
+        makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
+        works: Bool = true, leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions
+    ) {
+        (self.owner, self.holder, self.works) = (owner, holder, works)
+        (self.leaseTime, self.partitions) = (leaseTime, partitions)
+        renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
+        leading = WorkLogCalls(makeQueue(max(leaseTime, .seconds(10))), leaseTime: leaseTime)
+        working = WorkLogCalls(makeQueue(leaseTime), leaseTime: leaseTime)
+    }
+
+    /// Makes the schema and the tables if they are missing. Any number of members may do so at once.
+    ///
+    /// - Throws: ``WorkLogError``: `.refused` if the fleet has another number of partitions, or is of another version.
+    package func prepare() async throws(WorkLogError) { try await leading.prepare(partitions: partitions) }
+
+    /// Closes the connections once what is under way is done. Blocks that long, a deadline at most. Gives nothing back.
+    package func close() {
+        for calls in [renewals, leading, working] { calls.close() }
+    }
+
+    package func incarnation() async throws(WorkLogError) -> String {
+        try await leading.call { [leaseTime] session in
+            try session.identity.notice(leaseTime: leaseTime, session.connection)
+        }
+    }
+
+    // MARK: Fencing other writes
+
+    /// The number of this membership: another one after it was over. Nil before the first renewal.
+    package var membership: Int64? { state.withLock(\.membership) }
+
+    /// Makes sure, until the transaction ends, that nobody takes over what a member has.
+    ///
+    /// Whoever takes an expired lease deletes the member that had it, and waits for this transaction first. A member that
+    /// comes back renews itself under another number of membership: without the number, a member that was stopped for
+    /// long can pass.
+    ///
+    /// - Parameter membership: ``membership`` when the work began. Nil: any.
+    /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
+    package static func lockMember(
+        _ owner: String, membership: Int64? = nil, _ connection: PostgresConnection
+    ) throws {
+        let found = try connection.run(
+            "SELECT 1 FROM work_member WHERE owner = $1 AND ($2::bigint IS NULL OR membership = $2::bigint) FOR SHARE",
+            [.text(owner), membership.map { .int(Int($0)) } ?? .null])
+        guard found.rows.isEmpty else { return }
+        throw WorkLogError.fenced("this member's time is over")
+    }
+
+    /// Makes sure, until the transaction ends, that nobody takes over this lease. Renewals wait that long.
+    ///
+    /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
+    package static func lockLease(_ lease: Lease, of owner: String, _ connection: PostgresConnection) throws {
+        let found = try connection.run(
+            """
+            SELECT 1 FROM work_lease l, fleet f
+            WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR SHARE OF l
+            """, lease.parameters(owner))
+        guard found.rows.isEmpty else { return }
+        throw WorkLogError.voidLease
+    }
+}
+
+extension Lease {
+    /// `$1` name, `$2` owner, `$3` token, `$4` incarnation.
+    func parameters(_ owner: String) -> [PostgresValue] {
+        [.text("\(name)"), .text(owner), .int(Int(token)), .text(incarnation)]
+    }
+}
+
+extension WorkLogError {
+    static let voidLease = WorkLogError.fenced("the lease is void")
+}

@@ -1,0 +1,20 @@
+import Fleet
+import FleetEngine
+import Locking
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct PostgresConformanceTests {
+    @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
+        let bed = try TestBed()
+        let isSaved = Locked(false)
+        try await rule.check(
+            WorkLogTestBed(
+                member: { try await bed.prepared($0) },
+                pass: { try await bed.pass($0) },
+                loseCommits: {
+                    if isSaved.withLock({ $0 }) { try await bed.restore() }
+                    isSaved.withLock { $0 = true }
+                    try await bed.save()
+                }))
+    }
+}

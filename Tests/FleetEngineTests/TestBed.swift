@@ -1,0 +1,88 @@
+import Fleet
+import FleetEngine
+import Locking
+import PostgreSQL
+import TestKit
+
+/// A work log in a schema of its own, on the shared server or another.
+struct TestBed: Sendable {
+    let server: TestPostgres
+    let schema: String
+    let address: PostgresAddress
+    let leaseTime: Duration
+    let partitions: Int
+
+    init(
+        _ server: TestPostgres? = nil, leaseTime: Duration = .seconds(5), partitions: Int = 4
+    ) throws {
+        self.server = try server ?? TestPostgres.shared
+        schema = self.server.uniqueName("changebot_log")
+        address = try PostgresAddress(self.server.url())
+        (self.leaseTime, self.partitions) = (leaseTime, partitions)
+    }
+
+    func queue(_ deadline: Duration = .seconds(10), _ other: PostgresAddress? = nil) -> PostgresQueue {
+        var settings = PostgresSettings()
+        settings.schema = schema
+        settings.deadline = deadline
+        settings.idleInTransactionTimeout = min(deadline, leaseTime / 2)
+        return PostgresQueue(other ?? address, settings: settings)
+    }
+
+    /// The log as a member sees it.
+    func log(
+        _ owner: String, works: Bool = true, partitions: Int? = nil, through other: PostgresAddress? = nil
+    ) -> PostgresWorkLog {
+        PostgresWorkLog(
+            makeQueue: { queue($0, other) }, owner: owner, holder: "test \(owner)", works: works, leaseTime: leaseTime,
+            partitions: partitions ?? self.partitions)
+    }
+
+    func prepared(_ owner: String, works: Bool = true) async throws -> PostgresWorkLog {
+        let log = log(owner, works: works)
+        try await log.prepare()
+        return log
+    }
+
+    /// Runs statements in the schema.
+    @discardableResult
+    func run(_ sql: String...) async throws -> [[PostgresValue]] {
+        let queue = queue()
+        defer { queue.close() }
+        return try await queue.perform { connection in
+            try connection.transaction { connection in
+                var rows: [[PostgresValue]] = []
+                for sql in sql { rows = try connection.run(sql).rows }
+                return rows
+            }
+        }
+    }
+
+    /// Lets time pass, as the engine sees it.
+    func pass(_ time: Duration) async throws {
+        let past = "interval '1 millisecond' * \(time / .milliseconds(1))"
+        try await run(
+            "UPDATE work_lease SET until = until - \(past)", "UPDATE work_member SET until = until - \(past)",
+            "UPDATE fleet SET quiet_until = quiet_until - \(past)", "UPDATE parked SET due = due - \(past)",
+            "UPDATE work SET at = at - \(past)")
+    }
+
+    private static let tables = [
+        "fleet", "work_lease", "work_member", "partition_position", "work", "parked", "dead_change", "mark",
+    ]
+
+    /// Keeps what the tables have now.
+    func save() async throws {
+        for table in Self.tables {
+            try await run("DROP TABLE IF EXISTS old_\(table)", "CREATE TABLE old_\(table) AS TABLE \(table)")
+        }
+    }
+
+    /// Puts back what was saved, as if another server had it.
+    func restore() async throws {
+        for table in Self.tables {
+            try await run("DELETE FROM \(table)", "INSERT INTO \(table) OVERRIDING SYSTEM VALUE TABLE old_\(table)")
+        }
+        try await run("UPDATE fleet SET timeline = timeline || '-'")
+    }
+}

@@ -1,0 +1,74 @@
+import Fleet
+import Testing
+
+extension WorkLogConformance {
+    static let leading = [
+        WorkLogConformance("changes and checkpoint are stored together") { bed in
+            let log = try await bed.member("a")
+            let term = try #require(try await log.lead())
+            #expect(term.sequence == nil && term.n == 0)
+            let entries = [entry(1, id(0)), entry(2, id(1)), entry(3, id(0, 1))]
+            let stored = try await log.append(entries, upTo: #""3::7""#, term)
+            #expect(stored == Term(lease: term.lease, sequence: #""3::7""#, n: 3))
+            let again = try #require(try await log.lead())
+            #expect(again.sequence == #""3::7""# && again.n == 3)
+            let changes = try await log.next(try await log.take(0), after: 0, limit: 10)
+            #expect(changes == [LoggedChange(n: 1, entry: entries[0]), LoggedChange(n: 3, entry: entries[2])])
+        },
+        WorkLogConformance("the same changes are not appended twice") { bed in
+            let log = try await bed.member("a")
+            let term = try #require(try await log.lead())
+            _ = try await log.append([entry(1, id(0))], upTo: "1", term)
+            await expectFenced { try await log.append([entry(1, id(0))], upTo: "1", term) }
+            #expect(try await log.backlog().entries == 1)
+        },
+        WorkLogConformance("the checkpoint moves without changes too") { bed in
+            let log = try await bed.member("a")
+            let term = try #require(try await log.lead())
+            #expect(try await log.append([], upTo: "9", term).n == 0)
+            #expect(try await log.lead()?.sequence == "9")
+            #expect(try await log.answered() == "9")
+        },
+        WorkLogConformance("every id is kept as it is") { bed in
+            let log = try await bed.member("a")
+            let ids = ["\u{0}", "a\u{0}b", "\u{e9}", "e\u{301}", "", "'\\\"{},", String(repeating: "x", count: 5_000)]
+                .map { DocumentKey($0) }
+            try await log.fill(ids)
+            var read: [DocumentKey] = []
+            for partition in 0..<4 {
+                read += try await log.next(try await log.take(partition), after: 0, limit: 100).map(\.id)
+            }
+            #expect(Set(read) == Set(ids) && read.count == ids.count)
+        },
+        WorkLogConformance("a tombstone is told") { bed in
+            let log = try await bed.member("a")
+            let term = try #require(try await log.lead())
+            var change = entry(1, id(2))
+            change.isDeleted = true
+            _ = try await log.append([change], upTo: "1", term)
+            #expect(try await log.next(try await log.take(2), after: 0, limit: 1).first?.entry == change)
+        },
+        WorkLogConformance("the answered sequence follows the oldest change") { bed in
+            let log = try await bed.member("a")
+            #expect(try await log.answered() == nil)
+            for partition in [0, 1, 0] { try await log.fill([id(partition)]) }
+            #expect(try await log.answered() == nil)
+            let zero = try await log.take(0)
+            let later = try await log.commit(zero, Outcome(position: 1))
+            #expect(try await log.answered() == "1")
+            _ = try await log.commit(later, Outcome(position: 3))
+            #expect(try await log.answered() == "1")
+            var outcome = Outcome(position: 2)
+            outcome.parked = [
+                Parking(LoggedChange(n: 2, entry: entry(2, id(1)), parks: 1), delay: .seconds(60), reason: "slow")
+            ]
+            let one = try await log.commit(try await log.take(1), outcome)
+            #expect(try await log.answered() == "1")
+            outcome = Outcome(position: 2)
+            outcome.unparked = [id(1)]
+            _ = try await log.commit(one, outcome)
+            #expect(try await log.answered() == "3")
+            #expect(try await log.answered() == "3")
+        },
+    ]
+}

@@ -1,0 +1,114 @@
+import Fleet
+import Testing
+
+extension WorkLogConformance {
+    static let working = [
+        WorkLogConformance("a commit moves the position and deletes what is below") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0), id(1), id(0, 1), id(0)])
+            let claim = try await log.take(0)
+            let stored = try await log.commit(claim, Outcome(position: 3))
+            #expect(stored.position == 3 && stored.version == claim.version + 1)
+            #expect(try await log.next(stored, after: 0, limit: 10).map(\.n) == [4])
+            #expect(try await log.refresh(claim) == stored)
+            let backlog = try await log.backlog()
+            #expect(backlog.parts.map(\.entries) == [1, 1, 0, 0])
+            #expect(backlog.parts[0].owner == "a" && backlog.parts[1].owner == nil)
+        },
+        WorkLogConformance("reading goes on after a place, up to a limit") { bed in
+            let log = try await bed.member("a")
+            try await log.fill(Array(repeating: id(0), count: 5))
+            let claim = try await log.take(0)
+            #expect(try await log.next(claim, after: 1, limit: 3).map(\.n) == [2, 3, 4])
+            #expect(try await log.next(claim, after: 5, limit: 3).isEmpty)
+        },
+        WorkLogConformance("a commit that does not know of the last one is fenced") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0), id(0)])
+            let claim = try await log.take(0)
+            _ = try await log.commit(claim, Outcome(position: 1))
+            await expectFenced { try await log.commit(claim, Outcome(position: 2)) }
+            #expect(try await log.refresh(claim).position == 1)
+        },
+        WorkLogConformance("a position never goes back") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0), id(0)])
+            let claim = try await log.commit(try await log.take(0), Outcome(position: 2))
+            await expectFenced { try await log.commit(claim, Outcome(position: 1)) }
+            #expect(try await log.refresh(claim) == claim)
+        },
+        WorkLogConformance("who lost a partition changes nothing in it") { bed in
+            let (first, second) = (try await bed.member("a"), try await bed.member("b"))
+            try await first.fill([id(0), id(0)])
+            let old = try await first.take(0)
+            try await bed.pass(first.leaseTime + .milliseconds(100))
+            let new = try await second.take(0)
+            #expect(new.takeovers == 1)
+            var outcome = Outcome(position: 2)
+            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry(1, id(0))), reason: "why")]
+            let late = outcome
+            await expectFenced { try await first.commit(old, late) }
+            await expectFenced { try await first.next(old, after: 0, limit: 1) }
+            await expectFenced { try await first.due(old, limit: 1) }
+            #expect(try await first.renew().leases.isEmpty)
+            #expect(try await second.refresh(new) == new)
+            let backlog = try await second.backlog()
+            #expect(backlog.dead == 0 && backlog.entries == 2 && backlog.takeovers == 1)
+            #expect(try await first.backlog().fencedCommits == 1)
+        },
+        WorkLogConformance("takeovers count until the position moves") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0)])
+            for count in 0..<3 {
+                let claim = try await bed.member("\(count)").take(0)
+                #expect(claim.takeovers == count)
+                try await bed.pass(log.leaseTime + .milliseconds(100))
+            }
+            let claim = try await log.take(0)
+            let still = try await log.commit(claim, Outcome(position: 0))
+            #expect(still.takeovers == 3)
+            #expect(try await log.commit(still, Outcome(position: 1)).takeovers == 0)
+        },
+        WorkLogConformance("the last commit gives the partition back") { bed in
+            let (first, second) = (try await bed.member("a"), try await bed.member("b"))
+            try await first.fill([id(0)])
+            let claim = try await first.take(0)
+            var outcome = Outcome(position: 1)
+            outcome.releases = true
+            _ = try await first.commit(claim, outcome)
+            await expectFenced { try await first.refresh(claim) }
+            let next = try await second.take(0)
+            #expect(next.position == 1 && next.takeovers == 0)
+        },
+        WorkLogConformance("tries are counted before they begin") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0)])
+            var outcome = Outcome(position: 0)
+            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: false, number: 2)]
+            let claim = try await log.commit(try await log.take(0), outcome)
+            #expect(try await log.next(claim, after: 0, limit: 1).first?.attempts == 2)
+        },
+        WorkLogConformance("dead changes are counted once") { bed in
+            let log = try await bed.member("a")
+            try await log.fill([id(0), id(0)])
+            var outcome = Outcome(position: 0)
+            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry(1, id(0)), attempts: 5), reason: "why")]
+            let claim = try await log.commit(try await log.take(0), outcome)
+            outcome.position = 1
+            _ = try await log.commit(claim, outcome)
+            #expect(try await log.backlog().dead == 1)
+        },
+        WorkLogConformance("news tells what is new, to the owner alone") { bed in
+            let (first, second) = (try await bed.member("a"), try await bed.member("b"))
+            let (zero, one) = (try await first.take(0), try await first.take(1))
+            let other = try await second.take(2)
+            let interests = [zero, one, other].map { Interest(claim: $0, readUpTo: 0) }
+            #expect(try await first.news(interests, within: .milliseconds(10)).isEmpty)
+            try await second.fill([id(1), id(2)])
+            let news = [News(partition: 1, hasChanges: true, hasDue: false)]
+            #expect(try await first.news(interests, within: .seconds(1)) == news)
+            #expect(
+                try await first.news([Interest(claim: one, readUpTo: 1)], within: .milliseconds(10)).isEmpty)
+        },
+    ]
+}

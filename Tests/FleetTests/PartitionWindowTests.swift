@@ -1,0 +1,151 @@
+import TestKit
+import Testing
+
+@testable import Fleet
+
+@Suite struct PartitionWindowTests {
+    private func change(_ n: Int64, _ id: String, attempts: Int = 0, isParked: Bool = false) -> LoggedChange {
+        LoggedChange(
+            n: n, entry: FeedEntry(sequence: "\(n)", id: DocumentKey(id), revision: "r\(n)"), attempts: attempts,
+            isParked: isParked)
+    }
+
+    private func fail() { Issue.record("not alone") }
+
+    private func window(_ changes: [LoggedChange]) -> PartitionWindow {
+        var window = PartitionWindow(position: 0, settings: FleetSettings())
+        window.add(changes)
+        return window
+    }
+
+    private func together(_ batch: PartitionWindow.Batch?) -> [LoggedChange] {
+        guard case .together(let changes) = batch else { return [] }
+        return changes
+    }
+
+    @Test func thePositionWaitsForTheOldest() {
+        var window = window([change(1, "a"), change(2, "b"), change(4, "c")])
+        let batch = together(window.take(atMost: 9))
+        #expect(batch.map(\.n) == [1, 2, 4])
+        window.answer(batch[2], .done)
+        window.answer(batch[1], .done)
+        #expect(window.outcome.position == 0)
+        window.answer(batch[0], .done)
+        #expect(window.outcome.position == 4 && window.count == 0)
+    }
+
+    @Test func oneDocumentIsNeverTwiceInWork() {
+        var window = window([change(1, "a")])
+        let first = together(window.take(atMost: 9))
+        window.add([change(2, "a"), change(3, "a")])
+        #expect(window.take(atMost: 9) == nil)
+        window.answer(first[0], .done)
+        let second = together(window.take(atMost: 9))
+        #expect(second.map(\.n) == [3])
+        window.answer(second[0], .done)
+        #expect(window.outcome.position == 3)
+    }
+
+    @Test func laterChangesJoinTheParkedOne() {
+        var window = window([change(1, "a")])
+        let first = together(window.take(atMost: 9))
+        window.add([change(2, "a")])
+        window.answer(first[0], .parked(.seconds(1), "slow"))
+        window.add([change(3, "a"), change(4, "b", isParked: true)])
+        let outcome = window.outcome
+        #expect(outcome.position == 4)
+        #expect(outcome.parked.map(\.change.n) == [2] && outcome.parked.map(\.change.firstN) == [1])
+        #expect(outcome.joined.map(\.n) == [3, 4])
+    }
+
+    @Test func aFailedDocumentIsTriedAloneAndThenParked() {
+        var window = window([change(1, "a"), change(2, "b")])
+        let batch = together(window.take(atMost: 9))
+        window.answer(batch[0], .failed("no"))
+        window.add([change(3, "c")])
+        #expect(window.take(atMost: 9) == nil)
+        window.answer(batch[1], .done)
+        guard case .alone(let alone, let attempt) = window.take(atMost: 9) else { return fail() }
+        #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, number: 1))
+        #expect(window.take(atMost: 9) == nil)
+        window.answer(alone, .failed("no"))
+        #expect(window.outcome.parked.map(\.change.attempts) == [1])
+        #expect(together(window.take(atMost: 9)).map(\.n) == [3])
+    }
+
+    @Test func aTryThatDidNotHappenDoesNotCount() {
+        var window = window([change(1, "a", attempts: 4)])
+        for _ in 0..<3 {
+            guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
+                return fail()
+            }
+            #expect(attempt.number == 5)
+            window.answer(alone, .postponed)
+        }
+        #expect(!window.needsCommit(0))
+    }
+
+    /// Once the position stood still until something else happened.
+    @Test func aDocumentThatWasTriedOftenEnoughIsDeadWithoutATry() {
+        var window = window([change(1, "a", attempts: 5), change(2, "b")])
+        #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
+        #expect(window.outcome.dead.map(\.change.n) == [1])
+        #expect(window.outcome.position == 1)
+    }
+
+    /// Once it was decided again, after the later change.
+    @Test func aChangeThatTheParkedOneStandsForIsNotTriedAgain() {
+        var window = PartitionWindow(position: 0, settings: FleetSettings())
+        window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstN: 2, parks: 1)])
+        let due = together(window.take(atMost: 9))
+        window.add([change(2, "a", isParked: true)])
+        window.answer(due[0], .done)
+        window.stored()
+        window.add([change(5, "a")])
+        #expect(window.take(atMost: 9) == nil)
+        #expect(window.outcome.position == 5)
+    }
+
+    @Test func suspectsOfACrashAreTriedAlone() {
+        var window = PartitionWindow(position: 0, settings: FleetSettings())
+        window.beCareful(upTo: 2)
+        window.add([change(1, "a"), change(2, "b"), change(3, "c")])
+        for n in Int64(1)...2 {
+            guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
+            #expect(alone.n == n)
+            window.answer(alone, .done)
+        }
+        #expect(together(window.take(atMost: 9)).map(\.n) == [3])
+    }
+
+    /// Any order of answers: each document in order, the position never past an open change, and all is answered.
+    @Test(arguments: UInt64(1)...50) func anyOrderOfAnswersLeavesNoGap(_ seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var window = PartitionWindow(position: 0, settings: FleetSettings())
+        var running: [LoggedChange] = []
+        var last: [DocumentKey: Int64] = [:]
+        var next: Int64 = 1
+        while window.outcome.position < 300 {
+            if next <= 300, random.chance(2) {
+                window.add([change(next, "d\(random.below(8))")])
+                next += 1
+            }
+            switch window.take(atMost: 1 + random.below(3)) {
+            case .together(let changes): running += changes
+            case .alone(let change, _):
+                #expect(running.isEmpty)
+                running = [change]
+            case nil: break
+            }
+            guard !running.isEmpty, random.chance(2) else { continue }
+            let change = running.remove(at: random.below(running.count))
+            #expect(change.n > last[change.id] ?? 0)
+            let verdict: Verdict =
+                random.chance(9) ? .failed("no") : random.chance(9) ? .postponed : .done
+            if verdict == .done { last[change.id] = change.n }
+            window.answer(change, verdict)
+            #expect(running.allSatisfy { $0.n > window.outcome.position })
+        }
+        #expect(window.runningCount == running.count)
+    }
+}
