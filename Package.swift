@@ -144,9 +144,11 @@ let package = Package(
             ],
             swiftSettings: small),
         .target(
+            name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
+        .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "Fleet", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],
@@ -178,7 +180,7 @@ let package = Package(
             name: "changebot",
             dependencies: [
                 "CEmbeddedFiles", "CEmptyICUData", "CIdleDispatch", "CMalloc", "DocumentFlow", "EmbeddedGateway",
-                "Encodings",
+                "Encodings", "Fleet",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
                 "PostgreSQL", "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,
