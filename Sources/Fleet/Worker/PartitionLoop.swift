@@ -95,6 +95,8 @@ final class PartitionLoop: Sendable {
         /// When the engine may be called again.
         var callAfter: Duration?
         var isCareful: Bool
+        /// Whether the partition waits in the gate to be alone.
+        var isWaiting = false
 
         init(_ loop: PartitionLoop) {
             self.loop = loop
@@ -195,21 +197,16 @@ extension PartitionLoop.Work {
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid,
-            let batch = window.take(atMost: loop.settings.batch)
-        {
+        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid {
+            guard let batch = window.take(atMost: loop.settings.batch) else { return stopWaiting() }
             switch batch {
             case .together(let changes):
-                guard loop.gate.share(loop.partition, loop.wake) else { return putBack(changes) }
+                guard enter(isAlone: false) else { return putBack(changes) }
                 process(changes, isAlone: false, &group)
             case .alone(let change, let attempt):
                 // The first try may have been ended by something else; from the second one on, nothing else may be.
                 let isAlone = attempt.number > 1
-                guard
-                    isAlone
-                        ? loop.gate.enterAlone(loop.partition, loop.wake)
-                        : loop.gate.share(loop.partition, loop.wake)
-                else { return putBack([change]) }
+                guard enter(isAlone: isAlone) else { return putBack([change]) }
                 var outcome = window.outcome
                 outcome.attempted = [attempt]
                 do throws(WorkLogError) {
@@ -222,6 +219,23 @@ extension PartitionLoop.Work {
                 process([change], isAlone: isAlone, &group)
             }
         }
+    }
+
+    private mutating func enter(isAlone: Bool) -> Bool {
+        guard isAlone else {
+            stopWaiting()
+            return loop.gate.share(loop.partition, loop.wake)
+        }
+        let isIn = loop.gate.enterAlone(loop.partition, loop.wake)
+        isWaiting = !isIn
+        return isIn
+    }
+
+    /// What waited to be alone may be dead by now, without a try.
+    private mutating func stopWaiting() {
+        guard isWaiting else { return }
+        isWaiting = false
+        loop.gate.withdraw(loop.partition)
     }
 
     private mutating func putBack(_ changes: [LoggedChange]) {
