@@ -266,19 +266,20 @@ extension PartitionLoop.Work {
     private mutating func settle() async throws(WorkLogError) {
         var backoff = Backoff(loop.settings, loop.environment)
         while true {
+            let now: Claim
             do throws(WorkLogError) {
-                let now = try await loop.log.refresh(claim)
-                switch now.version {
-                case claim.version + 1: claim = now
-                case claim.version: throw .unavailable("the commit is not stored")
-                default: throw .fenced("another commit came between")
-                }
-                return
-            } catch .unavailable(let reason) where reason != "the commit is not stored" {
-                do {
-                    try await loop.environment.clock.sleep(for: backoff.next(.unavailable(reason)))
-                } catch { throw .fenced("cancelled") }
+                now = try await loop.log.refresh(claim)
+            } catch .unavailable(let reason) {
+                let pause = backoff.next(.unavailable(reason))
+                do { try await loop.environment.clock.sleep(for: pause) } catch { throw .fenced("cancelled") }
+                continue
             }
+            switch now.version {
+            case claim.version + 1: claim = now
+            case claim.version: throw .unavailable("the commit is not stored")
+            default: throw .fenced("another commit came between")
+            }
+            return
         }
     }
 
