@@ -17,6 +17,31 @@ package struct FleetStanding: Sendable {
     package let members: [Member]
     /// How many times the lease was granted.
     package let turns: Int
+    /// Nil unless the members share the work.
+    package let shared: Shared?
+
+    /// How the work is shared.
+    package struct Shared: Sendable {
+        package struct Member: Sendable {
+            /// How it describes itself.
+            package let holder: String
+            /// How many partitions it has.
+            package let partitions: Int
+            package let readsFeed: Bool
+        }
+
+        package let members: [Member]
+        /// Of the log.
+        package let partitions: Int
+        /// Changes in the log.
+        package let waiting: Int
+        /// Since when the oldest of them waits, in seconds; nil if there is none.
+        package let oldest: Double?
+        /// Changes that wait for a time outside the log.
+        package let parked: Int
+        /// How often something was taken over from a member that had not given it back.
+        package let takeovers: Int
+    }
     /// `PostgreSQL 15.8`.
     package let server: String
     /// Facts about the server that can lose what it has acknowledged; empty if there are none.
@@ -53,8 +78,35 @@ extension Engine {
                     FleetStanding.Member(
                         holder: row[0].text ?? "", runs: row[1] == .int(1), ruleSetHash: row[2].text ?? "",
                         since: row[3].int ?? 0)
-                }, turns: turns.rows.first?.first?.int ?? 0, server: facts.first ?? "", risks: risks)
+                }, turns: turns.rows.first?.first?.int ?? 0, shared: try Self.shared(connection),
+                server: facts.first ?? "", risks: risks)
         }
+    }
+
+    private static func shared(_ connection: PostgresConnection) throws -> FleetStanding.Shared? {
+        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
+        guard there.rows.first?.first == .int(1) else { return nil }
+        let members = try connection.run(
+            """
+            SELECT holder, count(name) FILTER (WHERE name <> 'feed'), count(name) FILTER (WHERE name = 'feed') > 0
+            FROM work_member LEFT JOIN work_lease
+                ON work_lease.owner = work_member.owner AND work_lease.until > clock_timestamp()
+            WHERE work_member.until > clock_timestamp() GROUP BY work_member.owner, holder ORDER BY holder
+            """)
+        let facts = try connection.run(
+            """
+            SELECT partitions, takeovers, (SELECT count(*) FROM work), (SELECT count(*) FROM parked),
+                CAST((SELECT EXTRACT(EPOCH FROM clock_timestamp() - min(at)) FROM work) AS float8)
+            FROM fleet
+            """
+        ).rows.first
+        guard let facts, facts.count == 5 else { return nil }
+        return FleetStanding.Shared(
+            members: members.rows.map { row in
+                FleetStanding.Shared.Member(
+                    holder: row[0].text ?? "", partitions: row[1].int ?? 0, readsFeed: row[2] == .int(1))
+            }, partitions: facts[0].int ?? 0, waiting: facts[2].int ?? 0, oldest: facts[4].double,
+            parked: facts[3].int ?? 0, takeovers: facts[1].int ?? 0)
     }
 
     /// Ends the turn of the member that runs. It stops with its next renewal or write; another takes over when the lease
@@ -77,8 +129,9 @@ extension Engine {
     ///
     /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
     package func reset() throws(StateError) {
-        let members = try standing().members
-        if let member = members.first { throw .locked(holder: member.holder) }
+        let standing = try standing()
+        let holders = standing.members.map(\.holder) + (standing.shared?.members.map(\.holder) ?? [])
+        if let holder = holders.first { throw .locked(holder: holder) }
         try ask { connection in
             try connection.script("DROP SCHEMA \(PostgresConnection.quotedIdentifier(schema)) CASCADE")
         }

@@ -17,7 +17,8 @@ final class Standby: Sendable {
     private let backoff = Backoff(base: .milliseconds(500))
 
     init(
-        _ engine: Engine, ruleSetHash: String, shares: Bool, report: RunReport, observer: (any RunObserver)?, logger: Logger
+        _ engine: Engine, ruleSetHash: String, shares: Bool, report: RunReport, observer: (any RunObserver)?,
+        logger: Logger
     ) {
         self.observer = observer
         self.shares = shares

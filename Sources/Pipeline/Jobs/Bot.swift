@@ -128,6 +128,12 @@ package struct Bot: Service {
     private func startOver(
         _ reset: DatabaseReset, _ state: StateCatalogue.Opened
     ) async throws -> StateCatalogue.Opened? {
+        if sharedWork != nil, let engine {
+            throw RunError(
+                .databaseReset,
+                "\(reset.reason); to handle its documents from the beginning, stop all members, then: "
+                    + "changebot fleet reset \(engine.options)")
+        }
         let policy = settings.onReset ?? (ruleSet.actsOutside ? .stop : .restart)
         guard policy == .restart else {
             let consequence = ruleSet.actsOutside ? ", which repeats the webhooks and events of its rules" : ""

@@ -16,6 +16,10 @@ struct SharedWork: Sendable {
     private let logger: Logger
     private let log: PostgresWorkLog
     private let member = Locked<FleetMember?>(nil)
+    private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
+
+    /// While a trouble lasts, it is logged this often.
+    private static let troubleInterval: Duration = .seconds(60)
 
     init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
         self.engine = engine
@@ -65,7 +69,7 @@ struct SharedWork: Sendable {
             save: { try await delivery.ledger.saveCheckpoint($0) })
         let member = FleetMember(
             log: log, feed: feed, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
-            environment: FleetEnvironment { [logger] in Self.log($0, to: logger) })
+            environment: FleetEnvironment { note in log(note) })
         self.member.withLock { $0 = member }
         defer { self.member.withLock { $0 = nil } }
         await delivery.noteStanding(isCaughtUp: true)
@@ -80,7 +84,7 @@ struct SharedWork: Sendable {
         }
     }
 
-    private static func log(_ note: FleetNote, to logger: Logger) {
+    private func log(_ note: FleetNote) {
         switch note {
         case .gained(.feed, _): logger.info("reading the feed for the fleet")
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
@@ -88,7 +92,14 @@ struct SharedWork: Sendable {
             logger.notice(
                 "not reading on: too many changes wait in the log", metadata: ["changes": "\(count)"])
         case .unavailable(let reason, _):
-            logger.debug("a request to the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
+            let isShown = troubleShownAt.withLock { shownAt in
+                if let shown = shownAt, shown.duration(to: .now) < Self.troubleInterval { return false }
+                shownAt = .now
+                return true
+            }
+            if isShown {
+                logger.warning("the gateway or the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
+            }
         default: logger.debug("\(note)")
         }
     }

@@ -33,7 +33,9 @@ extension Ledger {
         let checkpoint = newCheckpoint(sequence, reason: reason)
         try await write { database in
             try Self.append(checkpoint, database)
-            if reason != nil { try Self.distrustCounts(database) }
+            guard reason != nil else { return }
+            try Self.distrustCounts(database)
+            try EngineSchema.moveLog(to: sequence.description, database)
         }
     }
 
@@ -43,6 +45,7 @@ extension Ledger {
         try await write { database in
             try Self.append(checkpoint, database)
             try Self.distrustCounts(database)
+            try EngineSchema.moveLog(to: nil, database)
         }
     }
 

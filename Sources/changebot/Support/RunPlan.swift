@@ -98,7 +98,8 @@ struct RunPlan: Sendable {
         for bot in bots {
             guard let fleet = bot.fleet, let other = owners.updateValue(bot.title, forKey: fleet) else { continue }
             throw CommandError(
-                .badConfiguration, "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
+                .badConfiguration,
+                "the bots '\(other)' and '\(bot.title)' have the same fleet: give each its own 'fleet'")
         }
     }
 

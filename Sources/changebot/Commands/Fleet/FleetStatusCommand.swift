@@ -19,11 +19,27 @@ struct FleetStatusCommand: AsyncParsableCommand {
         let standing: FleetStanding
         do throws(StateError) { standing = try engine.standing() } catch { throw CommandError(error) }
         if json { return try Console.write(Self.json(engine, standing)) }
-        var lines = ["\(engine.fleet): \(standing.members.contains(where: \.runs) ? "running" : "nobody runs")"]
+        let sharing = standing.shared?.members ?? []
+        let state =
+            sharing.isEmpty
+            ? standing.members.contains(where: \.runs) ? "running" : "nobody runs"
+            : "\(Quantity.count(sharing.count, "member")) sharing the work"
+        var lines = ["\(engine.fleet): \(state)"]
         lines.append("  engine   \(engine.address), \(standing.server)")
         lines += standing.risks.map { "  warning  \($0)" }
         lines.append("  turns    \(Quantity.count(standing.turns))")
-        for member in standing.members {
+        if let shared = standing.shared, !sharing.isEmpty || shared.waiting > 0 {
+            let oldest = shared.oldest.map { ", the oldest for \(Int($0)) s" } ?? ""
+            lines.append("  waiting  \(Quantity.count(shared.waiting, "change"))\(oldest)")
+            if shared.parked > 0 { lines.append("  parked   \(Quantity.count(shared.parked, "change"))") }
+            lines.append("  lost     \(Quantity.count(shared.takeovers, "lease"))")
+            for member in sharing {
+                let part = "\(member.partitions) of \(shared.partitions) partitions"
+                lines.append(
+                    "  works    \(member.holder.visible), \(part)\(member.readsFeed ? ", reads the feed" : "")")
+            }
+        }
+        for member in standing.members where sharing.isEmpty {
             let rules = member.ruleSetHash.isEmpty ? "" : ", rules \(member.ruleSetHash.prefix(12))"
             lines.append("  \(member.runs ? "runs   " : "waits  ")  \(member.holder.visible)\(rules)")
         }
@@ -39,6 +55,26 @@ struct FleetStatusCommand: AsyncParsableCommand {
             writer.member("turns", integer: standing.turns)
             writer.name("warnings")
             writer.array { writer in for risk in standing.risks { writer.string(risk) } }
+            if let shared = standing.shared {
+                writer.name("shared")
+                writer.object { writer in
+                    writer.member("partitions", integer: shared.partitions)
+                    writer.member("waiting", integer: shared.waiting)
+                    writer.member("oldest_seconds", raw: Array((shared.oldest.map { "\($0)" } ?? "null").utf8))
+                    writer.member("parked", integer: shared.parked)
+                    writer.member("takeovers", integer: shared.takeovers)
+                    writer.name("members")
+                    writer.array { writer in
+                        for member in shared.members {
+                            writer.object { writer in
+                                writer.member("process", string: member.holder)
+                                writer.member("partitions", integer: member.partitions)
+                                writer.member("reads_feed", bool: member.readsFeed)
+                            }
+                        }
+                    }
+                }
+            }
             writer.name("members")
             writer.array { writer in
                 for member in standing.members {

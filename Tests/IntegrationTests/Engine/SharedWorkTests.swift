@@ -1,0 +1,182 @@
+import DocumentFlow
+import Fleet
+import GatewayClient
+import Locking
+import LosslessJSON
+import PostgreSQL
+import Rules
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import Pipeline
+
+/// The members of a fleet share the work.
+@Suite struct SharedWorkTests {
+    /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
+    private static func sharing(
+        _ fleet: EngineTestBed, _ rules: RuleSet, members: Int, partitions: Int = 16,
+        _ body: ([RunReport]) async throws -> Void
+    ) async throws {
+        let bots = try (1...members).map { number in
+            try fleet.bot(rules, member: number) { settings in
+                settings.sharing = Sharing(role: .auto, partitions: partitions)
+            }
+        }
+        let group = ServiceGroup(services: bots.map(\.bot), logger: BotTestBed.logger)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            do { try await body(bots.map(\.report)) } catch {
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
+        (1...count).map { DocumentID("\(prefix)\($0)") }
+    }
+
+    @Test func severalMembersDoWhatOneDoes() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 3) { reports in
+                for report in reports { try await fleet.wait(until: .following, report) }
+                // Until the partitions are shared out.
+                while try await fleet.sql("SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'").rows
+                    != [[.int(3)]]
+                { try await Task.sleep(for: .milliseconds(50)) }
+                try await fleet.bed.load((1...300).map { task("a\($0)", "apple") })
+                try await fleet.bed.wait(until: Self.ids("a", 300), fleet.isDone)
+            }
+            for id in Self.ids("a", 300) {
+                let revision = try await fleet.bed.stored(id)?.root["_rev"]?.string
+                #expect(revision?.hasPrefix("2-") == true, "\(id): \(revision ?? "none")")
+            }
+            #expect(try await fleet.sql("SELECT count(*) FROM dead_letter").rows == [[.int(0)]])
+        }
+    }
+
+    @Test func aMemberThatJoinsGetsAShare() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 1) { first in
+                try await fleet.wait(until: .following, first[0])
+                try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
+                try await Self.sharing(fleet, rules, members: 2) { _ in
+                    try await fleet.bed.load((1...100).map { task("b\($0)", "apple") })
+                    try await fleet.bed.wait(until: Self.ids("a", 100) + Self.ids("b", 100), fleet.isDone)
+                }
+                // The others have left.
+                try await fleet.bed.load((1...100).map { task("c\($0)", "apple") })
+                try await fleet.bed.wait(until: Self.ids("c", 100), fleet.isDone)
+            }
+        }
+    }
+
+    @Test func chainsOfRulesGoOnOverPartitions() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: first
+                    when: { type: task }
+                    then: [ { put: { id: { jq: '"second." + ._id' }, document: { type: step } } } ]
+                  - name: second
+                    when: { type: step }
+                    then: [ { put: { id: { jq: '"third." + ._id' }, document: { type: last } } } ]
+                """)
+            try await Self.sharing(fleet, rules, members: 2) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                try await fleet.bed.load((1...50).map { task("a\($0)", "apple") })
+                try await fleet.bed.wait(until: (1...50).map { DocumentID("third.second.a\($0)") }) { _ in true }
+            }
+            #expect(try await fleet.sql("SELECT count(*) FROM dead_letter").rows == [[.int(0)]])
+        }
+    }
+
+    @Test func deletionsAreDecided() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: gone
+                    on: [delete]
+                    when: {}
+                    then: [ { put: { id: { jq: '"gone." + ._id' }, document: { type: trace } } } ]
+                """)
+            try await Self.sharing(fleet, rules, members: 2) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                try await fleet.bed.load([task("a", "apple")])
+                let revision = try #require(try await fleet.bed.stored(DocumentID("a"))?.root["_rev"]?.string)
+                let tombstone = #"{"_id":"a","_rev":"\#(revision)","_deleted":true}"#
+                try await fleet.bed.load([(id: DocumentID("a"), body: tombstone)])
+                try await fleet.bed.wait(until: DocumentID("gone.a")) { _ in true }
+            }
+        }
+    }
+
+    @Test func aServerThatIsKilledLosesNothing() async throws {
+        try await EngineTestBed.with(server: try TestPostgres()) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 2) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
+                fleet.server.stop()
+                try await fleet.bed.load((1...100).map { task("b\($0)", "apple") })
+                try fleet.server.start()
+                try await fleet.bed.wait(until: Self.ids("a", 100) + Self.ids("b", 100), fleet.isDone)
+            }
+        }
+    }
+
+    @Test func oneThatRunsAloneWaitsForThoseThatShare() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 1) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                try await fleet.running(rules, member: 2) { alone in
+                    try await fleet.wait(until: .standingBy, alone)
+                }
+            }
+        }
+    }
+
+    @Test func anotherNumberOfPartitionsIsRefused() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 1, partitions: 16) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                let (bot, _) = try fleet.bot(rules, member: 2) { settings in
+                    settings.sharing = Sharing(role: .auto, partitions: 8)
+                }
+                let error = await #expect(throws: StateError.self) { try await bot.run() }
+                #expect(error?.description.contains("16") == true, "\(String(describing: error))")
+            }
+        }
+    }
+
+    @Test func rulesThatCountAreRefused() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: total
+                    when: { type: task }
+                    then:
+                      - aggregate:
+                          into: { jq: '"total"' }
+                          document: { type: total }
+                          count: { all: {} }
+                """)
+            let (bot, _) = try fleet.bot(rules, member: 1) { $0.sharing = Sharing(role: .auto) }
+            let error = await #expect(throws: RunError.self) { try await bot.run() }
+            #expect(error?.description.contains("leave --role out") == true)
+        }
+    }
+}
