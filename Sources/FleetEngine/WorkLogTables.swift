@@ -123,7 +123,9 @@ package enum WorkLogTables {
                 // Until the transaction ends: the others find the tables then.
                 try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(schema)])
                 guard try !areThere(connection) else { return }
-                try connection.script("CREATE SCHEMA IF NOT EXISTS \(schema)")
+                // Even with IF NOT EXISTS it needs a privilege on the database.
+                let isMissing = try connection.run("SELECT current_schema() IS NULL").rows.first?.first == .int(1)
+                if isMissing { try connection.script("CREATE SCHEMA \(schema)") }
                 try connection.script(tables)
                 try fill(partitions, leaseTime, identity, connection)
             }

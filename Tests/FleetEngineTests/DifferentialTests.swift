@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Random calls to a log in PostgreSQL and to one in memory have the same answers.
-@Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct DifferentialTests {
     @Test(arguments: 1...8) func bothAnswerTheSame(_ seed: UInt64) async throws {
         let world = try await DifferentialWorld(seed: seed)
         for step in 0..<250 {
@@ -60,7 +60,12 @@ private final class DifferentialWorld {
         let number = random.below(members.count)
         let (memory, postgres) = members[number]
         switch random.below(26) {
-        case 0, 1: return await call("renew") { try await $0.renew().text } on: { $0 ? memory : postgres }
+        case 0, 1:
+            return await call("renew") {
+                try await $0.renew().text
+            } on: {
+                $0 ? memory : postgres
+            }
         case 2, 3, 4: return await claim(number)
         case 5, 6: return await lead(number)
         case 7, 8, 9, 10: return await append()
@@ -69,15 +74,25 @@ private final class DifferentialWorld {
         case 18: return await due()
         case 19: return await news()
         case 20:
-            return await call("answered") { try await $0.answered() ?? "none" } on: { $0 ? memory : postgres }
+            return await call("answered") {
+                try await $0.answered() ?? "none"
+            } on: {
+                $0 ? memory : postgres
+            }
         case 21:
-            return await call("backlog") { try await $0.backlog().text } on: { $0 ? memory : postgres }
+            return await call("backlog") {
+                try await $0.backlog().text
+            } on: {
+                $0 ? memory : postgres
+            }
         case 22: return await release()
         case 23 where random.chance(3):
             return await call("leave") { log in
                 try await log.leave()
                 return "left"
-            } on: { $0 ? memory : postgres }
+            } on: {
+                $0 ? memory : postgres
+            }
         case 24 where random.chance(6): return try await loseCommits()
         case 24, 25: return try await pass()
         default: return await refresh()
@@ -115,7 +130,7 @@ private final class DifferentialWorld {
             got.append(try await log.claim(wanted, atMost: limit))
             return got.last?.map(\.text).joined(separator: ";") ?? ""
         }
-        if got.count == 2 { for (memory, postgres) in zip(got[0], got[1]) { claims.append((number, memory, postgres)) } }
+        if got.count == 2 { claims += zip(got[0], got[1]).map { (number, $0, $1) } }
         return call
     }
 
@@ -211,7 +226,9 @@ private final class DifferentialWorld {
     private func news() async -> DifferentialCall {
         let chosen = claims.suffix(8).filter { $0.member == 0 }
         return await call("news") { isMemory in
-            let interests = chosen.map { Interest(claim: isMemory ? $0.memory : $0.postgres, readUpTo: $0.memory.position) }
+            let interests = chosen.map { one in
+                Interest(claim: isMemory ? one.memory : one.postgres, readUpTo: one.memory.position)
+            }
             let log = isMemory ? members[0].memory : members[0].postgres
             return try await log.news(interests, within: .zero).map { "\($0)" }.sorted().joined(separator: ";")
         }
@@ -304,7 +321,8 @@ extension LoggedChange {
 extension Backlog {
     fileprivate var text: String {
         let parts = parts.map { part in
-            "\(part.partition) \(part.owner ?? "-") \(part.position) \(part.entries) \(part.oldestAge == nil) \(part.parked)"
+            "\(part.partition) \(part.owner ?? "-") \(part.position) \(part.entries) \(part.oldestAge == nil) "
+                + "\(part.parked)"
         }
         return "\(parts) \(leader ?? "-") \(dead) \(takeovers) \(fencedCommits)"
     }

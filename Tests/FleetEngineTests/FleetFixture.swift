@@ -8,6 +8,10 @@ import Testing
 /// A feed that is known from the beginning.
 struct FixedFeed: FeedSource {
     let entries: [FeedEntry]
+    /// How many were read.
+    let served = Monitor(0)
+    /// Before each part.
+    var pause = Duration.milliseconds(20)
 
     /// Changes of random documents.
     init(_ count: Int, of documents: Int, seed: UInt64 = 1) {
@@ -24,7 +28,9 @@ struct FixedFeed: FeedSource {
             try await Task.sleep(for: .seconds(60))
             return FeedPart(entries: [], sequence: nil)
         }
+        try await Task.sleep(for: pause)
         let part = Array(entries[from...].prefix(limit))
+        served.with { $0 = max($0, from + part.count) }
         return FeedPart(entries: part, sequence: "\(from + part.count)")
     }
 
@@ -147,8 +153,6 @@ final class TestFleet: Sendable {
         #expect(try await bed.run("SELECT count(*) FROM dead_change")[0][0].int == 0)
     }
 
-    var count: Int { recorder.effects.with { $0.count } }
-
-    /// Waits until so many effects have happened.
-    func wait(for count: Int) async { await recorder.effects.wait { $0.count >= count } }
+    /// Waits until so many changes were read from the feed.
+    func wait(for count: Int) async { await feed.served.wait { $0 >= count } }
 }

@@ -5,7 +5,7 @@ import Locking
 import TestKit
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct FleetOnPostgresTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FleetOnPostgresTests {
     private static func fleet(_ server: TestPostgres? = nil, entries: Int = 20_000) async throws -> TestFleet {
         let bed = try TestBed(server, leaseTime: .seconds(2), partitions: 32)
         let log = try await bed.prepared("maker")
@@ -25,10 +25,10 @@ import Testing
     @Test func membersThatVanishAndComeLoseNothing() async throws {
         let fleet = try await Self.fleet(entries: 40_000)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
-        await fleet.wait(for: 3_000)
+        await fleet.wait(for: 8_000)
         await fleet.cancel("b")
         fleet.start("e")
-        await fleet.wait(for: fleet.count + 3_000)
+        await fleet.wait(for: 20_000)
         await fleet.cancel("a")
         try await fleet.finish()
     }
@@ -37,8 +37,8 @@ import Testing
         let server = try TestPostgres()
         let fleet = try await Self.fleet(server, entries: 40_000)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
-        for _ in 0..<3 {
-            await fleet.wait(for: fleet.count + 2_000)
+        for round in 1...3 {
+            await fleet.wait(for: round * 10_000)
             server.stop(signal: SIGKILL)
             try await Task.sleep(for: .milliseconds(200))
             try server.start()
@@ -51,7 +51,7 @@ import Testing
         let server = try TestPostgres()
         let fleet = try await Self.fleet(server)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
-        await fleet.wait(for: 3_000)
+        await fleet.wait(for: 8_000)
         server.freeze()
         try await Task.sleep(for: .milliseconds(3500))
         server.thaw()
