@@ -118,6 +118,16 @@ import Testing
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
+    /// Once the second one came first, and both waited for ever.
+    @Test func aSuspectThatMayNotStartYetStaysTheFirst() {
+        var window = window([change(1, "a", attempts: 1), change(2, "b", attempts: 1)])
+        for _ in 0..<3 {
+            guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
+            #expect(alone.n == 1)
+            window.answer(alone, .postponed)
+        }
+    }
+
     /// Any order of answers: each document in order, the position never past an open change, and all is answered.
     @Test(arguments: UInt64(1)...50) func anyOrderOfAnswersLeavesNoGap(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)

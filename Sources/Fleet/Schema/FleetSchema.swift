@@ -87,11 +87,12 @@ package enum FleetSchema {
     ]
 
     /// Fills the tables of a new fleet. Parameters: name, partitions, time of a lease as `interval`, incarnation, the
-    /// gateway's database or NULL. Then read it: other values than the own ones are `.refused`.
+    /// gateway's database or NULL, and how long nothing is granted: the time of a lease, or zero if no member of an
+    /// earlier database with this name can be running. Then read it: other values than the own ones are `.refused`.
     package static let create = [
         """
         INSERT INTO fleet (id, schema_version, partitions, lease_time, incarnation, gateway_db_id, quiet_until)
-        VALUES ($1, 1, $2, $3, $4, $5, clock_timestamp()) ON CONFLICT (id) DO NOTHING
+        VALUES ($1, 1, $2, $3, $4, $5, clock_timestamp() + $6::interval) ON CONFLICT (id) DO NOTHING
         """,
         """
         INSERT INTO lease (name) SELECT 'feed' UNION ALL

@@ -10,6 +10,7 @@ package final class FleetWorker: Sendable {
     private let settings: FleetSettings
     private let environment: FleetEnvironment
     private let loops = Locked<[Int: PartitionLoop]>([:])
+    private let gate = TrialGate()
     private let isStopping = Locked(false)
     /// Raised when there is something to do for ``run()``.
     private let wake: Signal
@@ -138,8 +139,8 @@ package final class FleetWorker: Sendable {
             let changed = Signal()
             let tenure = keeper.grant(claim.lease, sentAt: sentAt, changed: changed)
             let loop = PartitionLoop(
-                claim, tenure, wake: changed, log: log, processor: processor, settings: settings,
-                environment: environment)
+                claim, tenure, wake: changed, log: log, processor: processor, gate: gate,
+                settings: settings, environment: environment)
             loops.withLock { $0[claim.partition] = loop }
             group.addTask {
                 defer { self.remove(loop) }

@@ -20,6 +20,7 @@ final class PartitionLoop: Sendable {
     let tenure: Tenure
     private let log: any WorkLog
     private let processor: any Processor
+    private let gate: TrialGate
     private let settings: FleetSettings
     private let environment: FleetEnvironment
     private let inbox: Locked<Inbox>
@@ -27,11 +28,12 @@ final class PartitionLoop: Sendable {
 
     /// - Parameter wake: The signal of `tenure`.
     init(
-        _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor,
+        _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor, gate: TrialGate,
         settings: FleetSettings, environment: FleetEnvironment
     ) {
         (partition, self.tenure, self.wake) = (claim.partition, tenure, wake)
-        (self.log, self.processor, self.settings, self.environment) = (log, processor, settings, environment)
+        (self.log, self.processor, self.gate) = (log, processor, gate)
+        (self.settings, self.environment) = (settings, environment)
         inbox = Locked(Inbox(readUpTo: claim.position, claim: claim))
     }
 
@@ -65,6 +67,7 @@ final class PartitionLoop: Sendable {
     ///
     /// - Throws: ``WorkLogError`` `.refused`.
     func run() async throws(WorkLogError) {
+        defer { gate.withdraw(partition) }
         let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
             defer { group.cancelAll() }
             var work = Work(self)
@@ -92,6 +95,8 @@ final class PartitionLoop: Sendable {
         /// When the engine may be called again.
         var callAfter: Duration?
         var isCareful: Bool
+        /// Whether the partition waits in the gate to be alone.
+        var isWaiting = false
 
         init(_ loop: PartitionLoop) {
             self.loop = loop
@@ -175,42 +180,71 @@ extension PartitionLoop.Work {
             }
         }
         if hasChanges, hasRoom {
-            let changes = try await loop.log.next(claim, after: window.readUpTo, limit: room)
+            // What ended the process is most likely among the first that were in work.
+            let inWork = loop.settings.batch * loop.settings.batchesAtOnce
+            let limit = isCareful ? min(room, inWork) : room
+            let changes = try await loop.log.next(claim, after: window.readUpTo, limit: limit)
             if isCareful {
                 isCareful = false
                 window.beCareful(upTo: changes.last?.n ?? claim.position)
             }
             window.add(changes)
             loop.inbox.withLock { inbox in
-                inbox.hasChanges = changes.count == room
+                inbox.hasChanges = changes.count == limit
                 inbox.readUpTo = window.readUpTo
             }
         }
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid,
-            let batch = window.take(atMost: loop.settings.batch)
-        {
-            let changes: [LoggedChange]
+        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid {
+            guard let batch = window.take(atMost: loop.settings.batch) else { return stopWaiting() }
             switch batch {
-            case .together(let all): changes = all
+            case .together(let changes):
+                guard enter(isAlone: false) else { return putBack(changes) }
+                process(changes, isAlone: false, &group)
             case .alone(let change, let attempt):
+                // The first try may have been ended by something else; from the second one on, nothing else may be.
+                let isAlone = attempt.number > 1
+                guard enter(isAlone: isAlone) else { return putBack([change]) }
                 var outcome = window.outcome
                 outcome.attempted = [attempt]
                 do throws(WorkLogError) {
                     try await commit(outcome)
                 } catch {
-                    window.answer(change, .postponed)
+                    loop.gate.leave(isAlone: isAlone)
+                    putBack([change])
                     throw error
                 }
-                changes = [change]
+                process([change], isAlone: isAlone, &group)
             }
-            batches += 1
-            group.addTask { [loop] in await loop.process(changes) }
         }
-        // A suspect that was tried often enough is dead without a try.
-        if batches == 0, window.needsCommit(claim.position) { try await commit(window.outcome) }
+    }
+
+    private mutating func enter(isAlone: Bool) -> Bool {
+        guard isAlone else {
+            stopWaiting()
+            return loop.gate.share(loop.partition, loop.wake)
+        }
+        let isIn = loop.gate.enterAlone(loop.partition, loop.wake)
+        isWaiting = !isIn
+        return isIn
+    }
+
+    /// What waited to be alone may be dead by now, without a try.
+    private mutating func stopWaiting() {
+        guard isWaiting else { return }
+        isWaiting = false
+        loop.gate.withdraw(loop.partition)
+    }
+
+    private mutating func putBack(_ changes: [LoggedChange]) {
+        for change in changes { window.answer(change, .postponed) }
+    }
+
+    private mutating func process(_ changes: [LoggedChange], isAlone: Bool, _ group: inout DiscardingTaskGroup) {
+        batches += 1
+        group.addTask { [loop] in await loop.process(changes, isAlone: isAlone) }
     }
 
     /// Stores an outcome. If it is unknown whether it is stored, asks until it is known.
@@ -232,19 +266,20 @@ extension PartitionLoop.Work {
     private mutating func settle() async throws(WorkLogError) {
         var backoff = Backoff(loop.settings, loop.environment)
         while true {
+            let now: Claim
             do throws(WorkLogError) {
-                let now = try await loop.log.refresh(claim)
-                switch now.version {
-                case claim.version + 1: claim = now
-                case claim.version: throw .unavailable("the commit is not stored")
-                default: throw .fenced("another commit came between")
-                }
-                return
-            } catch .unavailable(let reason) where reason != "the commit is not stored" {
-                do {
-                    try await loop.environment.clock.sleep(for: backoff.next(.unavailable(reason)))
-                } catch { throw .fenced("cancelled") }
+                now = try await loop.log.refresh(claim)
+            } catch .unavailable(let reason) {
+                let pause = backoff.next(.unavailable(reason))
+                do { try await loop.environment.clock.sleep(for: pause) } catch { throw .fenced("cancelled") }
+                continue
             }
+            switch now.version {
+            case claim.version + 1: claim = now
+            case claim.version: throw .unavailable("the commit is not stored")
+            default: throw .fenced("another commit came between")
+            }
+            return
         }
     }
 
@@ -263,13 +298,14 @@ extension PartitionLoop.Work {
 }
 
 extension PartitionLoop {
-    private func process(_ changes: [LoggedChange]) async {
+    private func process(_ changes: [LoggedChange], isAlone: Bool) async {
         let told = Locked(Set<Int64>())
         await processor.process(changes, tenure) { [self] change, verdict in
             guard told.withLock({ $0.insert(change.n).inserted }) else { return }
             inbox.withLock { $0.answers.append((change, verdict)) }
             wake.raise()
         }
+        gate.leave(isAlone: isAlone)
         let answered = told.withLock { $0 }
         let verdict: Verdict = tenure.isValid && !Task.isCancelled ? .failed("no answer") : .postponed
         inbox.withLock { inbox in

@@ -233,7 +233,8 @@ struct PartitionWindow {
             subject.isAlone = false
         }
         subjects[id] = subject
-        if isSuspect { suspects.append(id) } else { ready.append(id) }
+        // First again: it may be waited for elsewhere, see ``TrialGate``.
+        if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }
     }
 
     /// Parked changes are below the position already, or were answered when they were parked.
@@ -277,6 +278,15 @@ struct Queue<Element> {
     var first: Element? { isEmpty ? nil : elements[head] }
 
     mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func prepend(_ element: Element) {
+        if head > 0 {
+            head -= 1
+            elements[head] = element
+        } else {
+            elements.insert(element, at: 0)
+        }
+    }
 
     mutating func popFirst() -> Element? {
         guard let element = first else { return nil }

@@ -94,7 +94,8 @@ final class Oracle: @unchecked Sendable {
         switch commit {
         case .appended(let entries, let from, let sequence, let first, let owner):
             note { "\(owner) appends \(entries.map { "\($0.id)@\($0.sequence)" }) from n \(first) up to \(sequence)" }
-            check(entries, from: from.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0)
+            let start = from ?? gateway.recordedAnswered
+            check(entries, from: start.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0)
         case .committed(let claim, let outcome, let deleted, let owner):
             note {
                 "\(owner) commits \(claim.lease.name) v\(claim.version) to \(outcome.position), "
@@ -124,11 +125,32 @@ final class Oracle: @unchecked Sendable {
         for dead in outcome.dead {
             markAnswered(dead.change.id, dead.change.n, claim.lease)
             deadRevisions[dead.change.id, default: []].insert(dead.change.entry.revision)
-            count("dead")
+            let number = SimulatedGateway.number(dead.change.id)
+            count(
+                SimulatedProcessor.isPoison(number) || SimulatedProcessor.kills(number) ? "dead" : "dead, though good")
         }
         for change in deleted where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n {
             violate("\(owner) moves \(claim.lease.name) past \(change.id) at \(change.n) without an answer")
         }
+    }
+
+    /// The sequence that is recorded outside the engine: every document whose last change is not after it is decided
+    /// or dead.
+    func recordsAnswered(_ sequence: String) {
+        for (number, document) in gateway.documents.enumerated() {
+            guard let document, document.sequence <= Int(sequence) ?? 0 else { continue }
+            if !isSettled(number, document) {
+                violate("\(sequence) is answered, but \(number) at \(document.sequence) is not")
+            }
+        }
+    }
+
+    private func isSettled(_ number: Int, _ document: SimulatedGateway.Document) -> Bool {
+        decided[number] >= document.generation || isDead(number, document)
+    }
+
+    private func isDead(_ number: Int, _ document: SimulatedGateway.Document) -> Bool {
+        deadRevisions[SimulatedGateway.id(number)]?.contains("\(document.generation)") == true
     }
 
     // MARK: At the end
@@ -138,8 +160,7 @@ final class Oracle: @unchecked Sendable {
         for (number, document) in gateway.documents.enumerated() {
             guard let document else { continue }
             let id = SimulatedGateway.id(number)
-            let isDead = deadRevisions[id]?.contains("\(document.generation)") == true
-            if isDead { continue }
+            if isDead(number, document) { continue }
             if decided[number] < document.generation {
                 violate("\(id) is decided up to \(decided[number]), not \(document.generation)")
             }

@@ -82,6 +82,7 @@ struct SimulatedFeed: FeedSource {
     let gateway: SimulatedGateway
     let route: SimulatedRoute
     let clock: SimulatedClock
+    let oracle: Oracle
 
     func changes(after sequence: String?, limit: Int) async throws -> FeedPart {
         let from = Int(sequence ?? "0") ?? 0
@@ -102,7 +103,12 @@ struct SimulatedFeed: FeedSource {
     }
 
     func recordAnswered(_ sequence: String) async throws {
-        guard case .success = await route.call({ [gateway] in gateway.recordedAnswered = sequence }) else {
+        guard
+            case .success = await route.call({ [gateway, oracle] in
+                oracle.recordsAnswered(sequence)
+                gateway.recordedAnswered = sequence
+            })
+        else {
             throw Cut()
         }
     }

@@ -40,7 +40,7 @@ final class SimulatedMember: @unchecked Sendable {
         let processor = SimulatedProcessor(
             member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler,
             world: world)
-        let feed = SimulatedFeed(gateway: world.gateway, route: gatewayRoute, clock: clock)
+        let feed = SimulatedFeed(gateway: world.gateway, route: gatewayRoute, clock: clock, oracle: world.oracle)
         let member = FleetMember(
             log: world.wrap(log, world.engine), feed: feed, processor: processor, settings: world.settings,
             environment: environment)

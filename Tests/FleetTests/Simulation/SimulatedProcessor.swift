@@ -24,11 +24,14 @@ struct SimulatedProcessor: Processor {
         }
     }
 
+    static func isPoison(_ number: Int) -> Bool { number % 41 == 7 }
+    static func kills(_ number: Int) -> Bool { number % 67 == 9 }
+
     private func decide(_ change: LoggedChange, _ tenure: Tenure) async -> Verdict {
         let number = SimulatedGateway.number(change.id)
         // Some documents always fail, and some end the process most times, until the rules are mended.
-        if number % 41 == 7 { return .failed("poison") }
-        if number % 67 == 9, !world.isCalm, scheduler.chance(0.7) {
+        if Self.isPoison(number) { return .failed("poison") }
+        if Self.kills(number), !world.isCalm, scheduler.chance(0.7) {
             member.crash()
             return .postponed
         }
@@ -44,7 +47,9 @@ struct SimulatedProcessor: Processor {
                 return .done
             }
             // Some rules take their time, more than a lease lasts.
-            if scheduler.chance(world.slowRules) { try? await member.clock.sleep(for: scheduler.time(0.1, 12)) }
+            if !world.isCalm, scheduler.chance(world.slowRules) {
+                try? await member.clock.sleep(for: scheduler.time(0.1, 12))
+            }
             guard start(number, document, tenure) else { return .postponed }
             guard
                 case .success = await member.receiverRoute.call({

@@ -167,6 +167,11 @@ final class World: @unchecked Sendable {
     }
 
     private func rollBack() {
+        if scheduler.chance(0.1) {
+            engine.wipe()
+            oracle.note { "the engine loses everything" }
+            return oracle.count("wiped")
+        }
         let snapshot = engine.snapshot
         scheduler.after(scheduler.time(0.01, 3)) { [self] in
             guard !isCalm else { return }

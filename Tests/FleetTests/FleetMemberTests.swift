@@ -1,0 +1,60 @@
+import Fleet
+import Locking
+import Testing
+
+/// Members on the clock of the machine.
+@Suite struct FleetMemberTests {
+    /// A feed of one part.
+    private struct Feed: FeedSource {
+        let entries: [FeedEntry]
+
+        func changes(after sequence: String?, limit: Int) async throws -> FeedPart {
+            let from = Int(sequence ?? "0") ?? 0
+            guard from < entries.count else {
+                try await Task.sleep(for: .seconds(60))
+                return FeedPart(entries: [], sequence: nil)
+            }
+            let part = Array(entries[from...].prefix(limit))
+            return FeedPart(entries: part, sequence: "\(from + part.count)")
+        }
+
+        func recordedAnswered() async throws -> String? { nil }
+        func recordAnswered(_ sequence: String) async throws {}
+    }
+
+    private struct Counter: Processor {
+        let seen: Monitor<[DocumentKey]>
+
+        func process(
+            _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
+        ) async {
+            for change in changes where tenure.isValid {
+                seen.with { $0.append(change.id) }
+                answer(change, .done)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func membersWorkOffAFeedAndGiveAllBack() async throws {
+        let clock = SystemFleetClock()
+        let engine = MemoryEngine(partitions: 8, leaseTime: .seconds(2), time: { clock.now })
+        let entries = (1...500).map {
+            FeedEntry(sequence: "\($0)", id: DocumentKey("d\($0)"), revision: "1-a")
+        }
+        let seen = Monitor<[DocumentKey]>([])
+        let members = ["a", "b"].map { owner in
+            FleetMember(
+                log: MemoryWorkLog(engine, owner: owner, link: MemoryLink(clock: clock), clock: clock),
+                feed: Feed(entries: entries), processor: Counter(seen: seen))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for member in members { group.addTask { try await member.run() } }
+            await seen.wait { $0.count >= 500 }
+            for member in members { member.stop() }
+            try await group.waitForAll()
+        }
+        #expect(seen.with { $0 }.sorted() == entries.map(\.id).sorted())
+        #expect(engine.isEmpty && engine.checkpoint.sequence == "500")
+        #expect((0..<8).allSatisfy { engine.holder(of: $0) == nil })
+    }
+}

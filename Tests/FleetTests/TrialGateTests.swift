@@ -1,0 +1,41 @@
+import Locking
+import Testing
+
+@testable import Fleet
+
+@Suite struct TrialGateTests {
+    private let gate = TrialGate()
+    private let signal = Signal()
+
+    @Test func manyShareAndOneIsAlone() {
+        #expect(gate.share(0, signal) && gate.share(1, signal))
+        #expect(!gate.enterAlone(2, signal))
+        gate.leave(isAlone: false)
+        #expect(!gate.enterAlone(2, signal))
+        gate.leave(isAlone: false)
+        #expect(gate.enterAlone(2, signal))
+        #expect(!gate.share(0, signal) && !gate.enterAlone(1, signal))
+        gate.leave(isAlone: true)
+        #expect(gate.enterAlone(1, signal))
+    }
+
+    @Test func whoWaitsToBeAloneGoesFirst() {
+        #expect(gate.share(0, signal))
+        #expect(!gate.enterAlone(1, signal))
+        #expect(!gate.share(2, signal))
+        gate.withdraw(1)
+        #expect(gate.share(2, signal))
+    }
+
+    @Test func whoWasRefusedIsTold() async throws {
+        #expect(gate.share(0, signal))
+        #expect(!gate.enterAlone(1, signal))
+        gate.leave(isAlone: false)
+        try await signal.wait()
+        #expect(gate.enterAlone(1, signal))
+        #expect(!gate.share(0, signal))
+        gate.leave(isAlone: true)
+        try await signal.wait()
+        #expect(gate.share(0, signal))
+    }
+}
