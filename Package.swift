@@ -129,6 +129,7 @@ let package = Package(
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: settings),
+        .target(name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
         .target(
             name: "TypedDocuments",
             dependencies: [
@@ -283,6 +284,9 @@ let package = Package(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
         .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: settings),
+        .testTarget(
+            name: "FleetEngineTests", dependencies: ["Fleet", "FleetEngine", "Locking", "PostgreSQL", "TestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests",
             dependencies: [

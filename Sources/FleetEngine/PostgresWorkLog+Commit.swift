@@ -154,7 +154,7 @@ extension PostgresWorkLog {
 
     private static let parking = """
         INSERT INTO parked (partition, \(names), reason, due)
-        SELECT $1::smallint, \(names), reason, clock_timestamp() + delay * interval '1 millisecond'
+        SELECT $1::smallint, \(names), reason, (SELECT clock_timestamp()) + delay * interval '1 millisecond'
         FROM unnest(\(arrays), $10::text[], $11::bigint[]) d (\(names), reason, delay)
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, first_n = excluded.first_n, seq = excluded.seq,
             rev = excluded.rev, deleted = excluded.deleted, attempts = excluded.attempts, parks = excluded.parks,
@@ -163,7 +163,7 @@ extension PostgresWorkLog {
 
     private static let joining = """
         INSERT INTO parked (partition, \(names), reason, due)
-        SELECT $1::smallint, d.*, 'a later change of a document that was parked', clock_timestamp()
+        SELECT $1::smallint, d.*, 'a later change of a document that was parked', (SELECT clock_timestamp())
         FROM unnest(\(arrays)) d
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
             deleted = excluded.deleted

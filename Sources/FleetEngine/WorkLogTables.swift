@@ -123,7 +123,8 @@ package enum WorkLogTables {
                 // Until the transaction ends: the others find the tables then.
                 try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(schema)])
                 guard try !areThere(connection) else { return }
-                try connection.script("CREATE SCHEMA IF NOT EXISTS \(schema)")
+                // Even with IF NOT EXISTS it needs a privilege on the database.
+                if try !isThereSchema(connection) { try connection.script("CREATE SCHEMA \(schema)") }
                 try connection.script(tables)
                 try fill(partitions, leaseTime, identity, connection)
             }
@@ -157,9 +158,24 @@ package enum WorkLogTables {
         try connection.run("SELECT current_setting('search_path')").rows.first?.first?.text ?? ""
     }
 
+    // Both read the catalog as tables. A session that has waited for an advisory lock does not know yet what others
+    // committed meanwhile, and `to_regclass` or `current_schema` answer from what it knows; reading a table makes it look.
+
     private static func areThere(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
-        try connection.run("SELECT to_regclass('partition_position') IS NOT NULL").rows.first?.first == .int(1)
+        let found = try connection.run(
+            """
+            SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.relname = 'partition_position' AND \(isSchema)
+            """)
+        return !found.rows.isEmpty
     }
+
+    private static func isThereSchema(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+        try !connection.run("SELECT FROM pg_namespace n WHERE \(isSchema)").rows.isEmpty
+    }
+
+    private static let isSchema =
+        #"current_setting('search_path') IN (n.nspname, '"' || replace(n.nspname, '"', '""') || '"')"#
 
     private static func check(_ partitions: Int, _ connection: PostgresConnection) throws {
         let row = try connection.run("SELECT version, partitions FROM fleet").rows.first

@@ -3,7 +3,7 @@ import FleetEngine
 import Locking
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PostgresConformanceTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct PostgresConformanceTests {
     @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
         let bed = try TestBed()
         let isSaved = Locked(false)

@@ -4,8 +4,11 @@ import Locking
 import PostgreSQL
 import TestKit
 
-/// A work log in a schema of its own, on the shared server or another.
+/// A work log in a schema of its own, on a server that all tests share, or another.
 struct TestBed: Sendable {
+    /// With room for the connections of all tests at once.
+    private static let shared = Result { try TestPostgres(settings: ["max_connections=300"]) }
+
     let server: TestPostgres
     let schema: String
     let address: PostgresAddress
@@ -15,7 +18,7 @@ struct TestBed: Sendable {
     init(
         _ server: TestPostgres? = nil, leaseTime: Duration = .seconds(5), partitions: Int = 4
     ) throws {
-        self.server = try server ?? TestPostgres.shared
+        self.server = try server ?? Self.shared.get()
         schema = self.server.uniqueName("changebot_log")
         address = try PostgresAddress(self.server.url())
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
