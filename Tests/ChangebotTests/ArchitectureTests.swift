@@ -10,7 +10,7 @@ import Testing
             "DocumentCoding", "Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL",
             "PrometheusMetrics", "TodoChecks",
         ],
-        ["GatewayClient", "JQ", "SyncFunctions"],
+        ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
         ["Monitoring", "Pipeline", "Transfer", "TypedDocuments"],
         ["TodoData", "changebot"],

@@ -56,14 +56,14 @@ struct Message {
     static let otherFiles = [
         "EmbeddedGateway/Requests/Router+Database.swift": "the name and version of the server",
         "EmbeddedGateway/Storage/Schema.swift": "SQL, and the names of migrations",
-        "Fleet/": "not used by a command yet",
+        "Fleet/Memory/": "a log in memory, for tests",
+        "Fleet/Schema/": "SQL",
         "GatewayClient/Address/GatewayDialect+Requests.swift": "the names of servers",
         "GatewayClient/GatewayError+KnownAnswers.swift": "words of gateways by which their answers are recognised",
         "JQ/JQCompileError+Message.swift": "words of jq that are left out",
         "Monitoring/BotMetrics.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/MonitoredProcess.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/StatusPage.swift": "fields of HTTP",
-        "Pipeline/Sharing/": "not used by a command yet",
         "Pipeline/State/Storage/StateSession.swift": "SQL",
         "SyncFunctions/Prelude": "JavaScript",
         "changebot/Service/ServiceUnit": "what stands in units of systemd",
@@ -89,12 +89,13 @@ struct Message {
 
     private static let keywordsOfSQL = [
         "SELECT", "INSERT", "UPDATE", "DELETE FROM", "CREATE", "PRAGMA", "AND", "WHERE", "DROP", "ALTER",
-        "WITH RECURSIVE", "--",
+        "WITH", "SET", "--",
     ]
 
-    /// Beginnings of single texts: words of OpenSSL to compare with, jq programs, advice of the demo.
+    /// Beginnings of single texts: words of OpenSSL to compare with, jq programs, names of columns, advice of the demo.
     private static let others = [
         "wrong version number", "packet length too long", "X509v3", "def __", ", $change, $match",
+        "n, first_n, seq",
         "Next, in the folder",
     ]
 
