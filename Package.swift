@@ -145,8 +145,6 @@ let package = Package(
             ],
             swiftSettings: small),
         .target(
-            name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
-        .target(
             name: "Pipeline",
             dependencies: [
                 "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
@@ -242,7 +240,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "JQ",
+                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "Fleet", "GatewayClient", "HTTPTransport", "JQ",
                 "Locking",
                 "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", "TodoData", "Transfer",
                 "TypedDocuments", "changebot", .grdb, .logging,

@@ -8,7 +8,7 @@ extension PostgresWorkLog {
                 .int(claim.partition), .int(Int(claim.version)), .int(Int(claim.position)), .int(Int(outcome.position)),
                 .int(outcome.releases ? 1 : 0),
             ]
-        let rest = Self.statements(for: outcome, partition: claim.partition)
+        let rest = Self.statements(for: outcome, partition: claim.partition, keepsLetters: keepsDeadLetters)
         return try await counting { [working] () async throws(WorkLogError) in
             // One round trip.
             if rest.isEmpty { return try await working.change { try Self.move(claim, values, $0.connection) } }
@@ -58,7 +58,9 @@ extension PostgresWorkLog {
     }
 
     /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
-    private static func statements(for outcome: Outcome, partition: Int) -> [Statement] {
+    private static func statements(
+        for outcome: Outcome, partition: Int, keepsLetters: Bool
+    ) -> [Statement] {
         let number = PostgresValue.int(partition)
         var all: [Statement] = []
         if !outcome.unparked.isEmpty {
@@ -69,6 +71,16 @@ extension PostgresWorkLog {
             all.append(
                 Statement(
                     sql: burying, values: [number] + columns(dead.map(\.change)) + [reasons(dead.map(\.reason))]))
+            if keepsLetters {
+                all.append(
+                    Statement(
+                        sql: keepingLetters,
+                        values: [
+                            SQLArray.texts(dead.map(\.change.entry.sequence)), SQLArray.bytes(dead.map(\.change.id.bytes)),
+                            SQLArray.bytes(dead.map { Array($0.change.entry.revision.utf8) }),
+                            SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
+                        ]))
+            }
         }
         let parked = latest(outcome.parked, by: \.change.id)
         if !parked.isEmpty {
@@ -150,6 +162,14 @@ extension PostgresWorkLog {
         ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,
             seq = excluded.seq, id = excluded.id, rev = excluded.rev, deleted = excluded.deleted,
             attempts = excluded.attempts, parks = excluded.parks, reason = excluded.reason
+        """
+
+    /// Into the state's table of dead letters, whose texts are bytes.
+    private static let keepingLetters = """
+        INSERT INTO dead_letter (sequence, id, revision, attempts, reason, set_aside_at, rule_set)
+        SELECT seq, id, rev, attempts, convert_to(reason, 'UTF8'),
+            to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''
+        FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::int[], $5::text[]) d (seq, id, rev, attempts, reason)
         """
 
     private static let parking = """

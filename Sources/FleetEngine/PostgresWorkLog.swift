@@ -19,6 +19,8 @@ package final class PostgresWorkLog: WorkLog {
     package let leaseTime: Duration
     let holder: String
     let works: Bool
+    /// Whether dead changes become dead letters of the state as well, whose tables are in the same schema.
+    let keepsDeadLetters: Bool
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
     let working: WorkLogCalls
@@ -36,13 +38,15 @@ package final class PostgresWorkLog: WorkLog {
     ///   - owner: Of this start of the process alone.
     ///   - holder: Who it is, for people.
     ///   - works: False: a member that only leads.
+    ///   - keepsDeadLetters: Whether dead changes become dead letters of the state, in the same commit.
     ///   - leaseTime: Members with different ones can live together.
     ///   - partitions: Of a new fleet; of another one the number that it has.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
-        works: Bool = true, leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions
+        works: Bool = true, keepsDeadLetters: Bool = false, leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions
     ) {
         (self.owner, self.holder, self.works) = (owner, holder, works)
+        self.keepsDeadLetters = keepsDeadLetters
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
         leading = WorkLogCalls(makeQueue(max(leaseTime, .seconds(10))), leaseTime: leaseTime)

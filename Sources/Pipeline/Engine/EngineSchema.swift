@@ -151,15 +151,16 @@ enum EngineSchema {
     /// - Throws: `PostgresError`; ``StateError`` if the tables are of another version.
     static func prepare(_ engine: Engine, _ connection: PostgresConnection) throws {
         if try check(engine, connection) { return }
+        let schema = PostgresConnection.quotedIdentifier(engine.schema)
         try connection.transaction { connection in
-            // Until the transaction ends: the others find the tables then.
-            _ = try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(engine.schema)])
+            // Until the transaction ends: the others find the tables then. The log's tables are made under the same lock.
+            try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(schema)])
             if try check(engine, connection) { return }
-            let schema = PostgresConnection.quotedIdentifier(engine.schema)
-            try connection.script("CREATE SCHEMA IF NOT EXISTS \(schema)")
+            // Even with IF NOT EXISTS it needs a privilege on the database.
+            let found = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", [.text(engine.schema)])
+            if found.rows.isEmpty { try connection.script("CREATE SCHEMA \(schema)") }
             try connection.script(tables)
-            _ = try connection.run(
-                "INSERT INTO identity (name, value) VALUES ('schema', $1)", [.text("\(version)")])
+            try connection.run("INSERT INTO identity (name, value) VALUES ('schema', $1)", [.text("\(version)")])
         }
     }
 
@@ -179,9 +180,14 @@ enum EngineSchema {
     ///
     /// - Throws: `PostgresError`; ``StateError`` if they are of another version.
     static func check(_ engine: Engine, _ connection: PostgresConnection) throws -> Bool {
-        let table = "\(PostgresConnection.quotedIdentifier(engine.schema)).identity"
-        let found = try connection.run("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
-        guard found.rows.first?.first == .int(1) else { return false }
+        // The catalog is read as a table: a session that has waited for a lock does not know yet what others committed
+        // meanwhile, and `to_regclass` answers from what it knows.
+        let found = try connection.run(
+            """
+            SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE nspname = $1 AND relname = 'identity'
+            """, [.text(engine.schema)])
+        guard !found.rows.isEmpty else { return false }
         let row = try connection.run("SELECT value FROM identity WHERE name = 'schema'").rows.first
         let version = row?.first?.text.flatMap { Int($0) } ?? 0
         guard version <= Self.version else {

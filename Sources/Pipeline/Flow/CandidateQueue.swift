@@ -192,7 +192,7 @@ actor CandidateQueue {
     ///
     /// - Parameter candidates: Without their content: the documents are read again then.
     func postpone(_ candidates: [(due: Instant, candidate: Candidate)]) {
-        guard !isStopping else { return release(candidates.map(\.candidate)) }
+        guard !isStopping else { return giveUp(candidates.map(\.candidate)) }
         postponed += candidates
         wakeTimer()
     }
@@ -223,7 +223,13 @@ actor CandidateQueue {
         isStopping = true
         let given = postponed.map(\.candidate)
         postponed = []
-        release(given)
+        giveUp(given)
+    }
+
+    /// Whoever waits for these candidates learns that this run does not finish them.
+    private func giveUp(_ candidates: [Candidate]) {
+        release(candidates)
+        for tell in candidates.flatMap(\.whenEnded) { tell(false) }
     }
 
     private func wakeTimer() {
@@ -308,8 +314,8 @@ struct Candidate: Sendable {
     var unresolved: SkippedRule?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
-    /// Called when it is finished: every effect is on disk, or a dead letter is.
-    var whenFinished: [@Sendable () -> Void] = []
+    /// Called when it is finished, or given up: every effect is on disk, or a dead letter is; or the run stops before.
+    var whenEnded: [@Sendable (_ isFinished: Bool) -> Void] = []
 
     /// When its oldest change was read.
     private(set) var arrivedAt = ContinuousClock.now
@@ -355,7 +361,7 @@ struct Candidate: Sendable {
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
     /// Whether the feed brought it, here or to another member of the fleet.
-    var isOfFeed: Bool { !tickets.isEmpty || !whenFinished.isEmpty }
+    var isOfFeed: Bool { !tickets.isEmpty || !whenEnded.isEmpty }
 
     /// Whether it has just had another ten conflicts in a row.
     var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }
@@ -396,7 +402,7 @@ struct Candidate: Sendable {
     /// Adds the tickets and dead letters of another change of the same document. Its content is dropped.
     mutating func absorb(_ other: Candidate) {
         tickets += other.tickets
-        whenFinished += other.whenFinished
+        whenEnded += other.whenEnded
         arrivedAt = min(arrivedAt, other.arrivedAt)
         deadLetters += other.deadLetters
         isCounted = isCounted || other.isCounted

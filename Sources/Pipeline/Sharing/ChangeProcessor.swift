@@ -21,9 +21,10 @@ struct ChangeProcessor: Processor {
         let open = Monitor(Set(changes.map(\.n)))
         let candidates = changes.map { change in
             var candidate = Self.candidate(change)
-            candidate.whenFinished = [
-                {
-                    if open.with({ $0.remove(change.n) }) != nil { answer(change, .done) }
+            candidate.whenEnded = [
+                { isFinished in
+                    guard open.with({ $0.remove(change.n) }) != nil else { return }
+                    answer(change, isFinished ? .done : .postponed)
                 }
             ]
             return candidate

@@ -97,7 +97,7 @@ extension BulkWriter {
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
-        for tell in finished.flatMap(\.whenFinished) { tell() }
+        for tell in finished.flatMap(\.whenEnded) { tell(true) }
         let ofTimers = finished.filter(\.isOfTimer)
         shared.timers?.release(ofTimers)
         if !ofTimers.isEmpty { settings.observer?.note(.timersFired(ofTimers.count)) }
