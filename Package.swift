@@ -147,7 +147,8 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport", "Locking",
+                "LosslessJSON", "PostgreSQL", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],
@@ -182,7 +183,8 @@ let package = Package(
                 "Encodings", "Fleet",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
-                "PostgreSQL", "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging, .serviceLifecycle,
+                "PostgreSQL", "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging,
+                .serviceLifecycle,
                 .unixSignals,
             ],
             swiftSettings: small, linkerSettings: lean),
@@ -240,7 +242,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "Fleet", "GatewayClient", "HTTPTransport", "JQ",
+                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "Fleet", "GatewayClient",
+                "HTTPTransport", "JQ",
                 "Locking",
                 "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", "TodoData", "Transfer",
                 "TypedDocuments", "changebot", .grdb, .logging,
@@ -269,7 +272,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "PostgreSQL",
+                "Rules",
                 "TestKit",
                 .grdb, .logging,
             ],

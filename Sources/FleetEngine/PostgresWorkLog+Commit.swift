@@ -76,7 +76,8 @@ extension PostgresWorkLog {
                     Statement(
                         sql: keepingLetters,
                         values: [
-                            SQLArray.texts(dead.map(\.change.entry.sequence)), SQLArray.bytes(dead.map(\.change.id.bytes)),
+                            SQLArray.texts(dead.map(\.change.entry.sequence)),
+                            SQLArray.bytes(dead.map(\.change.id.bytes)),
                             SQLArray.bytes(dead.map { Array($0.change.entry.revision.utf8) }),
                             SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
                         ]))

@@ -43,7 +43,8 @@ package final class PostgresWorkLog: WorkLog {
     ///   - partitions: Of a new fleet; of another one the number that it has.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
-        works: Bool = true, keepsDeadLetters: Bool = false, leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions
+        works: Bool = true, keepsDeadLetters: Bool = false, leaseTime: Duration = .seconds(5),
+        partitions: Int = Partitioning.defaultPartitions
     ) {
         (self.owner, self.holder, self.works) = (owner, holder, works)
         self.keepsDeadLetters = keepsDeadLetters

@@ -17,7 +17,10 @@ struct ChangeProcessor: Processor {
     func process(
         _ changes: [LoggedChange], _ tenure: Fleet.Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
     ) async {
-        guard tenure.isValid else { return changes.forEach { answer($0, .postponed) } }
+        guard tenure.isValid else {
+            for change in changes { answer(change, .postponed) }
+            return
+        }
         let open = Monitor(Set(changes.map(\.n)))
         let candidates = changes.map { change in
             var candidate = Self.candidate(change)

@@ -27,7 +27,8 @@ struct SharedWork: Sendable {
         self.logger = logger
         log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
-            works: sharing.role != .reader, keepsDeadLetters: true, leaseTime: engine.lease, partitions: sharing.partitions)
+            works: sharing.role != .reader, keepsDeadLetters: true, leaseTime: engine.lease,
+            partitions: sharing.partitions)
     }
 
     /// Makes the log if there is none, and becomes a member of the fleet.
