@@ -10,3 +10,11 @@ package enum WorkLogError: Error, Equatable, Sendable {
     /// The engine will never do this, for example because the log has another number of partitions.
     case refused(String)
 }
+
+extension WorkLogError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .fenced(let reason), .unavailable(let reason), .unknownCommit(let reason), .refused(let reason): reason
+        }
+    }
+}

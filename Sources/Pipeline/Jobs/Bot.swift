@@ -49,7 +49,10 @@ package struct Bot: Service {
         let standby = Standby(
             engine, ruleSetHash: ruleSet.hash, shares: sharedWork != nil, report: report,
             observer: settings.delivery.observer, logger: logger)
-        defer { standby.leave() }
+        defer {
+            sharedWork?.close()
+            standby.leave()
+        }
         do {
             while true {
                 try await cancelWhenGracefulShutdown { try await standby.untilFree() }

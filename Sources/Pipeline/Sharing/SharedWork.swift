@@ -49,6 +49,9 @@ struct SharedWork: Sendable {
     /// Ends the membership if the run has not begun.
     func leave() async { try? await log.leave() }
 
+    /// Closes the connections. Blocks for a moment.
+    func close() { log.close() }
+
     /// Asked before anything is done that others would notice.
     ///
     /// - Throws: ``StateError/fenced(_:)``.

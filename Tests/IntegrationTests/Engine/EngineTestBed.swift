@@ -66,17 +66,26 @@ struct EngineTestBed {
 
     /// Runs a member for as long as `body` takes, then stops it gracefully.
     func running(
-        _ ruleSet: RuleSet, member: Int, _ body: (RunReport) async throws -> Void
+        _ ruleSet: RuleSet, member: Int, _ body: @escaping @Sendable (RunReport) async throws -> Void
     ) async throws {
         let (bot, report) = try bot(ruleSet, member: member)
-        let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
-        try await withThrowingTaskGroup { tasks in
-            tasks.addTask { try await group.run() }
-            do { try await body(report) } catch {
-                await group.triggerGracefulShutdown()
-                throw error
+        try await Self.running([bot]) { try await body(report) }
+    }
+
+    /// Runs bots for as long as `body` takes, then stops them gracefully. Ends at once if a bot does.
+    static func running(_ bots: [Bot], _ body: @escaping @Sendable () async throws -> Void) async throws {
+        let group = ServiceGroup(services: bots, logger: BotTestBed.logger)
+        let isOver = Locked(false)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                try #require(isOver.withLock { $0 }, "a bot has ended")
             }
-            await group.triggerGracefulShutdown()
+            tasks.addTask {
+                try await body()
+                isOver.withLock { $0 = true }
+                await group.triggerGracefulShutdown()
+            }
             try await tasks.waitForAll()
         }
     }

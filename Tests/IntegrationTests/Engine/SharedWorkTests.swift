@@ -16,23 +16,15 @@ import Testing
     /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
     private static func sharing(
         _ fleet: EngineTestBed, _ rules: RuleSet, members: Int, partitions: Int = 16,
-        _ body: ([RunReport]) async throws -> Void
+        _ body: @escaping @Sendable ([RunReport]) async throws -> Void
     ) async throws {
         let bots = try (1...members).map { number in
             try fleet.bot(rules, member: number) { settings in
                 settings.sharing = Sharing(role: .auto, partitions: partitions)
             }
         }
-        let group = ServiceGroup(services: bots.map(\.bot), logger: BotTestBed.logger)
-        try await withThrowingTaskGroup { tasks in
-            tasks.addTask { try await group.run() }
-            do { try await body(bots.map(\.report)) } catch {
-                await group.triggerGracefulShutdown()
-                throw error
-            }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-        }
+        let reports = bots.map(\.report)
+        try await EngineTestBed.running(bots.map(\.bot)) { try await body(reports) }
     }
 
     private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
