@@ -15,6 +15,7 @@ package final class FleetMember: Sendable {
     /// Says which partitions this member has, and stops it.
     package let worker: FleetWorker
     private let stopped = Signal()
+    private let beforeLeaving = Locked<@Sendable () async -> Void>({})
 
     /// - Parameter log: With this role too: a reader counts for no share.
     package init(
@@ -30,6 +31,9 @@ package final class FleetMember: Sendable {
 
     /// Whether this member may do anything now that others would notice.
     package var mayAct: Bool { keeper.isTrusted }
+
+    /// Sets what is done after a stop, while this is still a member.
+    package func setBeforeLeaving(_ body: @escaping @Sendable () async -> Void) { beforeLeaving.withLock { $0 = body } }
 
     /// Finishes what is in work, gives everything back, and lets ``run()`` return.
     package func stop() {
@@ -49,6 +53,7 @@ package final class FleetMember: Sendable {
             for _ in 0..<(role == .auto ? 2 : 1) { try await group.next() }
             group.cancelAll()
         }
+        await beforeLeaving.withLock { $0 }()
         // If nobody answers, the membership expires.
         do { try await log.leave() } catch {}
     }

@@ -87,6 +87,8 @@ package final class TestPostgres: Sendable {
         let log = socketFolder + "/server.log"
         let options = [
             "listen_addresses=127.0.0.1", "unix_socket_directories=\(socketFolder)", "fsync=on", "lc_messages=C",
+            // Many tests at once.
+            "max_connections=500",
         ]
         let process = try programs.start(
             "postgres", ["-D", data, "-p", "\(port)"] + (options + settings).flatMap { ["-c", $0] }, log: log)

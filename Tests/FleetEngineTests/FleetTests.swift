@@ -1,11 +1,15 @@
 import Fleet
 import FleetEngine
+import Foundation
 import Glibc
 import Locking
 import TestKit
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct FleetOnPostgresTests {
+@Suite(
+    .serialized, .timeLimit(.minutes(2)),
+    .enabled(if: ProcessInfo.processInfo.environment["CHANGEBOT_TEST_FLEET"] != nil, "it needs an idle machine"))
+struct FleetOnPostgresTests {
     private static func fleet(_ server: TestPostgres? = nil, entries: Int = 20_000) async throws -> TestFleet {
         let bed = try TestBed(server, leaseTime: .seconds(2), partitions: 32)
         let log = try await bed.prepared("maker")

@@ -38,23 +38,26 @@ final class EngineLease: Sendable {
         do {
             let sent = ContinuousClock.now
             let token = try queue.performNow { connection in
-                if let holder = try EngineMember.sharing(connection) { throw StateError.locked(holder: holder) }
-                let taken = try connection.run(
-                    """
-                    INSERT INTO lease (name, owner, holder, token, until)
-                    VALUES ($1, $2, $3, 1, clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
-                    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, holder = excluded.holder,
-                        token = lease.token + 1, until = excluded.until
-                    WHERE lease.until < clock_timestamp() OR lease.owner = excluded.owner
-                    RETURNING token
-                    """,
-                    [.text(name), .text(owner), .text(StateLock.thisProcess), .int(engine.lease.wholeMilliseconds)])
-                if let token = taken.rows.first?.first?.int {
-                    try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
-                    return token
+                try connection.transaction { connection in
+                    try EngineMember.lockTurn(engine, connection)
+                    if let holder = try EngineMember.sharing(connection) { throw StateError.locked(holder: holder) }
+                    let taken = try connection.run(
+                        """
+                        INSERT INTO lease (name, owner, holder, token, until)
+                        VALUES ($1, $2, $3, 1, clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+                        ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, holder = excluded.holder,
+                            token = lease.token + 1, until = excluded.until
+                        WHERE lease.until < clock_timestamp() OR lease.owner = excluded.owner
+                        RETURNING token
+                        """,
+                        [.text(name), .text(owner), .text(StateLock.thisProcess), .int(engine.lease.wholeMilliseconds)])
+                    if let token = taken.rows.first?.first?.int {
+                        try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
+                        return token
+                    }
+                    let found = try connection.run("SELECT holder FROM lease WHERE name = $1", [.text(name)])
+                    throw StateError.locked(holder: found.rows.first?.first?.text ?? "")
                 }
-                let found = try connection.run("SELECT holder FROM lease WHERE name = $1", [.text(name)])
-                throw StateError.locked(holder: found.rows.first?.first?.text ?? "")
             }
             let lease = EngineLease(engine, ruleSetHash: ruleSetHash, token: token, queue, sent: sent)
             lease.startRenewing()
@@ -91,7 +94,7 @@ final class EngineLease: Sendable {
         throw StateError.fenced(Self.takenOver)
     }
 
-    private static let takenOver = "another member has taken over"
+    private static let takenOver = "another member has taken over, or this one was asked to stop"
 
     // MARK: - Renewing
 

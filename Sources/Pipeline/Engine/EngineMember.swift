@@ -24,6 +24,43 @@ enum EngineMember {
             .rows.first?.first?.text
     }
 
+    /// The same, for those who look at a state.
+    static func sharing(_ session: any StateSession) throws -> String? {
+        guard try session.value(Bool.self, "SELECT to_regclass('work_member') IS NOT NULL") == true else { return nil }
+        return try session.value(
+            String.self, "SELECT holder FROM work_member WHERE until > clock_timestamp() LIMIT 1")
+    }
+
+    /// Held until the transaction ends by whoever begins to run alone, or to share the work: the two exclude each other.
+    static func lockTurn(_ engine: Engine, _ connection: PostgresConnection) throws(PostgresError) {
+        try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(engine.schema)])
+    }
+
+    /// Becomes one of those that share the work, unless a process runs alone.
+    ///
+    /// - Throws: ``StateError/locked(holder:)`` if one does; `PostgresError`.
+    static func beginSharing(_ engine: Engine, works: Bool, _ connection: PostgresConnection) throws {
+        try connection.transaction { connection in
+            try lockTurn(engine, connection)
+            let there = try connection.run("SELECT to_regclass('lease') IS NOT NULL")
+            if there.rows.first?.first == .int(1) {
+                let found = try connection.run(
+                    "SELECT holder FROM lease WHERE name = $1 AND until > clock_timestamp()", [.text(EngineLease.name)])
+                if let holder = found.rows.first?.first?.text { throw StateError.locked(holder: holder) }
+            }
+            try connection.run(
+                """
+                INSERT INTO work_member (owner, holder, works, since, until)
+                VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+                ON CONFLICT (owner) DO UPDATE SET until = excluded.until
+                """,
+                [
+                    .text(engine.owner), .text(StateLock.thisProcess), .int(works ? 1 : 0),
+                    .int(engine.lease.wholeMilliseconds),
+                ])
+        }
+    }
+
     /// This process is leaving. Those that ended without a word go, too.
     static func leave(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(

@@ -119,7 +119,7 @@ extension Engine {
             try connection.run(
                 """
                 UPDATE lease SET owner = ''
-                WHERE name = $1 AND until > clock_timestamp() RETURNING holder
+                WHERE name = $1 AND owner <> '' AND until > clock_timestamp() RETURNING holder
                 """, [.text(EngineLease.name)]
             ).rows.first?.first?.text
         }

@@ -76,8 +76,10 @@ final class Standby: Sendable {
                 guard try EngineSchema.check(engine, connection) else { return nil }
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
                 let found = try connection.run(
-                    "SELECT holder FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()",
-                    [.text(EngineLease.name), .text(engine.owner)])
+                    """
+                    SELECT CASE WHEN owner = '' THEN 'nobody yet: the last one was asked to stop' ELSE holder END
+                    FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()
+                    """, [.text(EngineLease.name), .text(engine.owner)])
                 if let holder = found.rows.first?.first?.text { return holder }
                 return try shares ? nil : EngineMember.sharing(connection)
             }

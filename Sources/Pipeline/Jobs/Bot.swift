@@ -155,7 +155,6 @@ package struct Bot: Service {
     private func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
         let ledger = watched.state.ledger
         let changed = try changedRules(ledger)
-        if sharedWork != nil { try requireShareable() }
         let (info, start) = try await cancelWhenGracefulShutdown { try await startingPoint(info, watched, changed) }
         // Otherwise the next run would begin at what is newest then, and skip what came in between.
         if settings.since == .now, settings.delivery.preview == nil, try ledger.checkpoint() == nil {
@@ -237,29 +236,6 @@ package struct Bot: Service {
             group.addTask { try await pass.run(info) }
             try await group.waitForAll()
         }
-    }
-
-    /// - Throws: `RunError` if there are rules whose work can't be shared.
-    private func requireShareable() throws(RunError) {
-        let reason: String? =
-            if let rule = ruleSet.aggregates.first {
-                "the rule '\(rule.name)' counts documents"
-            } else if let rule = ruleSet.timedRules.first {
-                "the rule '\(rule)' waits for times"
-            } else if !settings.schedules.isEmpty {
-                "some rules run at certain times"
-            } else if ruleSet.resolvesConflicts {
-                "some rules resolve conflicts"
-            } else if settings.catchUp != nil {
-                "--catch-up-changed-rules is set"
-            } else {
-                nil
-            }
-        guard let reason else { return }
-        throw RunError(
-            .badConfiguration,
-            "\(reason): that can't be shared between the processes of a fleet; leave --role out, so that one runs and "
-                + "the others stand by, or keep these rules in a fleet of their own")
     }
 
     // MARK: - Time

@@ -4,6 +4,7 @@ internal import FleetEngine
 internal import GatewayClient
 internal import Locking
 internal import Logging
+internal import PostgreSQL
 internal import ServiceLifecycle
 
 /// The part of one process in a fleet that shares its work.
@@ -36,11 +37,16 @@ struct SharedWork: Sendable {
     /// - Returns: What lets this process write, in each transaction, as long as it is one.
     /// - Throws: ``StateError``.
     func join() async throws(StateError) -> EngineStore.Fence {
-        do throws(WorkLogError) {
+        do {
             try await log.prepare()
+            let queue = engine.makeQueue()
+            defer { queue.close() }
+            try await queue.perform { [engine, sharing] connection in
+                try EngineMember.beginSharing(engine, works: sharing.role != .reader, connection)
+            }
             _ = try await log.renew()
         } catch {
-            throw StateError(engine, error)
+            throw .engine(engine, .writing, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
         return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
@@ -77,6 +83,11 @@ struct SharedWork: Sendable {
         self.member.withLock { $0 = member }
         defer { self.member.withLock { $0 = nil } }
         await delivery.noteStanding(isCaughtUp: true)
+        member.setBeforeLeaving { [log] in
+            // Otherwise the checkpoint would be as old as the last answer of the feed.
+            guard let answered = try? await log.answered(), let sequence = SequenceID(answered) else { return }
+            try? await delivery.ledger.saveCheckpoint(sequence)
+        }
         do {
             try await withGracefulShutdownHandler {
                 try await member.run()
@@ -95,6 +106,7 @@ struct SharedWork: Sendable {
         case .backlogFull(let count):
             logger.notice(
                 "not reading on: too many changes wait in the log", metadata: ["changes": "\(count)"])
+        case .unavailable where Task.isCancelled: break
         case .unavailable(let reason, _):
             let isShown = troubleShownAt.withLock { shownAt in
                 if let shown = shownAt, shown.duration(to: .now) < Self.troubleInterval { return false }

@@ -30,7 +30,10 @@ extension Ledger {
     ///
     /// - Parameter identity: The new nonce; nil if it is not known.
     func forgetDatabase(identity: String?) async throws(StateError) {
-        try await write { [address] in try Self.forgetDatabase(identity: identity, address, $0) }
+        try await write { [address] database in
+            try Self.forgetDatabase(identity: identity, address, database)
+            try EngineSchema.moveLog(to: nil, database)
+        }
     }
 
     /// The same, and sets the checkpoint to `sequence`, in the same transaction.
@@ -43,6 +46,7 @@ extension Ledger {
         try await write { [address] database in
             try Self.forgetDatabase(identity: identity, address, database)
             try Self.append(checkpoint, database)
+            try EngineSchema.moveLog(to: sequence.description, database)
         }
     }
 

@@ -154,9 +154,10 @@ package final class Ledger: Sendable {
         case .file(let files, _): StateLock.holder(path: files.lock)
         case .engine:
             try? read { session in
-                try session.value(
-                    String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()",
-                    [EngineLease.name])
+                try EngineMember.sharing(session)
+                    ?? session.value(
+                        String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()",
+                        [EngineLease.name])
             }
         }
     }

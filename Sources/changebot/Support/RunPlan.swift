@@ -200,6 +200,10 @@ struct BotPlan: Sendable {
         ) { paths in try loaded[paths] ?? RuleFileSet.load(paths: paths) }
         loaded[paths] = files
         rules = try RuleVersion(files, paths: paths)
+        let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")
+        if settings.sharing != nil {
+            try Sharing.check(rules.ruleSet, isScheduled: !rules.scheduled.isEmpty, catchesUp: catchesUp)
+        }
         // A reload that lacks a file leaves the bot as it is.
         if settings.delivery.preview == nil { try files.checkOutsideFiles(logger) }
         let engine = try command.state.engine(environment)
@@ -222,7 +226,6 @@ struct BotPlan: Sendable {
             notifier: process.notifier, longestFeed: settings.following.longestSilence, logger: logger)
         self.job = job
         self.settings = settings
-        let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")
         // The state of a gateway in memory knows no rules from before.
         passes =
             settings.delivery.preview == nil

@@ -1,5 +1,6 @@
 import DocumentFlow
 import Fleet
+import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
@@ -12,7 +13,9 @@ import Testing
 @testable import Pipeline
 
 /// The members of a fleet share the work.
-@Suite struct SharedWorkTests {
+@Suite(
+    .enabled(if: ProcessInfo.processInfo.environment["CHANGEBOT_TEST_FLEET"] != nil, "it needs an idle machine")
+) struct SharedWorkTests {
     /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
     private static func sharing(
         _ fleet: EngineTestBed, _ rules: RuleSet, members: Int, partitions: Int = 16,
@@ -138,6 +141,44 @@ import Testing
         }
     }
 
+    @Test func aResetOfTheDatabaseMovesTheLog() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await Self.sharing(fleet, rules, members: 1) { reports in
+                try await fleet.wait(until: .following, reports[0])
+                try await fleet.bed.load([task("a", "apple")])
+                try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+            }
+            let ledger = try EngineState.openExisting(
+                try fleet.engine(), directory: fleet.bed.directory, access: .exclusive)
+            // As a clean stop saves it.
+            #expect(try ledger.checkpoint() != nil)
+            try await ledger.startOver(identity: "other", at: .start, reason: "test")
+            ledger.close()
+            #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.text("0")]])
+            #expect(try await fleet.sql("SELECT count(*) FROM work").rows == [[.int(0)]])
+        }
+    }
+
+    @Test func membersOfTwoKindsThatStartAtOnceDoNotWorkTogether() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let kinds = try (1...4).map { number in
+                try fleet.bot(rules, member: number) { settings in
+                    settings.sharing = number.isMultiple(of: 2) ? Sharing(role: .auto, partitions: 4) : nil
+                }.bot
+            }
+            try await EngineTestBed.running(kinds) {
+                for _ in 0..<20 {
+                    try await Task.sleep(for: .milliseconds(50))
+                    let standing = try? fleet.engine().standing()
+                    let alone = standing?.members.contains(where: \.runs) == true
+                    #expect(!(alone && standing?.shared?.members.isEmpty == false))
+                }
+            }
+        }
+    }
+
     @Test func anotherNumberOfPartitionsIsRefused() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -166,8 +207,9 @@ import Testing
                           document: { type: total }
                           count: { all: {} }
                 """)
-            let (bot, _) = try fleet.bot(rules, member: 1) { $0.sharing = Sharing(role: .auto) }
-            let error = await #expect(throws: RunError.self) { try await bot.run() }
+            let error = #expect(throws: RunError.self) {
+                try Sharing.check(rules, isScheduled: false, catchesUp: false)
+            }
             #expect(error?.description.contains("leave --role out") == true)
         }
     }
