@@ -70,6 +70,8 @@ struct BotTestBed {
         let bed = BotTestBed(
             url: keyspace.map(url.sibling) ?? url, settings: GatewaySettings(), directory: directory)
         do { try await body(bed) } catch {
+            // The gateway's end waits for open connections.
+            await bed.phone.shutdown()
             await embedded.stop()
             throw error
         }

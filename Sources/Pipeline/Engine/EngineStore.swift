@@ -61,11 +61,20 @@ final class EngineStore: StateStore {
                     try fence?(connection)
                     return try body(PostgresSession(connection: connection))
                 }
-            } catch PostgresError.conflict where triesLeft > 1 {
+            } catch let error as PostgresError where triesLeft > 1 && isOfOthers(error) {
                 triesLeft -= 1
             }
         }
     }
+
+    /// Whether another member's transaction was in the way: it wrote the same rows, or made a row with the same key after
+    /// this one had looked. The next try sees them.
+    private static func isOfOthers(_ error: PostgresError) -> Bool {
+        if case .conflict = error { return true }
+        return error.sqlState == uniqueViolation
+    }
+
+    private static let uniqueViolation = "23505"
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
 

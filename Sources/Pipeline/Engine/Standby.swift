@@ -14,7 +14,6 @@ final class Standby: Sendable {
     private let observer: (any RunObserver)?
     private let logger: Logger
     private let queue: PostgresQueue
-    private let backoff = Backoff(base: .milliseconds(500))
 
     init(
         _ engine: Engine, ruleSetHash: String, shares: Bool, report: RunReport, observer: (any RunObserver)?,

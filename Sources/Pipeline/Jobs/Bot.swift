@@ -73,6 +73,7 @@ package struct Bot: Service {
             await sharedWork.leave()
             throw error
         }
+        await sharedWork.leave()
     }
 
     private static func keeper(

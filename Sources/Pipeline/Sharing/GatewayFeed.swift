@@ -28,15 +28,25 @@ struct GatewayFeed: FeedSource {
         var answer = try await gateway.changes(request)
         var entries: [FeedEntry] = []
         var reached: SequenceID?
+        var rows = 0
         while let batch = try await answer.next() {
             for change in batch {
+                if change.kind == .failure {
+                    // The rows behind it are missing, whatever the end of the answer says. Those before it count.
+                    guard let reached else {
+                        throw GatewayError(
+                            .serverError, "\(gateway.url): the feed reports an internal error of the gateway")
+                    }
+                    return FeedPart(entries: entries, sequence: reached.description)
+                }
                 guard let sequence = change.sequence else { continue }
+                rows += 1
                 reached = sequence
                 if let entry = Self.entry(change, sequence) { entries.append(entry) }
             }
         }
         reached = answer.lastSequence ?? reached
-        await noteStanding(entries.count < limit)
+        await noteStanding(rows < limit)
         return FeedPart(entries: entries, sequence: reached == since ? nil : reached?.description)
     }
 

@@ -52,7 +52,7 @@ struct SharedWork: Sendable {
         return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
     }
 
-    /// Ends the membership if the run has not begun.
+    /// Gives back what is left, whether the work had begun or not.
     func leave() async { try? await log.leave() }
 
     /// Closes the connections. Blocks for a moment.
@@ -69,8 +69,7 @@ struct SharedWork: Sendable {
 
     /// Works until a graceful shutdown begins, then finishes what it has begun.
     ///
-    /// - Parameters:
-    ///   - start: Where a log without any change begins.
+    /// - Parameter start: Where a log without any change begins.
     /// - Throws: ``StateError``, `CancellationError`.
     func run(_ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery) async throws {
         let feed = GatewayFeed(

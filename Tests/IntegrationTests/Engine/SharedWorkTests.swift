@@ -1,6 +1,5 @@
 import DocumentFlow
 import Fleet
-import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
@@ -13,9 +12,7 @@ import Testing
 @testable import Pipeline
 
 /// The members of a fleet share the work.
-@Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["CHANGEBOT_TEST_FLEET"] != nil, "it needs an idle machine")
-) struct SharedWorkTests {
+@Suite struct SharedWorkTests {
     /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
     private static func sharing(
         _ fleet: EngineTestBed, _ rules: RuleSet, members: Int, partitions: Int = 16,
@@ -51,6 +48,20 @@ import Testing
                 #expect(revision?.hasPrefix("2-") == true, "\(id): \(revision ?? "none")")
             }
             #expect(try await fleet.sql("SELECT count(*) FROM dead_letter").rows == [[.int(0)]])
+        }
+    }
+
+    /// They make the tables, and note the same rules, at the same moment.
+    @Test func manyMembersMayStartAFleetAtOnce() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            for _ in 0..<5 {
+                let name = fleet.server.uniqueName("start")
+                let next = EngineTestBed(bed: fleet.bed, server: fleet.server, fleet: name)
+                try await Self.sharing(next, rules, members: 6) { reports in
+                    for report in reports { try await next.wait(until: .following, report) }
+                }
+            }
         }
     }
 
