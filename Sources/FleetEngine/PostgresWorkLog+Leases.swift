@@ -13,9 +13,20 @@ extension PostgresWorkLog {
             let rows = try session.connection.run(Self.renewal(session.identity), values).rows
             return try Self.renewal(rows)
         }
-        state.withLock { $0.membership = membership }
-        return renewal
+        let isNew = state.withLock { state in
+            defer { state.membership = membership }
+            return state.membership.map { $0 != membership } ?? false
+        }
+        guard isNew, endsWithMembership else { return renewal }
+        try? await leave()
+        throw .refused(Self.membershipIsOver)
     }
+
+    /// The reason when a membership was over, and may not go on as another one.
+    package static let membershipIsOver = "the membership was over: this member was silent for too long"
+
+    /// The next renewal begins a membership.
+    package func beginMembership() { state.withLock { $0.membership = nil } }
 
     package func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim] {
         var seen = Set<Int>()

@@ -21,6 +21,8 @@ package final class PostgresWorkLog: WorkLog {
     let works: Bool
     /// Whether dead changes become dead letters of the state as well, whose tables are in the same schema.
     let keepsDeadLetters: Bool
+    /// Whether a member that was silent for too long ends, instead of going on under another membership.
+    let endsWithMembership: Bool
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
     let working: WorkLogCalls
@@ -39,15 +41,18 @@ package final class PostgresWorkLog: WorkLog {
     ///   - holder: Who it is, for people.
     ///   - works: False: a member that only leads.
     ///   - keepsDeadLetters: Whether dead changes become dead letters of the state, in the same commit.
+    ///   - endsWithMembership: Whether a renewal after the membership was over is `.refused`, instead of a new membership.
     ///   - leaseTime: Members with different ones can live together.
     ///   - partitions: Of a new fleet; of another one the number that it has.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
-        works: Bool = true, keepsDeadLetters: Bool = false, leaseTime: Duration = .seconds(5),
+        works: Bool = true, keepsDeadLetters: Bool = false, endsWithMembership: Bool = false,
+        leaseTime: Duration = .seconds(5),
         partitions: Int = Partitioning.defaultPartitions
     ) {
         (self.owner, self.holder, self.works) = (owner, holder, works)
         self.keepsDeadLetters = keepsDeadLetters
+        self.endsWithMembership = endsWithMembership
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
         leading = WorkLogCalls(makeQueue(max(leaseTime, .seconds(10))), leaseTime: leaseTime)

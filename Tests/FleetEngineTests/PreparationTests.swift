@@ -93,7 +93,8 @@ struct PreparationTests {
     /// As after the promotion of a standby, or a recovery from a backup.
     @Test func anotherTimelineIsANewIncarnation() async throws {
         let server = try TestPostgres(settings: ["restore_command=false"])
-        let bed = try TestBed(server)
+        // Longer than all that follows takes on a busy machine.
+        let bed = try TestBed(server, leaseTime: .seconds(120))
         let log = try await bed.prepared("a")
         let (claim, before) = (try await log.take(1), try await log.incarnation())
         server.stop(signal: SIGINT)

@@ -40,6 +40,7 @@ final class EngineLease: Sendable {
             let token = try queue.performNow { connection in
                 try connection.transaction { connection in
                     try EngineMember.lockTurn(engine, connection)
+                    try EngineMember.endExpiredSharing(connection)
                     if let holder = try EngineMember.sharing(connection) { throw StateError.locked(holder: holder) }
                     let taken = try connection.run(
                         """
@@ -94,7 +95,8 @@ final class EngineLease: Sendable {
         throw StateError.fenced(Self.takenOver)
     }
 
-    private static let takenOver = "another member has taken over, or this one was asked to stop"
+    private static let takenOver =
+        "another member has taken over, this one was asked to stop, or it was silent for too long"
 
     // MARK: - Renewing
 
@@ -118,7 +120,7 @@ final class EngineLease: Sendable {
                 return try connection.run(
                     """
                     UPDATE lease SET until = clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond'
-                    WHERE name = $1 AND owner = $2 AND token = $3
+                    WHERE name = $1 AND owner = $2 AND token = $3 AND until > clock_timestamp()
                     """,
                     [.text(Self.name), .text(owner), .int(token), .int(engine.lease.wholeMilliseconds)]
                 ).affected == 1

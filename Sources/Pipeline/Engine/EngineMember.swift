@@ -31,6 +31,13 @@ enum EngineMember {
             String.self, "SELECT holder FROM work_member WHERE until > clock_timestamp() LIMIT 1")
     }
 
+    /// Those that share the work and were silent for too long are no members any more: if they come back, they begin anew.
+    static func endExpiredSharing(_ connection: PostgresConnection) throws(PostgresError) {
+        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
+        guard there.rows.first?.first == .int(1) else { return }
+        try connection.run("DELETE FROM work_member WHERE until <= clock_timestamp()")
+    }
+
     /// Held until the transaction ends by whoever begins to run alone, or to share the work: the two exclude each other.
     static func lockTurn(_ engine: Engine, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(engine.schema)])

@@ -54,7 +54,7 @@ final class EngineStore: StateStore {
         _ connection: PostgresConnection, _ fence: Fence?,
         _ body: (any StateSession) throws -> Value
     ) throws -> Value {
-        var triesLeft = 3
+        var triesLeft = tries
         while true {
             do {
                 return try connection.transaction { connection in
@@ -75,6 +75,8 @@ final class EngineStore: StateStore {
     }
 
     private static let uniqueViolation = "23505"
+    /// So often each of several members that start at once can be the one that waits.
+    private static let tries = 10
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }
 

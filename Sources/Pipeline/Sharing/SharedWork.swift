@@ -28,7 +28,7 @@ struct SharedWork: Sendable {
         self.logger = logger
         log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
-            works: sharing.role != .reader, keepsDeadLetters: true, leaseTime: engine.lease,
+            works: sharing.role != .reader, keepsDeadLetters: true, endsWithMembership: true, leaseTime: engine.lease,
             partitions: sharing.partitions)
     }
 
@@ -44,6 +44,7 @@ struct SharedWork: Sendable {
             try await queue.perform { [engine, sharing] connection in
                 try EngineMember.beginSharing(engine, works: sharing.role != .reader, connection)
             }
+            log.beginMembership()
             _ = try await log.renew()
         } catch {
             throw .engine(engine, .writing, error)
@@ -125,6 +126,7 @@ extension StateError {
         self =
             switch error {
             case .fenced(let reason): .fenced(reason)
+            case .refused(PostgresWorkLog.membershipIsOver): .fenced(PostgresWorkLog.membershipIsOver)
             case .unavailable(let reason), .unknownCommit(let reason):
                 .engineUnavailable("\(engine.description): \(reason)")
             case .refused(let reason): .unreadable(path: engine.description, reason: reason)

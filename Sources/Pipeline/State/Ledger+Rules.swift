@@ -37,14 +37,16 @@ extension Ledger {
         let value = missed.isEmpty ? nil : String(decoding: list.bytes, as: UTF8.self)
         try await write { database in
             try database.execute("DELETE FROM identity WHERE name = ?", [Self.missedRules])
+            // Members of a fleet that start at once note the same.
             if let value {
-                try database.execute("INSERT INTO identity (name, value) VALUES (?, ?)", [Self.missedRules, value])
+                try database.execute(
+                    database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
+                    [Self.missedRules, value])
             }
             try database.execute("DELETE FROM rule")
-            for (name, fingerprint) in rules {
-                try database.execute(
-                    "INSERT INTO rule (name, fingerprint) VALUES (?, ?)", [WholeText(name), fingerprint])
-            }
+            try database.executeEach(
+                database.language.replace(into: "rule", ["name", "fingerprint"], key: ["name"]),
+                rules.sorted { $0.key < $1.key }.map { [WholeText($0.key), $0.value] })
         }
     }
 }

@@ -16,8 +16,8 @@ struct EngineTestBed {
     let bed: BotTestBed
     let server: TestPostgres
     let fleet: String
-    /// Short, so that tests need not wait for long.
-    let lease: Duration = .seconds(2)
+    /// Long, so that a busy machine loses none; short for tests that wait for its end.
+    var lease: Duration = .seconds(10)
 
     static let apples = """
         version: 1
@@ -29,11 +29,11 @@ struct EngineTestBed {
 
     /// - Parameter server: Nil: the one that all tests share.
     static func with(
-        server: TestPostgres? = nil, _ body: (EngineTestBed) async throws -> Void
+        server: TestPostgres? = nil, lease: Duration = .seconds(10), _ body: (EngineTestBed) async throws -> Void
     ) async throws {
         let server = try server ?? TestPostgres.shared
         try await BotTestBed.with { bed in
-            try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet")))
+            try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet"), lease: lease))
         }
     }
 
@@ -86,7 +86,8 @@ struct EngineTestBed {
                 isOver.withLock { $0 = true }
                 await group.triggerGracefulShutdown()
             }
-            try await tasks.waitForAll()
+            // Not `waitForAll`, which cancels nothing when one fails.
+            while try await tasks.next() != nil {}
         }
     }
 

@@ -74,7 +74,7 @@ import Testing
                 try await fleet.wait(until: .standingBy, report)
                 try await fleet.bed.load([task("b", "apple")])
                 let checkpoint = try await fleet.sql("SELECT max(number) FROM checkpoint")
-                try await Task.sleep(for: fleet.lease)
+                try await Task.sleep(for: .seconds(1))
                 #expect(try await fleet.bed.stored(DocumentID("b"))?.root["done"] == nil)
                 #expect(try await fleet.sql("SELECT max(number) FROM checkpoint") == checkpoint)
                 // The other one is silent from here on.
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func aFrozenServerStopsTheRunUntilItGoesOn() async throws {
-        try await EngineTestBed.with(server: try TestPostgres()) { fleet in
+        try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(2)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { report in
                 try await fleet.wait(until: .following, report)
