@@ -33,11 +33,14 @@ struct Callgrind {
     /// and preparing do not count. Both run at the same time.
     func instructions(of item: WorkItem, times: Int) throws -> Int {
         let logs = try [times, 2 * times].map { times in
-            let log = "\(directory)/\(item.rawValue)-\(times)"
+            // A directory of its own: a process must not read a rule file that the other has half written.
+            let ownDirectory = "\(directory)/\(item.rawValue)-\(times)"
+            try FileManager.default.createDirectory(atPath: ownDirectory, withIntermediateDirectories: true)
+            let log = ownDirectory + "/log"
             let process = try Program.start(
                 [
                     Self.path, "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-file=\(log)",
-                    program, WorkCommand.name, item.rawValue, String(times), input, directory,
+                    program, WorkCommand.name, item.rawValue, String(times), input, ownDirectory,
                 ], environment: Self.environment)
             return (log: log, process: process)
         }
