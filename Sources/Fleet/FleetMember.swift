@@ -19,12 +19,14 @@ package final class FleetMember: Sendable {
 
     /// - Parameter log: With this role too: a reader counts for no share.
     package init(
-        log: any WorkLog, feed: any FeedSource, processor: any Processor, role: Role = .auto,
+        log: any WorkLog, feed: any FeedSource, duty: (any LeaderDuty)? = nil, processor: any Processor,
+        role: Role = .auto,
         settings: FleetSettings = FleetSettings(), environment: FleetEnvironment = FleetEnvironment()
     ) {
         (self.log, self.environment, self.role) = (log, environment, role)
         keeper = LeaseKeeper(log: log, settings: settings, environment: environment)
-        leader = FleetLeader(log: log, feed: feed, keeper: keeper, settings: settings, environment: environment)
+        leader = FleetLeader(
+            log: log, feed: feed, duty: duty, keeper: keeper, settings: settings, environment: environment)
         worker = FleetWorker(
             log: log, processor: processor, keeper: keeper, settings: settings, environment: environment)
     }

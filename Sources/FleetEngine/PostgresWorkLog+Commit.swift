@@ -137,13 +137,13 @@ extension PostgresWorkLog {
         return changes
     }
 
-    /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` deleted, `$8` attempts, `$9` parks.
+    /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` kinds, `$8` attempts, `$9` parks.
     private static func columns(_ changes: [LoggedChange]) -> [PostgresValue] {
         [
             SQLArray.numbers(changes.map(\.n)), SQLArray.numbers(changes.map(\.firstN)),
             SQLArray.texts(changes.map(\.entry.sequence)), SQLArray.bytes(changes.map(\.id.bytes)),
-            SQLArray.bytes(changes.map { Array($0.entry.revision.utf8) }),
-            SQLArray.booleans(changes.map(\.entry.isDeleted)), SQLArray.counts(changes.map(\.attempts)),
+            SQLArray.bytes(changes.map(\.entry.revisionBytes)),
+            SQLArray.smallNumbers(changes.map(\.entry.kind.rawValue)), SQLArray.counts(changes.map(\.attempts)),
             SQLArray.counts(changes.map(\.parks)),
         ]
     }
@@ -151,9 +151,9 @@ extension PostgresWorkLog {
     private static func reasons(_ reasons: [String]) -> PostgresValue { SQLArray.texts(reasons.map(\.storable)) }
 
     private static let arrays = """
-        $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::boolean[], $8::int[], $9::int[]
+        $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::smallint[], $8::int[], $9::int[]
         """
-    private static let names = "n, first_n, seq, id, rev, deleted, attempts, parks"
+    private static let names = "n, first_n, seq, id, rev, kind, attempts, parks"
 
     private static let unparking = "DELETE FROM parked WHERE partition = $1 AND id = ANY ($2::bytea[])"
 
@@ -161,14 +161,14 @@ extension PostgresWorkLog {
         INSERT INTO dead_change (partition, at, \(names), reason)
         SELECT $1::smallint, clock_timestamp(), d.* FROM unnest(\(arrays), $10::text[]) d
         ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,
-            seq = excluded.seq, id = excluded.id, rev = excluded.rev, deleted = excluded.deleted,
+            seq = excluded.seq, id = excluded.id, rev = excluded.rev, kind = excluded.kind,
             attempts = excluded.attempts, parks = excluded.parks, reason = excluded.reason
         """
 
     /// Into the state's table of dead letters, whose texts are bytes.
     private static let keepingLetters = """
         INSERT INTO dead_letter (sequence, id, revision, attempts, reason, set_aside_at, rule_set)
-        SELECT seq, id, rev, attempts, convert_to(reason, 'UTF8'),
+        SELECT nullif(seq, ''), id, nullif(rev, ''), attempts, convert_to(reason, 'UTF8'),
             to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''
         FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::int[], $5::text[]) d (seq, id, rev, attempts, reason)
         """
@@ -178,7 +178,7 @@ extension PostgresWorkLog {
         SELECT $1::smallint, \(names), reason, (SELECT clock_timestamp()) + delay * interval '1 millisecond'
         FROM unnest(\(arrays), $10::text[], $11::bigint[]) d (\(names), reason, delay)
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, first_n = excluded.first_n, seq = excluded.seq,
-            rev = excluded.rev, deleted = excluded.deleted, attempts = excluded.attempts, parks = excluded.parks,
+            rev = excluded.rev, kind = excluded.kind, attempts = excluded.attempts, parks = excluded.parks,
             reason = excluded.reason, due = excluded.due
         """
 
@@ -187,7 +187,7 @@ extension PostgresWorkLog {
         SELECT $1::smallint, d.*, 'a later change of a document that was parked', (SELECT clock_timestamp())
         FROM unnest(\(arrays)) d
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
-            deleted = excluded.deleted
+            kind = excluded.kind
         WHERE parked.n < excluded.n
         """
 

@@ -15,28 +15,30 @@ extension PostgresWorkLog {
     }
 
     package func append(
-        _ entries: [FeedEntry], upTo sequence: String, _ term: Term
+        _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term {
         let values =
             term.lease.parameters(owner) + [
-                .text(sequence), .int(entries.count), .int(Int(term.n)),
-                SQLArray.partitions(entries.map { Partitioning.partition(of: $0.id, among: partitions) }),
+                sequence.map { .text($0) } ?? .null, .int(entries.count), .int(Int(term.n)),
+                SQLArray.smallNumbers(entries.map { Partitioning.partition(of: $0.id, among: partitions) }),
                 SQLArray.texts(entries.map(\.sequence)), SQLArray.bytes(entries.map(\.id.bytes)),
-                SQLArray.bytes(entries.map { Array($0.revision.utf8) }), SQLArray.booleans(entries.map(\.isDeleted)),
+                SQLArray.bytes(entries.map(\.revisionBytes)), SQLArray.smallNumbers(entries.map(\.kind.rawValue)),
             ]
         return try await counting { [leading] () async throws(WorkLogError) in
             try await leading.change { session in
                 let row = try session.connection.run(Self.appending, values).rows.first
                 guard let row else { throw WorkLogError.fenced("the lease is void, or the log does not end there") }
-                return Term(lease: term.lease, sequence: sequence, n: try row.int64(0))
+                return Term(lease: term.lease, sequence: row[1].text, n: try row.int64(0))
             }
         }
     }
 
-    package func answered() async throws(WorkLogError) -> String? {
+    package func answered() async throws(WorkLogError) -> Answered? {
         // What it deletes may be deleted again.
         try await leading.call { session in
-            try session.connection.run(Self.answeredSequence).rows.first?.text(0)
+            try session.connection.run(Self.answeredMark).rows.first.map { row in
+                Answered(n: try row.int64(0), sequence: try row.text(1))
+            }
         }
     }
 
@@ -80,25 +82,27 @@ extension PostgresWorkLog {
         """
     }
 
-    /// `$1` to `$4` the lease, `$5` sequence, `$6` how many changes, `$7` the place where the log must end; then arrays:
-    /// `$8` partitions, `$9` sequences, `$10` ids, `$11` revisions, `$12` deleted. No line: fenced.
+    /// `$1` to `$4` the lease, `$5` sequence or null, `$6` how many changes, `$7` the place where the log must end; then
+    /// arrays: `$8` partitions, `$9` sequences, `$10` ids, `$11` revisions, `$12` kinds. No line: fenced.
     private static let appending = """
         WITH l AS MATERIALIZED (
             SELECT FROM work_lease WHERE name = $1 AND owner = $2 AND token = $3 FOR NO KEY UPDATE),
         f AS (
-            UPDATE fleet SET seq = $5, n = n + $6::int FROM l WHERE n = $7 AND incarnation = $4 RETURNING fleet.n),
+            UPDATE fleet SET seq = coalesce($5, seq), n = n + $6::int FROM l WHERE n = $7 AND incarnation = $4
+            RETURNING fleet.n, fleet.seq),
         w AS (
-            INSERT INTO work (partition, n, seq, id, rev, deleted, at)
-            SELECT w.partition, $7::bigint + w.place, w.seq, w.id, w.rev, w.deleted, clock_timestamp()
-            FROM f, unnest($8::smallint[], $9::text[], $10::bytea[], $11::bytea[], $12::boolean[])
-                WITH ORDINALITY w (partition, seq, id, rev, deleted, place)),
+            INSERT INTO work (partition, n, seq, id, rev, kind, at)
+            SELECT w.partition, $7::bigint + w.place, w.seq, w.id, w.rev, w.kind, clock_timestamp()
+            FROM f, unnest($8::smallint[], $9::text[], $10::bytea[], $11::bytea[], $12::smallint[])
+                WITH ORDINALITY w (partition, seq, id, rev, kind, place)),
         m AS (
-            INSERT INTO mark (n, seq) SELECT n, $5 FROM f ON CONFLICT (n) DO UPDATE SET seq = excluded.seq)
-        SELECT n FROM f
+            INSERT INTO mark (n, seq) SELECT n, seq FROM f WHERE seq IS NOT NULL
+            ON CONFLICT (n) DO UPDATE SET seq = excluded.seq)
+        SELECT n, seq FROM f
         """
 
     /// The newest mark below the oldest change that is not answered. Deletes the marks before it.
-    private static let answeredSequence = """
+    private static let answeredMark = """
         WITH oldest AS MATERIALIZED (
             SELECT least(
                 (SELECT min(w.n) FROM partition_position p, LATERAL (
@@ -107,6 +111,6 @@ extension PostgresWorkLog {
         newest AS MATERIALIZED (
             SELECT m.n, m.seq FROM mark m, oldest o WHERE o.n IS NULL OR m.n < o.n ORDER BY m.n DESC LIMIT 1),
         pruned AS (DELETE FROM mark USING newest WHERE mark.n < newest.n)
-        SELECT seq FROM newest
+        SELECT n, seq FROM newest
         """
 }

@@ -23,7 +23,7 @@ extension PostgresWorkLog {
     private func news(_ interests: [Interest]) async throws(WorkLogError) -> [News] {
         let claims = interests.map(\.claim)
         let values: [PostgresValue] = [
-            .text(owner), SQLArray.partitions(claims.map(\.partition)), SQLArray.numbers(claims.map(\.lease.token)),
+            .text(owner), SQLArray.smallNumbers(claims.map(\.partition)), SQLArray.numbers(claims.map(\.lease.token)),
             SQLArray.texts(claims.map(\.lease.incarnation)), SQLArray.numbers(interests.map(\.readUpTo)),
         ]
         return try await working.call { session in
@@ -94,12 +94,12 @@ extension PostgresWorkLog {
     /// `$1` to `$4` the lease, `$5` partition, `$6` after this place, `$7` how many. No line: fenced. A line without `n`:
     /// nothing is there.
     private static let nextChanges = """
-        SELECT w.n, w.seq, w.id, w.rev, w.deleted, w.attempts, w.is_parked
+        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.attempts, w.is_parked
         FROM (
             SELECT FROM work_lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
         LEFT JOIN LATERAL (
-            SELECT k.n, k.seq, k.id, k.rev, k.deleted, k.attempts,
+            SELECT k.n, k.seq, k.id, k.rev, k.kind, k.attempts,
                 EXISTS (SELECT FROM parked p WHERE p.partition = k.partition AND p.id = k.id) AS is_parked
             FROM work k WHERE k.partition = $5::smallint AND k.n > $6::bigint ORDER BY k.n LIMIT $7::int) w ON true
         ORDER BY w.n
@@ -107,7 +107,7 @@ extension PostgresWorkLog {
 
     /// `$1` to `$4` the lease, `$5` partition, `$6` how many. As ``nextChanges``.
     private static let dueChanges = """
-        SELECT w.n, w.seq, w.id, w.rev, w.deleted, w.attempts, w.first_n, w.parks
+        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.attempts, w.first_n, w.parks
         FROM (
             SELECT FROM work_lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
@@ -134,11 +134,15 @@ extension PostgresWorkLog {
 }
 
 extension LoggedChange {
-    /// - Parameter row: Place, sequence, id, revision, whether it is deleted, attempts.
+    /// - Parameter row: Place, sequence, id, revisions, kind, attempts.
     init(row: [PostgresValue]) throws(PostgresError) {
+        let number = try row.int(4)
+        guard let kind = FeedEntry.Kind(rawValue: number) else {
+            throw .badAnswer(reason: "the log has a change of an unknown kind: \(number)")
+        }
         let entry = FeedEntry(
-            sequence: try row.text(1), id: DocumentKey(bytes: try row.bytes(2)),
-            revision: String(decoding: try row.bytes(3), as: UTF8.self), isDeleted: try row.bool(4))
+            kind: kind, sequence: try row.text(1), id: DocumentKey(bytes: try row.bytes(2)),
+            revisionBytes: try row.bytes(3))
         self.init(n: try row.int64(0), entry: entry, attempts: try row.int(5))
     }
 }

@@ -5,19 +5,14 @@ internal import PostgreSQL
 /// - Note: Source: PostgreSQL 15, `array_recv` in `src/backend/utils/adt/arrayfuncs.c`; the OIDs are those of
 ///   `src/include/catalog/pg_type.dat`.
 enum SQLArray {
-    /// `boolean[]`
-    static func booleans(_ values: some Collection<Bool>) -> PostgresValue {
-        array(values, type: 16) { $0.append($1 ? 1 : 0) }
-    }
-
     /// `bytea[]`
     static func bytes(_ values: some Collection<[UInt8]>) -> PostgresValue { array(values, type: 17) { $0 += $1 } }
 
     /// `bigint[]`
     static func numbers(_ values: some Collection<Int64>) -> PostgresValue { array(values, type: 20) { $0.add($1) } }
 
-    /// `smallint[]`. Others than partitions do not fit in all cases.
-    static func partitions(_ values: some Collection<Int>) -> PostgresValue {
+    /// `smallint[]`. Partitions and kinds of changes fit, others do not in all cases.
+    static func smallNumbers(_ values: some Collection<Int>) -> PostgresValue {
         array(values, type: 21) { $0.add(Int16(clamping: $1)) }
     }
 

@@ -65,8 +65,10 @@ package enum WorkLogTables {
             n bigint NOT NULL,
             seq text NOT NULL,
             id bytea NOT NULL,
+            -- All leaves that are known, the winner first, with a zero byte between them.
             rev bytea NOT NULL,
-            deleted boolean NOT NULL,
+            -- See FeedEntry.Kind.
+            kind smallint NOT NULL,
             attempts integer NOT NULL DEFAULT 0,
             at timestamptz NOT NULL,
             PRIMARY KEY (partition, n)
@@ -78,8 +80,10 @@ package enum WorkLogTables {
             first_n bigint NOT NULL,
             n bigint NOT NULL,
             seq text NOT NULL,
+            -- All leaves that are known, the winner first, with a zero byte between them.
             rev bytea NOT NULL,
-            deleted boolean NOT NULL,
+            -- See FeedEntry.Kind.
+            kind smallint NOT NULL,
             attempts integer NOT NULL,
             parks integer NOT NULL,
             due timestamptz NOT NULL,
@@ -94,8 +98,10 @@ package enum WorkLogTables {
             partition smallint NOT NULL,
             id bytea NOT NULL,
             seq text NOT NULL,
+            -- All leaves that are known, the winner first, with a zero byte between them.
             rev bytea NOT NULL,
-            deleted boolean NOT NULL,
+            -- See FeedEntry.Kind.
+            kind smallint NOT NULL,
             first_n bigint NOT NULL,
             attempts integer NOT NULL,
             parks integer NOT NULL,

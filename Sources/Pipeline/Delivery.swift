@@ -88,7 +88,7 @@ package struct Delivery: Sendable {
             logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
         deadLettered = DeadLetteredDocuments(
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
-            newest: try ledger.highestDeadLetterNumber())
+            newest: try ledger.highestDeadLetterNumber(), isShared: settings.isShared)
         interruptions = try await ledger.interruptedDecisions()
         budget = MemoryBudget(settings.memory, documents: settings.documentBudget)
     }
@@ -199,6 +199,9 @@ package struct Delivery: Sendable {
         }
     }
 
+    /// Writes the totals of members that share the work.
+    func makeTotalsWriter(_ counts: Counts) -> TotalsWriter { totalsWriter(counts, busy) }
+
     private func totalsWriter(_ counts: Counts, _ busy: BusyDocuments) -> TotalsWriter {
         let sender = BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses,
@@ -237,10 +240,15 @@ package struct Delivery: Sendable {
             counts: counts?.role == .keeper ? counts : nil)
     }
 
+    /// Notes which of these documents hold totals that somebody else has changed.
+    func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+        try await counts?.noteHolders(among: documents)
+    }
+
     /// Takes changes that are not from this run's feed. Returns once there is room for more.
     func take(_ candidates: [Candidate]) async throws {
         await progress.count { $0.changes += candidates.count }
-        try await Intake.submit(candidates, deadLettered.newest, queue, budget)
+        try await Intake.submit(candidates, try await deadLettered.newest(in: ledger), queue, budget)
     }
 
     /// Writes until the queue is finished and everything taken in is settled.
@@ -395,6 +403,8 @@ extension Delivery {
         package var totalsInterval: Duration = .milliseconds(200)
         /// The same while it catches up.
         package var totalsCatchUpInterval: Duration = .seconds(5)
+        /// Whether other processes do the same work with the same state.
+        var isShared = false
 
         /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}

@@ -75,7 +75,7 @@ private final class DifferentialWorld {
         case 19: return await news()
         case 20:
             return await call("answered") {
-                try await $0.answered() ?? "none"
+                try await $0.answered().map { "\($0.n) \($0.sequence)" } ?? "none"
             } on: {
                 $0 ? memory : postgres
             }
@@ -314,7 +314,7 @@ extension Renewal {
 
 extension LoggedChange {
     fileprivate var text: String {
-        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.isDeleted) \(attempts) \(isParked) \(firstN) \(parks)"
+        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(attempts) \(isParked) \(firstN) \(parks)"
     }
 }
 

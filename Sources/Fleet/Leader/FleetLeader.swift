@@ -7,15 +7,16 @@ internal import Locking
 package struct FleetLeader: Sendable {
     private let log: any WorkLog
     private let feed: any FeedSource
+    private let duty: (any LeaderDuty)?
     private let keeper: LeaseKeeper
     private let settings: FleetSettings
     private let environment: FleetEnvironment
 
     package init(
-        log: any WorkLog, feed: any FeedSource, keeper: LeaseKeeper, settings: FleetSettings,
-        environment: FleetEnvironment
+        log: any WorkLog, feed: any FeedSource, duty: (any LeaderDuty)? = nil, keeper: LeaseKeeper,
+        settings: FleetSettings, environment: FleetEnvironment
     ) {
-        (self.log, self.feed, self.keeper) = (log, feed, keeper)
+        (self.log, self.feed, self.duty, self.keeper) = (log, feed, duty, keeper)
         (self.settings, self.environment) = (settings, environment)
     }
 
@@ -42,12 +43,32 @@ package struct FleetLeader: Sendable {
         }
     }
 
-    /// Reads and appends until the lease is lost.
+    /// Reads and appends until the lease is lost, and does what else only a leader does.
     private func lead(_ term: Term, _ tenure: Tenure) async throws(WorkLogError) {
         environment.note(.gained(.feed, takeovers: 0))
         defer { keeper.drop(tenure) }
-        var reading = FeedReading(term: term, tenure: tenure, settings: settings, environment: environment)
-        while !Task.isCancelled, !tenure.isRevoked {
+        let open = LeaderTerm(term, tenure, log, settings, environment)
+        guard let duty else { return try await read(open) }
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.read(open) }
+                group.addTask {
+                    try await duty.work(open)
+                    // Nothing more to do; the feed goes on.
+                    try await Signal().wait()
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        } catch let error as WorkLogError {
+            if case .fenced = error { return environment.note(.fenced(.feed)) }
+            throw error
+        } catch {}
+    }
+
+    private func read(_ term: LeaderTerm) async throws(WorkLogError) {
+        var reading = FeedReading(term: term, settings: settings, environment: environment)
+        while !Task.isCancelled, !term.tenure.isRevoked {
             do {
                 try await reading.step(log, feed)
             } catch let error as WorkLogError {
@@ -68,22 +89,19 @@ package struct FleetLeader: Sendable {
     }
 }
 
-/// One term of a leader.
+/// Reads the feed during one term.
 private struct FeedReading {
-    var term: Term
-    let tenure: Tenure
-    let settings: FleetSettings
+    let term: LeaderTerm
     let environment: FleetEnvironment
+    private let settings: FleetSettings
     private var backoff: Backoff
     /// What was read and is not appended yet.
     private var unstored: FeedPart?
-    /// Changes in the log at most. Nil: not known yet.
-    private var backlog: Int?
     private var answeredAt: Duration
     private var answered: String?
 
-    init(term: Term, tenure: Tenure, settings: FleetSettings, environment: FleetEnvironment) {
-        (self.term, self.tenure, self.settings, self.environment) = (term, tenure, settings, environment)
+    init(term: LeaderTerm, settings: FleetSettings, environment: FleetEnvironment) {
+        (self.term, self.settings, self.environment) = (term, settings, environment)
         backoff = Backoff(settings, environment)
         answeredAt = environment.clock.now
     }
@@ -94,35 +112,25 @@ private struct FeedReading {
 
     mutating func step(_ log: any WorkLog, _ feed: any FeedSource) async throws {
         try await recordAnswered(log, feed)
-        guard try await hasRoom(log) else { return }
+        guard try await term.hasRoom() else { return }
         if unstored == nil {
-            if term.sequence == nil { term.sequence = try await feed.recordedAnswered() }
+            // From then on, the log says up to where all is answered.
+            if term.sequence == nil, let start = try await feed.recordedAnswered() {
+                try await term.append([], upTo: start)
+            }
             unstored = try await feed.changes(after: term.sequence, limit: settings.appendLimit)
         }
-        if let part = unstored, let sequence = part.sequence {
-            term = try await log.append(part.entries, upTo: sequence, term)
-            backlog = (backlog ?? 0) + part.entries.count
-            if !part.entries.isEmpty { environment.note(.appended(part.entries.count)) }
-        }
+        if let part = unstored, let sequence = part.sequence { try await term.append(part.entries, upTo: sequence) }
         unstored = nil
         backoff.reset()
-    }
-
-    /// Counts only when what was appended since the last count may be too much.
-    private mutating func hasRoom(_ log: any WorkLog) async throws -> Bool {
-        if let backlog, backlog <= settings.backlogLimit { return true }
-        let counted = try await log.backlog().entries
-        backlog = counted
-        guard counted > settings.backlogLimit else { return true }
-        environment.note(.backlogFull(counted))
-        try await environment.clock.sleep(for: settings.poll)
-        return false
     }
 
     private mutating func recordAnswered(_ log: any WorkLog, _ feed: any FeedSource) async throws {
         guard environment.clock.now >= answeredAt + settings.answeredInterval else { return }
         answeredAt = environment.clock.now
-        guard let sequence = try await log.answered(), sequence != answered, tenure.isValid else { return }
+        guard let sequence = try await log.answered()?.sequence, sequence != answered, term.tenure.isValid else {
+            return
+        }
         try await feed.recordAnswered(sequence)
         answered = sequence
     }

@@ -4,7 +4,7 @@ internal import Locking
 package final class MemoryEngine: Sendable {
     /// A commit, told before it can be seen by anybody.
     package enum Commit: Sendable {
-        case appended([FeedEntry], from: String?, upTo: String, firstN: Int64, owner: String)
+        case appended([FeedEntry], from: String?, upTo: String?, firstN: Int64, owner: String)
         /// The changes are those that are deleted from the log, with whether the parked change stands for them.
         case committed(Claim, Outcome, deleted: [LoggedChange], owner: String)
     }

@@ -144,7 +144,7 @@ extension MemoryLog {
 
 extension MemoryLog {
     mutating func append(
-        _ entries: [FeedEntry], upTo sequence: String, _ term: Term, _ owner: String, _ now: Duration
+        _ entries: [FeedEntry], upTo sequence: String?, _ term: Term, _ owner: String, _ now: Duration
     ) throws(WorkLogError) -> Term {
         try check(term.lease, feed, owner)
         guard term.n == n else { throw .fenced("the log does not end there") }
@@ -153,13 +153,15 @@ extension MemoryLog {
             let number = Partitioning.partition(of: entry.id, among: parts.count)
             parts[number].work.append(Work(change: LoggedChange(n: n, entry: entry), at: now))
         }
-        self.sequence = sequence
-        if marks.last?.n == n { marks.removeLast() }
-        marks.append((n, sequence))
-        return Term(lease: term.lease, sequence: sequence, n: n)
+        self.sequence = sequence ?? self.sequence
+        if let sequence = self.sequence {
+            if marks.last?.n == n { marks.removeLast() }
+            marks.append((n, sequence))
+        }
+        return Term(lease: term.lease, sequence: self.sequence, n: n)
     }
 
-    mutating func answered() -> String? {
+    mutating func answered() -> Answered? {
         var oldest = Int64.max
         for part in parts {
             if let first = part.work.first { oldest = min(oldest, first.change.n) }
@@ -167,7 +169,7 @@ extension MemoryLog {
         }
         guard let mark = marks.lastIndex(where: { $0.n < oldest }) else { return nil }
         marks.removeFirst(mark)
-        return marks[0].sequence
+        return Answered(n: marks[0].n, sequence: marks[0].sequence)
     }
 }
 

@@ -57,7 +57,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     }
 
     package func append(
-        _ entries: [FeedEntry], upTo sequence: String, _ term: Term
+        _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term {
         try await commit { [engine, owner] () throws(WorkLogError) in
             try engine.change { log, now throws(WorkLogError) in
@@ -69,7 +69,7 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
         }
     }
 
-    package func answered() async throws(WorkLogError) -> String? { try await change { log, _ in log.answered() } }
+    package func answered() async throws(WorkLogError) -> Answered? { try await change { log, _ in log.answered() } }
 
     package func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
         let first = try await read { [owner] log, now in log.news(interests, owner, now) }

@@ -66,3 +66,13 @@ package struct Claim: Hashable, Sendable {
         (self.version, self.takeovers) = (version, takeovers)
     }
 }
+
+/// Up to where every change is answered: none of them waits in the log, none is parked.
+package struct Answered: Hashable, Sendable {
+    /// The place in the log: where it once ended.
+    package var n: Int64
+    /// The sequence up to which the feed was read then, as JSON text: a safe start if the log is lost.
+    package var sequence: String
+
+    package init(n: Int64, sequence: String) { (self.n, self.sequence) = (n, sequence) }
+}

@@ -1,13 +1,53 @@
-/// A change as the leader reads it from the feed, without its document.
+/// A change as the leader reads it from the feed, without its document; or a wish to look at a document again.
 package struct FeedEntry: Hashable, Sendable {
-    /// The feed's sequence, as JSON text. Opaque.
+    /// Why somebody has to look at the document. The raw values are those of a log.
+    package enum Kind: Int, Sendable {
+        /// A row of the feed: it was written.
+        case changed
+        /// A row of the feed: it was deleted.
+        case deleted
+        /// It has not changed: the time of one of its rules has come.
+        case due
+        /// It has not changed: only what it adds to totals is found out again.
+        case uncounted
+
+        /// Whether it is a row of the feed.
+        package var isOfFeed: Bool { self == .changed || self == .deleted }
+    }
+
+    package var kind: Kind
+    /// The feed's sequence, as JSON text. Opaque. Empty if it is no row of the feed.
     package var sequence: String
     package var id: DocumentKey
+    /// The leaf that wins. Empty if it is no row of the feed.
     package var revision: String
-    package var isDeleted: Bool
+    /// The other leaf revisions that the row names, in its order.
+    package var otherLeaves: [String]
 
-    package init(sequence: String, id: DocumentKey, revision: String, isDeleted: Bool = false) {
-        (self.sequence, self.id, self.revision, self.isDeleted) = (sequence, id, revision, isDeleted)
+    package init(
+        sequence: String, id: DocumentKey, revision: String, otherLeaves: [String] = [], isDeleted: Bool = false
+    ) {
+        (self.sequence, self.id, self.revision, self.otherLeaves) = (sequence, id, revision, otherLeaves)
+        kind = isDeleted ? .deleted : .changed
+    }
+
+    /// - Parameter kind: Not one of the feed.
+    package init(_ kind: Kind, _ id: DocumentKey) {
+        self.init(sequence: "", id: id, revision: "")
+        self.kind = kind
+    }
+
+    package var isDeleted: Bool { kind == .deleted }
+
+    /// The revisions as a log stores them: the winner first, with a zero byte before each of the others.
+    package var revisionBytes: [UInt8] { Array(([revision] + otherLeaves).joined(separator: "\0").utf8) }
+
+    /// What a log has stored.
+    package init(kind: Kind, sequence: String, id: DocumentKey, revisionBytes: [UInt8]) {
+        let revisions = revisionBytes.split(separator: 0, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        self.init(sequence: sequence, id: id, revision: revisions[0], otherLeaves: Array(revisions.dropFirst()))
+        self.kind = kind
     }
 }
 
@@ -34,4 +74,14 @@ package struct LoggedChange: Hashable, Sendable {
     }
 
     package var id: DocumentKey { entry.id }
+
+    /// Of changes of one document, in their order, the one that stands for all: what the feed said last; otherwise a
+    /// time; otherwise a count. It has the place of the last one.
+    static func standing(for changes: [LoggedChange]) -> LoggedChange? {
+        guard var last = changes.last else { return nil }
+        let newest =
+            changes.last { $0.entry.kind.isOfFeed } ?? changes.last { $0.entry.kind == .due } ?? last
+        last.entry = newest.entry
+        return last
+    }
 }

@@ -45,16 +45,16 @@ package protocol WorkLog: Sendable {
     /// Stores changes together with the sequence up to which the feed was read. One entry may be missing for every
     /// earlier change of a document that has a later one.
     ///
-    /// - Parameter sequence: Every change up to it is in `entries` or in the log.
+    /// - Parameter sequence: Every change up to it is in `entries` or in the log. Nil: the feed was not read further.
     /// - Returns: The term with the new end of the log.
     /// - Throws: `.fenced` if the lease is void or the log does not end at `term.n`.
     func append(
-        _ entries: [FeedEntry], upTo sequence: String, _ term: Term
+        _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term
     /// Gives the feed back, so that somebody else can lead at once. If the lease is void, nothing happens.
     func resign(_ term: Term) async throws(WorkLogError)
-    /// The sequence up to which every change is answered: a safe start if the log is lost. Nil: none yet.
-    func answered() async throws(WorkLogError) -> String?
+    /// Up to where every change is answered. Nil: nothing is known yet.
+    func answered() async throws(WorkLogError) -> Answered?
 
     // MARK: Workers
 

@@ -83,8 +83,11 @@ struct PartitionWindow {
                 subject.attempts = max(subject.attempts, change.attempts)
                 subjects[id] = subject
             } else if change.isParked && !unparkedInDraft.contains(id) || parkedInDraft.contains(id) {
-                draft.joined.append(change)
-                parkedInDraft.insert(id)
+                // The parked change will be decided as of then: only what the feed says may replace it.
+                if change.entry.kind.isOfFeed {
+                    draft.joined.append(change)
+                    parkedInDraft.insert(id)
+                }
                 answered.insert(change.n)
             } else {
                 subjects[id] = Subject(
@@ -149,7 +152,9 @@ struct PartitionWindow {
     }
 
     private mutating func start(_ id: DocumentKey) -> LoggedChange? {
-        guard var subject = subjects[id], subject.running == nil, var newest = subject.pending.last else { return nil }
+        guard var subject = subjects[id], subject.running == nil,
+            var newest = LoggedChange.standing(for: subject.pending)
+        else { return nil }
         newest.attempts = subject.attempts
         newest.parks = subject.parks
         newest.firstN = subject.firstN
@@ -204,7 +209,8 @@ struct PartitionWindow {
 
     /// Changes that came meanwhile are parked with it.
     private mutating func park(_ id: DocumentKey, attempts: Int, _ delay: Duration, _ reason: String) {
-        guard let subject = subjects.removeValue(forKey: id), var change = subject.pending.last ?? subject.running
+        guard let subject = subjects.removeValue(forKey: id), let running = subject.running,
+            var change = LoggedChange.standing(for: [running] + subject.pending)
         else { return }
         runningCount -= 1
         markAnswered(subject.covered)

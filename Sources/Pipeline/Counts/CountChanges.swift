@@ -22,7 +22,10 @@ struct CountChanges: Sendable {
     /// Documents that were to be counted again: the entries of the ledger up to this number are done.
     var recounted: [(id: DocumentID, number: Int)] = []
     /// The numbers of the rules that are counted, and their names.
-    let rules: [Int: String]
+    var rules: [Int: String]
+    /// Whether other processes count, too, perhaps for other rules: their documents are counted again by those who know
+    /// the rules.
+    var isShared = false
 
     var isEmpty: Bool { documents.isEmpty && undecided.isEmpty && recounted.isEmpty }
 }
@@ -59,6 +62,18 @@ extension CountChanges {
 
     /// - Returns: Whether a total has changed, so that there is something to write.
     func record(in database: any StateSession) throws -> Bool {
+        guard isShared else { return try recordAll(in: database) }
+        try database.lockCounts()
+        let counted = Set(try database.values(Int.self, "SELECT number FROM aggregate_rule"))
+        guard !counted.isEmpty else { return false }
+        var own = self
+        own.rules = rules.filter { counted.contains($0.key) }
+        if own.rules.count < counted.count { own.undecided += documents.map(\.id) }
+        if own.rules.isEmpty { own.documents = [] }
+        return try own.recordAll(in: database)
+    }
+
+    private func recordAll(in database: any StateSession) throws -> Bool {
         var changes: [Place: TotalChange] = [:]
         var order: [Place] = []
         func change(_ place: Place, count: Int, _ body: (inout TotalChange) -> Void) {

@@ -12,6 +12,8 @@ final class Counts: Sendable {
     enum Role: Sendable {
         /// It follows all changes, and keeps the counts.
         case keeper
+        /// It is one of several that share the work. Each notes what its documents add; the one that leads does the rest.
+        case sharer
         /// It decides some documents beside the keeper, which has to count them again.
         case helper
     }
@@ -24,6 +26,10 @@ final class Counts: Sendable {
         /// The entries of the ledger up to this number are in the queue, or were.
         var queuedRecounts = 0
         var isReadingOver = false
+        /// The numbers of the rules for which not all documents are counted.
+        var incomplete: [Int]
+        /// When it was last known that nobody counts.
+        var nobodyCountedAt: ContinuousClock.Instant?
     }
 
     let role: Role
@@ -33,8 +39,6 @@ final class Counts: Sendable {
     /// The numbers of the rules, by their indexes in the rule set.
     private let numbers: [Int: Int]
     private let state: Locked<State>
-    /// The numbers of the rules for which not all documents are counted.
-    let incomplete: [Int]
     /// A total has changed, or may be written from now on.
     let changed = Signal()
     private let passed = Signal()
@@ -44,6 +48,12 @@ final class Counts: Sendable {
     static func keeper(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
         let rules = try await ledger.openCounts(ruleSet.aggregates)
         return ruleSet.aggregates.isEmpty ? nil : Counts(.keeper, ruleSet.aggregates, rules, ledger)
+    }
+
+    /// Of a process that shares its work. Forgets what the ledger knows of other rules: those of the process that began
+    /// last are counted.
+    static func sharer(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts {
+        Counts(.sharer, ruleSet.aggregates, try await ledger.openCounts(ruleSet.aggregates, isShared: true), ledger)
     }
 
     /// Nil if no rule counts.
@@ -58,9 +68,15 @@ final class Counts: Sendable {
         for rule in rules { if let number = known[rule.index]?.number { byNumber[number] = rule } }
         self.rules = byNumber
         numbers = known.mapValues(\.number)
-        incomplete = known.values.filter { !$0.isComplete }.map(\.number).sorted()
-        state = Locked(State(isComplete: incomplete.isEmpty))
+        let incomplete = known.values.filter { !$0.isComplete }.map(\.number).sorted()
+        state = Locked(State(isComplete: incomplete.isEmpty, incomplete: incomplete))
     }
+
+    /// The numbers of the rules for which not all documents are counted.
+    var incomplete: [Int] { state.withLock(\.incomplete) }
+
+    /// The names of the rules for which not all documents are counted, for people.
+    var incompleteNames: String { incomplete.compactMap(name).joined(separator: ", ") }
 
     /// The names of the members with the totals of a rule.
     func members(of number: Int) -> [String] { rules[number]?.members ?? [] }
@@ -85,9 +101,26 @@ final class Counts: Sendable {
         return Contributed(contributions: byNumber)
     }
 
-    /// What to save about settled candidates.
-    func changes(of settled: Settlement) -> CountChanges {
+    /// What to save about settled candidates; nil: nothing, because nobody counts.
+    func changes(of settled: Settlement) async throws(StateError) -> CountChanges? {
+        if role == .sharer, rules.isEmpty, try await nobodyCounts() { return nil }
+        return changesWithoutLook(of: settled)
+    }
+
+    /// A process without rules that count must learn soon that another has some.
+    static let othersInterval: Duration = .seconds(1)
+
+    private func nobodyCounts() async throws(StateError) -> Bool {
+        let now = ContinuousClock.now
+        if let at = state.withLock(\.nobodyCountedAt), at.duration(to: now) < Self.othersInterval { return true }
+        guard try await ledger.countedRules().isEmpty else { return false }
+        state.withLock { $0.nobodyCountedAt = now }
+        return true
+    }
+
+    private func changesWithoutLook(of settled: Settlement) -> CountChanges {
         var changes = CountChanges(rules: rules.mapValues(\.name))
+        changes.isShared = role == .sharer
         if role == .helper {
             changes.undecided = settled.finished.map(\.id)
             return changes
@@ -139,8 +172,17 @@ final class Counts: Sendable {
         return found.contributors.union(busy)
     }
 
+    /// Marks the documents among these that hold totals and that somebody else has changed.
+    func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+        guard !rules.isEmpty else { return }
+        let holders = try await ledger.counted(among: documents).holders
+        guard !holders.isEmpty else { return }
+        try await ledger.markTotals(holders)
+        changed.raise()
+    }
+
     /// The most documents that are counted again at a time.
-    private static let recountLimit = 250
+    static let recountLimit = 250
 
     /// The next documents that must be counted again; none if there are no more.
     func nextRecounts() async throws(StateError) -> [(number: Int, id: DocumentID)] {
@@ -160,7 +202,7 @@ final class Counts: Sendable {
     /// These candidates are settled, and their counts are on disk.
     func noteSettled(_ candidates: [Candidate]) {
         let count = candidates.reduce(0) { $0 + $1.passCandidates }
-        guard count > 0 else { return }
+        guard count > 0, role == .keeper else { return }
         let isPassed = state.withLock { state in
             state.openOfPass -= count
             return state.openOfPass == 0
@@ -187,7 +229,33 @@ final class Counts: Sendable {
     func complete() async throws(StateError) {
         try await ledger.completeCounts(incomplete)
         CrashPoint.countsCompleted.pass()
-        state.withLock { $0.isComplete = true }
+        state.withLock { state in
+            state.isComplete = true
+            state.incomplete = []
+        }
         changed.raise()
+    }
+
+    // MARK: - For the one that leads
+
+    /// What a leader may do about counts.
+    enum Standing: Equatable {
+        /// Other rules are counted: somebody who knows them must lead.
+        case ofOtherRules
+        /// Not all documents are counted for these rules.
+        case incomplete([Int])
+        case complete
+    }
+
+    /// Looks at what is counted in all.
+    func look() async throws(StateError) -> Standing {
+        let counted = try await ledger.countedRules()
+        guard Set(counted.keys) == Set(rules.keys) else { return .ofOtherRules }
+        let incomplete = counted.filter { !$0.value }.keys.sorted()
+        state.withLock { state in
+            state.incomplete = incomplete
+            state.isComplete = incomplete.isEmpty
+        }
+        return incomplete.isEmpty ? .complete : .incomplete(incomplete)
     }
 }

@@ -20,53 +20,77 @@ struct CountsPass {
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run(_ info: DatabaseInfo) async throws {
         guard !counts.isComplete else { return }
-        let names = counts.incomplete.compactMap(counts.name).joined(separator: ", ")
-        logger.notice("counting all documents for new and changed rules", metadata: [LogKey.rules: "\(names)"])
-        let intake = delivery.makeIntake(decider: ruleSet.onlyAggregates().makeDecider())
-        if try await !readPages(intake) {
-            logger.notice(DocumentListReader.readsFeedInstead)
-            try await readFeed(info, intake)
+        let names = begin()
+        let intake = makeIntake()
+        try await read(info) { documents in
+            let candidates = try await intake.toBeCounted(documents, counts)
+            counts.noteOpenOfPass(candidates.count)
+            try await intake.submit(candidates, intake.deadLettered.newest)
         }
         try await counts.untilPassed()
+        try await complete(names)
+    }
+
+    /// - Returns: The names of the rules.
+    func begin() -> String {
+        let names = counts.incompleteNames
+        logger.notice("counting all documents for new and changed rules", metadata: [LogKey.rules: "\(names)"])
+        return names
+    }
+
+    func complete(_ names: String) async throws(StateError) {
         try await counts.complete()
         logger.notice("counted all documents for new and changed rules", metadata: [LogKey.rules: "\(names)"])
     }
 
+    /// Finds the documents that may add anything.
+    func makeIntake() -> Intake { delivery.makeIntake(decider: ruleSet.onlyAggregates().makeDecider()) }
+
+    typealias Document = (id: DocumentID, document: JSONValue)
+
+    /// Calls `take` with all documents, in portions. What it throws ends the reading.
+    func read(_ info: DatabaseInfo, _ take: @escaping ([Document]) async throws -> Void) async throws {
+        if try await !readPages(take) {
+            logger.notice(DocumentListReader.readsFeedInstead)
+            try await readFeed(info, take)
+        }
+    }
+
     /// - Returns: False if this user may not list the documents.
-    private func readPages(_ intake: Intake) async throws -> Bool {
+    private func readPages(_ take: ([Document]) async throws -> Void) async throws -> Bool {
         let progress = delivery.progress
         var list = DocumentListReader(
             DocumentPages(of: gateway),
             Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger) { await progress.noteRetry() })
         while let batch = try await list.next() {
-            try await intake.count(
-                batch.lazy.compactMap { row in
-                    row.kind == .document ? row.document.map { (row.id, $0) } : nil
-                }, counts)
+            try await take(
+                batch.compactMap { row in row.kind == .document ? row.document.map { (row.id, $0) } : nil })
         }
         return !list.isForbidden
     }
 
-    private func readFeed(_ info: DatabaseInfo, _ intake: Intake) async throws {
+    private func readFeed(_ info: DatabaseInfo, _ take: @escaping ([Document]) async throws -> Void) async throws {
         let progress = delivery.progress
         let reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: retries, logger: logger,
             noteRetry: { await progress.noteRetry() })
         try await reader.read(from: .start) { rows, _ in
-            try await intake.count(
-                (rows.map(Array.init) ?? []).lazy.compactMap { row in
+            try await take(
+                (rows.map(Array.init) ?? []).compactMap { row in
                     row.kind == .document ? row.document.map { (row.id, $0) } : nil
-                }, counts)
+                })
         }
     }
 }
 
 extension Intake {
-    /// Takes documents of a pass that counts them.
+    /// Of documents of a pass that counts them, those that may add anything. Notes those that hold totals.
     ///
     /// Each is read again before it is counted: the feed may have brought a newer content meanwhile, and no older one
     /// may come after that.
-    func count(_ documents: some Sequence<(DocumentID, JSONValue)>, _ counts: Counts) async throws {
+    func toBeCounted(
+        _ documents: [CountsPass.Document], _ counts: Counts
+    ) async throws(StateError) -> [Candidate] {
         var candidates: [Candidate] = []
         var leftovers: [(rule: Int, id: DocumentID, members: Int)] = []
         for (id, document) in documents {
@@ -80,8 +104,7 @@ extension Intake {
             candidates.append(candidate)
         }
         try await ledger.noteLeftovers(leftovers)
-        counts.noteOpenOfPass(candidates.count)
-        try await submit(candidates, deadLettered.newest)
+        return candidates
     }
 
     /// Takes the documents that must be counted again.

@@ -190,10 +190,16 @@ actor CandidateQueue {
 
     /// Puts candidates back until they are due. Others of the same documents wait behind them.
     ///
+    /// A log keeps its own: it brings them again.
+    ///
     /// - Parameter candidates: Without their content: the documents are read again then.
     func postpone(_ candidates: [(due: Instant, candidate: Candidate)]) {
-        guard !isStopping else { return giveUp(candidates.map(\.candidate)) }
-        postponed += candidates
+        let ofLog = candidates.filter(\.candidate.isOfLog)
+        release(ofLog.map(\.candidate))
+        for (due, candidate) in ofLog { candidate.tell(.postponed(until: due)) }
+        let own = ofLog.isEmpty ? candidates : candidates.filter { !$0.candidate.isOfLog }
+        guard !isStopping else { return giveUp(own.map(\.candidate)) }
+        postponed += own
         wakeTimer()
     }
 
@@ -229,7 +235,7 @@ actor CandidateQueue {
     /// Whoever waits for these candidates learns that this run does not finish them.
     private func giveUp(_ candidates: [Candidate]) {
         release(candidates)
-        for tell in candidates.flatMap(\.whenEnded) { tell(false) }
+        for candidate in candidates { candidate.tell(.givenUp) }
     }
 
     private func wakeTimer() {
@@ -314,8 +320,10 @@ struct Candidate: Sendable {
     var unresolved: SkippedRule?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
     var deadLetters: [Int] = []
-    /// Called when it is finished, or given up: every effect is on disk, or a dead letter is; or the run stops before.
-    var whenEnded: [@Sendable (_ isFinished: Bool) -> Void] = []
+    /// Called when this run has nothing more to do with it.
+    var whenEnded: [@Sendable (End) -> Void] = []
+    /// Whether it comes from a log, which keeps it while it waits for something.
+    private(set) var isOfLog = false
 
     /// When its oldest change was read.
     private(set) var arrivedAt = ContinuousClock.now
@@ -326,6 +334,16 @@ struct Candidate: Sendable {
     /// Its share of the memory budget, in bytes, until it is settled: the document as it was read, as the rules see it
     /// (without `_cv`), and as it is written.
     private(set) var cost: Int
+
+    /// What became of a candidate.
+    enum End: Sendable {
+        /// Every effect is on disk, or a dead letter is.
+        case finished
+        /// The run stops before.
+        case givenUp
+        /// It is to be decided again then, as the document is then.
+        case postponed(until: ContinuousClock.Instant)
+    }
 
     /// A rule that failed for this document and was skipped (`on_error: skip`).
     struct SkippedRule: Sendable {
@@ -348,12 +366,12 @@ struct Candidate: Sendable {
         cost = 3 * byteCount
     }
 
-    /// How much memory a document that a timer is due for is expected to need.
-    private static let expectedBytesOfTimer = 4096
+    /// How much memory a document that is not in memory is expected to need.
+    static let usualBytes = 4096
 
     /// - Parameter id: Of a document for which a timer is due.
     init(ofTimer id: DocumentID) {
-        self.init(id: id, revision: nil, document: [], expectedBytes: Self.expectedBytesOfTimer)
+        self.init(id: id, revision: nil, document: [], expectedBytes: Self.usualBytes)
         isOfTimer = true
     }
 
@@ -371,6 +389,20 @@ struct Candidate: Sendable {
         attempts += 1
         conflicts = outcome == .conflict ? conflicts + 1 : 0
         if case .failed = outcome { failures += 1 }
+    }
+
+    /// The same candidate as one that a log keeps while it waits.
+    ///
+    /// - Parameter end: Called once.
+    func ofLog(_ end: @escaping @Sendable (End) -> Void) -> Candidate {
+        var candidate = self
+        candidate.isOfLog = true
+        candidate.whenEnded = [end]
+        return candidate
+    }
+
+    func tell(_ end: End) {
+        for tell in whenEnded { tell(end) }
     }
 
     /// Whether a retry was asked for: then this bot's own revisions are decided, too.
@@ -408,6 +440,7 @@ struct Candidate: Sendable {
         isCounted = isCounted || other.isCounted
         isMatched = isMatched || other.isMatched
         isOfTimer = isOfTimer || other.isOfTimer
+        isOfLog = isOfLog && other.isOfLog
         countsOnly = countsOnly && other.countsOnly
         passCandidates += other.passCandidates
         leaves = leaves ?? other.leaves

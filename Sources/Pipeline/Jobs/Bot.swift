@@ -175,8 +175,9 @@ package struct Bot: Service {
         if let sharedWork {
             delivering.retries.requireTenure = { try sharedWork.requireTenure() }
             delivering.savesCheckpoint = false
+            delivering.isShared = true
         }
-        let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
+        let counts = try await counts(ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
             counters: await report.deliveredSoFar(), counts: counts, settings: delivering, logger: logger)
@@ -191,7 +192,9 @@ package struct Bot: Service {
                     async let timed: Void = settings.isOneShot ? workOnTime(delivery, ledger) : ()
                     try await count(counts, info, delivery) {
                         if let sharedWork {
-                            try await sharedWork.run(gateway, channels: settings.channels, from: start, into: delivery)
+                            try await sharedWork.run(
+                                gateway, channels: settings.channels, from: start, into: delivery,
+                                duty: leaderWork(delivery, counts, info))
                         } else {
                             try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
                         }
@@ -200,7 +203,7 @@ package struct Bot: Service {
                     try await caughtUp
                     try await timed
                 }
-                if !settings.isOneShot, isTimed {
+                if !settings.isOneShot, isTimed, sharedWork == nil {
                     group.addTask { try await workOnTime(delivery, ledger) }
                 }
                 if settings.delivery.preview == nil {
@@ -228,15 +231,34 @@ package struct Bot: Service {
         _ counts: Counts?, _ info: DatabaseInfo, _ delivery: Delivery,
         whileReading read: @escaping @Sendable () async throws -> Void
     ) async throws {
-        guard let counts, !counts.isComplete else { return try await read() }
-        let pass = CountsPass(
-            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
-            retries: settings.delivery.retries, logger: logger)
+        guard let counts, !counts.isComplete, sharedWork == nil else { return try await read() }
+        let pass = pass(counts, delivery)
         try await withThrowingTaskGroup { group in
             group.addTask { try await read() }
             group.addTask { try await pass.run(info) }
             try await group.waitForAll()
         }
+    }
+
+    private func pass(_ counts: Counts, _ delivery: Delivery) -> CountsPass {
+        CountsPass(
+            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
+            retries: settings.delivery.retries, logger: logger)
+    }
+
+    /// Nil: no rule counts, or this is a dry run.
+    private func counts(_ ledger: Ledger) async throws(StateError) -> Counts? {
+        guard settings.delivery.preview == nil else { return nil }
+        return sharedWork == nil
+            ? try await Counts.keeper(of: ruleSet, in: ledger) : try await Counts.sharer(of: ruleSet, in: ledger)
+    }
+
+    /// What this process does for the others while it reads the feed.
+    private func leaderWork(_ delivery: Delivery, _ counts: Counts?, _ info: DatabaseInfo) -> LeaderWork {
+        let counts = ruleSet.aggregates.isEmpty ? nil : counts
+        return LeaderWork(
+            delivery, ruleSet, counts: counts, pass: counts.map { pass($0, delivery) }, info: info,
+            runPasses: { [self] in try await runPasses(delivery.ledger) }, logger: logger)
     }
 
     // MARK: - Time
@@ -246,6 +268,8 @@ package struct Bot: Service {
     /// - Parameter changed: Rules that are about to be applied to all documents: their times are found anew.
     private func timers(_ ledger: Ledger, catchingUp changed: [String]) async throws -> DocumentTimers? {
         let rules = ruleSet.timedRules
+        // Another member may have other rules.
+        if sharedWork != nil { return rules.isEmpty ? nil : DocumentTimers(sharing: ledger, rules: rules) }
         guard !rules.isEmpty else {
             try await ledger.keepTimers(ofRules: [])
             return nil

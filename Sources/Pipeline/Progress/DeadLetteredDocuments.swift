@@ -15,19 +15,31 @@ final class DeadLetteredDocuments: Sendable {
     }
 
     private let state: Locked<State>
+    /// Whether other processes add dead letters, too: then any document may have some.
+    private let isShared: Bool
 
     /// - Parameter newest: The highest number of a dead letter.
-    init(_ ids: [DocumentID] = [], newest: Int = 0) {
+    init(_ ids: [DocumentID] = [], newest: Int = 0, isShared: Bool = false) {
+        self.isShared = isShared
         state = Locked(State(hashes: Set(ids.map(\.hashValue)), newest: newest))
     }
 
-    var isEmpty: Bool { state.withLock(\.hashes.isEmpty) }
+    var isEmpty: Bool { !isShared && state.withLock(\.hashes.isEmpty) }
 
-    /// The highest number of a dead letter so far.
+    /// Whether this process knows of dead letters of the document.
+    func knows(_ id: DocumentID) -> Bool { state.withLock { $0.hashes.contains(id.hashValue) } }
+
+    /// The highest number of a dead letter so far that this process knows.
     var newest: Int { state.withLock(\.newest) }
+
+    /// The highest number of a dead letter so far; 0 if there are none.
+    func newest(in ledger: Ledger) async throws(StateError) -> Int {
+        isShared ? try await ledger.newestDeadLetterNumber() : newest
+    }
 
     /// - Parameter id: Evaluated only if any document has dead letters.
     func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        if isShared { return true }
         guard !isEmpty else { return false }
         let hash = id().hashValue
         return state.withLock { $0.hashes.contains(hash) }

@@ -6,12 +6,9 @@ internal import LosslessJSON
 /// Decides the changes of a fleet's partitions with the pipeline of this process.
 ///
 /// The pipeline reads each document as it is now, so several changes of one are decided once. What it can't decide
-/// becomes a dead letter of the state; what it must wait for, it keeps. So every change is answered as done, unless
-/// this process ends before.
+/// becomes a dead letter of the state. What must wait for something is parked in the log, so that others need not wait
+/// for it. So every change is answered as done or as parked, unless this process ends before.
 struct ChangeProcessor: Processor {
-    /// How much memory a document that is still to be read is expected to need.
-    private static let expectedBytes = 4096
-
     let delivery: Delivery
 
     func process(
@@ -23,18 +20,20 @@ struct ChangeProcessor: Processor {
         }
         let open = Monitor(Set(changes.map(\.n)))
         let candidates = changes.map { change in
-            var candidate = Self.candidate(change)
-            candidate.whenEnded = [
-                { isFinished in
-                    guard open.with({ $0.remove(change.n) }) != nil else { return }
-                    answer(change, isFinished ? .done : .postponed)
-                }
-            ]
-            return candidate
+            candidate(change).ofLog { end in
+                guard open.with({ $0.remove(change.n) }) != nil else { return }
+                answer(change, Self.verdict(end))
+            }
         }
-        try? await delivery.take(candidates)
-        await open.wait(until: \.isEmpty)
-        // The pipeline may still finish them: they are decided once more then.
+        do {
+            let ofFeed = changes.filter { $0.entry.kind.isOfFeed }
+            try await delivery.noteHolders(
+                among: ofFeed.map { (DocumentID($0.id.text), RevisionID($0.entry.revision)) })
+            try await delivery.take(candidates)
+            await open.wait(until: \.isEmpty)
+        } catch {
+            // What was taken may still be finished: it is decided once more then.
+        }
         let left = open.with { open in
             defer { open = [] }
             return open
@@ -42,22 +41,42 @@ struct ChangeProcessor: Processor {
         for change in changes where left.contains(change.n) { answer(change, .postponed) }
     }
 
-    private static func candidate(_ change: LoggedChange) -> Candidate {
+    private static func verdict(_ end: Candidate.End) -> Verdict {
+        switch end {
+        case .finished: .done
+        case .givenUp: .postponed
+        case .postponed(let due): .parked(max(ContinuousClock.now.duration(to: due), .zero), "it waits for something")
+        }
+    }
+
+    private func candidate(_ change: LoggedChange) -> Candidate {
         let entry = change.entry
         let id = DocumentID(change.id.text)
-        guard entry.isDeleted else {
-            return Candidate(
+        switch entry.kind {
+        case .changed:
+            var candidate = Candidate(
                 sequence: SequenceID(entry.sequence), id: id, revision: RevisionID(entry.revision), document: [],
-                expectedBytes: expectedBytes)
+                expectedBytes: Candidate.usualBytes)
+            if delivery.resolvesConflicts {
+                candidate.leaves = ([entry.revision] + entry.otherLeaves).map { RevisionID($0) }
+            }
+            return candidate
+        case .deleted:
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("_id", string: id.text)
+                writer.member("_rev", string: entry.revision)
+                writer.member("_deleted", bool: true)
+            }
+            return Candidate(
+                sequence: SequenceID(entry.sequence), id: id, revision: RevisionID(entry.revision), isDeleted: true,
+                document: writer.bytes)
+        case .due: return Candidate(ofTimer: id)
+        case .uncounted:
+            var candidate = Candidate(id: id, revision: nil, document: [], expectedBytes: Candidate.usualBytes)
+            candidate.countsOnly = true
+            candidate.passCandidates = 1
+            return candidate
         }
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("_id", string: id.text)
-            writer.member("_rev", string: entry.revision)
-            writer.member("_deleted", bool: true)
-        }
-        return Candidate(
-            sequence: SequenceID(entry.sequence), id: id, revision: RevisionID(entry.revision), isDeleted: true,
-            document: writer.bytes)
     }
 }

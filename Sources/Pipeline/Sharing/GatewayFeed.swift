@@ -22,9 +22,11 @@ struct GatewayFeed: FeedSource {
             }
             return sequence
         }
-        let request = ChangesRequest(
+        var request = ChangesRequest(
             since: since ?? start, feed: .longpoll(timeout: Self.longestWait), includesDocuments: false, limit: limit,
             filter: channels.map { .channels($0) })
+        // The member that decides may have rules that resolve conflicts, whatever this one's are.
+        request.listsAllLeaves = true
         var answer = try await gateway.changes(request)
         var entries: [FeedEntry] = []
         var reached: SequenceID?
@@ -57,7 +59,8 @@ struct GatewayFeed: FeedSource {
             guard !change.id.text.isEmpty else { return nil }
             return FeedEntry(
                 sequence: sequence.description, id: DocumentKey(change.id.text),
-                revision: change.revision?.text ?? "", isDeleted: change.kind == .tombstone)
+                revision: change.revision?.text ?? "", otherLeaves: change.revisions.dropFirst().map(\.text),
+                isDeleted: change.kind == .tombstone)
         case .principal, .removed, .revoked, .failure: return nil
         }
     }

@@ -70,27 +70,38 @@ struct SharedWork: Sendable {
 
     /// Works until a graceful shutdown begins, then finishes what it has begun.
     ///
-    /// - Parameter start: Where a log without any change begins.
-    /// - Throws: ``StateError``, `CancellationError`.
-    func run(_ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery) async throws {
+    /// - Parameters:
+    ///   - start: Where a log without any change begins.
+    ///   - duty: What this process does while it reads the feed.
+    /// - Throws: ``StateError``, `RunError`, `CancellationError`.
+    func run(
+        _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork
+    ) async throws {
         let feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
             noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
         let member = FleetMember(
-            log: log, feed: feed, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
+            log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
             environment: FleetEnvironment { note in log(note) })
         self.member.withLock { $0 = member }
         defer { self.member.withLock { $0 = nil } }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving { [log] in
             // Otherwise the checkpoint would be as old as the last answer of the feed.
-            guard let answered = try? await log.answered(), let sequence = SequenceID(answered) else { return }
+            guard let answered = try? await log.answered()?.sequence, let sequence = SequenceID(answered) else {
+                return
+            }
             try? await delivery.ledger.saveCheckpoint(sequence)
         }
         do {
             try await withGracefulShutdownHandler {
-                try await member.run()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await member.run() }
+                    group.addTask { try await duty.untilFailed() }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
             } onGracefulShutdown: {
                 member.stop()
             }

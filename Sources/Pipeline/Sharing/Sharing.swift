@@ -1,6 +1,5 @@
 internal import DocumentFlow
 package import Fleet
-package import Rules
 
 /// How the processes of a fleet share the work (`--role`). Without it, one runs and the others stand by.
 package struct Sharing: Sendable, Equatable {
@@ -16,29 +15,14 @@ package struct Sharing: Sendable, Equatable {
         self.partitions = partitions
     }
 
-    /// - Parameters:
-    ///   - isScheduled: Whether rules run over all documents at certain times.
-    ///   - catchesUp: Whether changed rules are applied to all documents.
-    /// - Throws: `RunError` if there are rules whose work can't be shared.
-    package static func check(_ ruleSet: RuleSet, isScheduled: Bool, catchesUp: Bool) throws {
-        let reason: String? =
-            if let rule = ruleSet.aggregates.first {
-                "the rule '\(rule.name)' counts documents"
-            } else if let rule = ruleSet.timedRules.first {
-                "the rule '\(rule)' waits for times"
-            } else if isScheduled {
-                "some rules run at certain times"
-            } else if ruleSet.resolvesConflicts {
-                "some rules resolve conflicts"
-            } else if catchesUp {
-                "--catch-up-changed-rules is set"
-            } else {
-                nil
-            }
-        guard let reason else { return }
+    /// - Parameter catchesUp: Whether changed rules are applied to all documents.
+    /// - Throws: `RunError` if that can't be shared.
+    package static func check(catchesUp: Bool) throws {
+        guard catchesUp else { return }
         throw RunError(
             .badConfiguration,
-            "\(reason): that can't be shared between the processes of a fleet; leave --role out, so that one runs and "
-                + "the others stand by, or keep these rules in a fleet of their own")
+            "--catch-up-changed-rules is set: members that share the work may have different rules for a time, so none can "
+                + "say what has changed; leave it out, and apply new rules to all documents with changebot fix --rule NAME"
+        )
     }
 }

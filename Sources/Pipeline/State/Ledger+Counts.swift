@@ -17,19 +17,24 @@ extension Ledger {
     /// What is known of other rules is forgotten: nobody counts for them any more. So is what is known of a rule that
     /// has changed, and of one whose documents were not all counted: they are counted from the beginning.
     ///
+    /// - Parameter isShared: Other processes may be counting: what is known of rules whose documents were not all counted
+    ///   is kept, until one of them begins again with ``restartCounts(_:)``.
     /// - Returns: For each rule, by its index in the rule set.
-    func openCounts(_ rules: [AggregateRule]) async throws(StateError) -> [Int: CountedRule] {
+    func openCounts(
+        _ rules: [AggregateRule], isShared: Bool = false
+    ) async throws(StateError) -> [Int: CountedRule] {
         let isUsed = try await read {
             try $0.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM aggregate_rule)") ?? false
         }
         guard isUsed || !rules.isEmpty else { return [:] }
         return try await write { database in
+            try database.lockCounts()
             let wanted = Dictionary(rules.map { (OwnWrite.key($0.name), $0) }) { first, _ in first }
             var found: [Int: CountedRule] = [:]
             for row in try database.rows("SELECT number, name, fingerprint, is_complete FROM aggregate_rule") {
                 let rule = wanted[row["name"]].flatMap { $0.fingerprint == row["fingerprint"] ? $0 : nil }
                 let known = CountedRule(number: row["number"], isComplete: rule != nil && row["is_complete"])
-                if !known.isComplete { try Self.forget(known.number, database) }
+                if !known.isComplete, rule == nil || !isShared { try Self.forget(known.number, database) }
                 if let rule {
                     found[rule.index] = known
                 } else {
@@ -50,6 +55,22 @@ extension Ledger {
         } ?? [:]
     }
 
+    /// The rules that are counted, by their numbers, and whether all documents are counted for each.
+    func countedRules() async throws(StateError) -> [Int: Bool] {
+        try await read { database in
+            let rows = try database.rows("SELECT number, is_complete FROM aggregate_rule")
+            return Dictionary(rows.map { ($0[0], $0[1]) }) { first, _ in first }
+        }
+    }
+
+    /// Forgets what is known of rules whose documents are about to be counted from the beginning.
+    func restartCounts(_ rules: [Int]) async throws(StateError) {
+        try await write { database in
+            try database.lockCounts()
+            for rule in rules { try Self.forget(rule, database) }
+        }
+    }
+
     /// Other rules may count into the same documents.
     private static func forget(_ rule: Int, _ database: any StateSession) throws {
         let targets = try database.values(
@@ -67,6 +88,7 @@ extension Ledger {
     /// showed; if other rules count into the same document, it is theirs.
     func completeCounts(_ rules: [Int]) async throws(StateError) {
         try await write { database in
+            try database.lockCounts()
             for rule in rules {
                 try database.execute(
                     """
@@ -123,13 +145,17 @@ extension Ledger {
     /// Documents with totals that somebody else has changed or deleted: they are compared with the totals.
     func markTotals(_ ids: [DocumentID]) async throws(StateError) {
         guard !ids.isEmpty else { return }
-        try await write { database in try CountChanges.mark(ids.map(\.text), RuleChain(), database) }
+        try await write { database in
+            try database.lockCounts()
+            try CountChanges.mark(ids.map(\.text), RuleChain(), database)
+        }
     }
 
     /// Documents that hold totals of a rule which nothing adds to, as far as is known: these are zero.
     func noteLeftovers(_ leftovers: [(rule: Int, id: DocumentID, members: Int)]) async throws(StateError) {
         guard !leftovers.isEmpty else { return }
         try await write { database in
+            try database.lockCounts()
             try database.executeEach(
                 """
                 INSERT INTO total (target, rule, amounts, contributors, document) VALUES (?, ?, ?, 0, '{}')
@@ -152,6 +178,15 @@ extension Ledger {
             ).map { row in
                 (row[0], DocumentID((row[1] as WholeText).text))
             }
+        }
+    }
+
+    /// These documents will be counted again: the entries up to these numbers are done.
+    func dropRecounts(_ recounts: [(number: Int, id: DocumentID)]) async throws(StateError) {
+        guard !recounts.isEmpty else { return }
+        try await write { database in
+            try database.executeEach(
+                "DELETE FROM recount WHERE id = ? AND number <= ?", recounts.map { [WholeText($0.id.text), $0.number] })
         }
     }
 
@@ -210,6 +245,7 @@ extension Ledger {
     ) async throws(StateError) {
         guard !written.isEmpty || !refused.isEmpty else { return }
         try await write { database in
+            try database.lockCounts()
             try database.executeEach(
                 "DELETE FROM total_to_write WHERE target = ? AND version = ?",
                 written.map { [$0.id.text, $0.version] })

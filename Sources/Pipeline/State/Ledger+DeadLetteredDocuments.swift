@@ -65,6 +65,13 @@ extension Ledger {
 
     /// The highest number of a dead letter; 0 if there is none.
     package func highestDeadLetterNumber() throws(StateError) -> Int {
-        try read { try $0.value(Int.self, "SELECT MAX(number) FROM dead_letter") ?? 0 }
+        try read(Self.newestDeadLetter)
+    }
+
+    /// The same. Does not block.
+    func newestDeadLetterNumber() async throws(StateError) -> Int { try await read(Self.newestDeadLetter) }
+
+    @Sendable private static func newestDeadLetter(_ database: any StateSession) throws -> Int {
+        try database.value(Int.self, "SELECT MAX(number) FROM dead_letter") ?? 0
     }
 }

@@ -107,14 +107,14 @@ extension Ledger {
         guard !documents.isEmpty else { return [] }
         let dropped = try await write { database in
             var dropped: [(id: DocumentID, count: Int)] = []
-            for document in documents {
-                // One with a rule, but without a change, is about the rule's total.
-                let rows = try database.rows(
-                    """
-                    SELECT number, rule FROM dead_letter
-                    WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
-                        OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
-                    """, [WholeText(document.id.text), OwnWrite.key(document.id.text)])
+            // One with a rule, but without a change, is about the rule's total.
+            let found = try database.rowsOfEach(
+                """
+                SELECT number, rule FROM dead_letter
+                WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
+                    OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
+                """, documents.map { [WholeText($0.id.text), OwnWrite.key($0.id.text)] })
+            for (document, rows) in zip(documents, found) {
                 let numbers = rows.compactMap { row -> Int? in
                     let rule = (row["rule"] as WholeText?)?.text
                     return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil

@@ -27,11 +27,19 @@ extension Ledger {
     }
 
     /// Replaces the times of these documents. One transaction.
-    func setTimes(_ documents: [TimedDocument]) async throws(StateError) {
+    ///
+    /// - Parameter rules: Only those of these rules; nil: all.
+    func setTimes(_ documents: [TimedDocument], ofRules rules: Set<String>? = nil) async throws(StateError) {
         guard !documents.isEmpty else { return }
         try await write { database in
-            try database.executeEach(
-                "DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
+            if let rules {
+                try database.executeEach(
+                    "DELETE FROM timer WHERE id = ? AND rule = ?",
+                    documents.flatMap { document in rules.map { [WholeText(document.id.text), WholeText($0)] } })
+            } else {
+                try database.executeEach(
+                    "DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
+            }
             try database.executeEach(
                 database.language.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
                 documents.flatMap(\.rows))
@@ -116,6 +124,21 @@ extension Ledger {
         }
     }
 
+    /// The earliest timers that are due.
+    ///
+    /// - Parameter rules: Only those of these rules.
+    func timers(dueBy now: Int, ofRules rules: [String], limit: Int) async throws(StateError) -> [WaitingTimer] {
+        try await read { database in
+            let wanted = rules.map { _ in "?" }.joined(separator: ", ")
+            return try database.rows(
+                "SELECT id, rule, due FROM timer WHERE fired = 0 AND due <= ? AND rule IN (\(wanted)) ORDER BY due LIMIT ?",
+                [now] + rules.map { WholeText($0) } + [limit]
+            ).map { row in
+                WaitingTimer(id: DocumentID((row[0] as WholeText).text), rule: (row[1] as WholeText).text, due: row[2])
+            }
+        }
+    }
+
     /// When the next timer after a time is due; nil if there is none.
     func nextTimer(after now: Int) throws(StateError) -> Int? {
         try read { database in
@@ -141,7 +164,7 @@ extension Ledger {
 }
 
 /// A rule that waits for a time of a document.
-package struct WaitingTimer: Sendable, Equatable {
+package struct WaitingTimer: Sendable, Hashable {
     package let id: DocumentID
     package let rule: String
     /// In seconds since 1970.

@@ -22,6 +22,9 @@ package final class DocumentTimers: Sendable {
     private let ledger: Ledger
     /// Whether this is the run to which the ledger belongs, with all its rules.
     private let isOfRun: Bool
+    /// If other processes do the same work with the same ledger: the rules whose times this one knows. Then any document
+    /// may have times, and those of other rules are left alone. Nil: all times are this run's.
+    private let sharedRules: Set<String>?
     private let state = Locked(State())
     /// Something has changed for whoever fires timers.
     let changed = Signal()
@@ -31,13 +34,24 @@ package final class DocumentTimers: Sendable {
     /// - Throws: ``StateError``.
     init(_ ledger: Ledger, rules: [String]?) async throws {
         self.ledger = ledger
+        sharedRules = nil
         isOfRun = rules != nil
         if let rules { try await ledger.keepTimers(ofRules: rules) }
         try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
     }
 
+    /// Of a process that shares its work with others.
+    ///
+    /// - Parameter rules: The names of its rules with `at:`.
+    init(sharing ledger: Ledger, rules: [String]) {
+        self.ledger = ledger
+        sharedRules = Set(rules)
+        isOfRun = true
+    }
+
     /// - Parameter id: Evaluated only if any document has times.
     func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        if sharedRules != nil { return true }
         guard state.withLock({ !$0.documents.isEmpty }) else { return false }
         let hash = id().hashValue
         return state.withLock { $0.documents.mayContain(hash) }
@@ -70,7 +84,11 @@ package final class DocumentTimers: Sendable {
         state.withLock { state in
             for document in documents where !document.times.isEmpty { state.documents.insert(document.id.hashValue) }
         }
-        if isWhole { try await ledger.setTimes(documents) } else { try await ledger.addTimes(documents) }
+        if isWhole {
+            try await ledger.setTimes(documents, ofRules: sharedRules)
+        } else {
+            try await ledger.addTimes(documents)
+        }
         let first = documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
         guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
         changed.raise()
@@ -78,7 +96,9 @@ package final class DocumentTimers: Sendable {
 
     private func needsRecord(_ candidate: Candidate, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
         guard isWhole else { return !times.isEmpty }
-        if let earlier = candidate.earlierTimes { return Set(earlier) != Set(times) }
+        if let earlier = candidate.earlierTimes {
+            return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
+        }
         return !times.isEmpty || mayContain(candidate.id)
     }
 

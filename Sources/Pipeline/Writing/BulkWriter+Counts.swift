@@ -6,7 +6,7 @@ extension BulkWriter {
     /// Notes on each candidate what it adds to totals, and refuses plans that would continue too long a chain of rules.
     /// Asks the ledger, once per batch, which rules led to the documents that add anything.
     func noteContributions(_ plans: inout [Planner.Plan]) async throws {
-        guard let counts = shared.counts, counts.role == .keeper else { return }
+        guard let counts = shared.counts, counts.role != .helper else { return }
         let adding = plans.indices.filter { !plans[$0].decision.contributions.isEmpty }
         let chains = try await ledger.chains(
             of: adding.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
@@ -32,7 +32,7 @@ extension BulkWriter {
     /// it becomes a dead letter; if it was dead-lettered before, that is known.
     func end(countsOnly plan: Planner.Plan, _ settled: inout Settlement) {
         if let error = plan.decision.error, plan.candidate.passCandidates > 0,
-            !shared.deadLettered.mayContain(plan.candidate.id)
+            !shared.deadLettered.knows(plan.candidate.id)
         {
             settled.deadLetter(plan.candidate, plan.candidate.deadLetter(rule: error.rule, reason: error.reason))
         } else {

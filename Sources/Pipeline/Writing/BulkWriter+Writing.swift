@@ -87,7 +87,7 @@ extension BulkWriter {
         CrashPoint.deadLettersSaved.pass()
         try await recordTimes(settled)
         try await ledger.recordCausedRevisions(settled.caused)
-        if try await ledger.recordOwnWrites(settled.ownWrites, counts: shared.counts?.changes(of: settled)) {
+        if try await ledger.recordOwnWrites(settled.ownWrites, counts: try await shared.counts?.changes(of: settled)) {
             shared.counts?.noteChange()
         }
         try await forgetInterruptions(settled.decided)
@@ -97,7 +97,7 @@ extension BulkWriter {
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
-        for tell in finished.flatMap(\.whenEnded) { tell(true) }
+        for candidate in finished { candidate.tell(.finished) }
         let ofTimers = finished.filter(\.isOfTimer)
         shared.timers?.release(ofTimers)
         if !ofTimers.isEmpty { settings.observer?.note(.timersFired(ofTimers.count)) }
@@ -133,7 +133,7 @@ extension BulkWriter {
     /// only some rules or documents were selected, only those of the rules that fired are obsolete.
     private func dropDeadLetters(ofResolved decided: [Candidate]) async throws {
         guard !shared.deadLettered.isEmpty, settings.preview == nil else { return }
-        let resolved = decided.filter { shared.deadLettered.mayContain($0.id) }
+        let resolved = decided.filter { $0.highestDeadLetterNumber > 0 && shared.deadLettered.mayContain($0.id) }
         let isPartial = shared.ruleSet.isPartial
         let dropped = try await ledger.dropDeadLetters(
             of: resolved.map { candidate in
@@ -184,7 +184,7 @@ extension BulkWriter {
             if !candidate.isDeleted { candidate.dropContent() }
             return (due: due, candidate: candidate)
         }
-        await shared.budget.giveBack(bytes: freed, documents: 0)
+        await shared.budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.isOfLog })
         await queue.postpone(waiting)
     }
 }

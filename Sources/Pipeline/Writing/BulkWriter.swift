@@ -101,7 +101,7 @@ package struct BulkWriter: Sendable {
         for group in try await absorbing(candidates).grouped(
             count: limits.documents, bytes: limits.bytes, size: \.byteCount)
         {
-            let highestDeadLetterNumber = shared.deadLettered.newest
+            let highestDeadLetterNumber = try await shared.deadLettered.newest(in: ledger)
             let lookups = try await sender.reader.read(group.map(\.id)[...])
             for (var candidate, lookup) in zip(group, lookups) {
                 candidate.highestDeadLetterNumber = highestDeadLetterNumber

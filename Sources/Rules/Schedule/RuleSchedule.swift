@@ -77,6 +77,8 @@ package struct ScheduledRules: Sendable {
     package let schedule: RuleSchedule
     /// The rules' names, in their order.
     package let names: [String]
+
+    package init(schedule: RuleSchedule, names: [String]) { (self.schedule, self.names) = (schedule, names) }
 }
 
 extension RuleFileSet {

@@ -201,9 +201,7 @@ struct BotPlan: Sendable {
         loaded[paths] = files
         rules = try RuleVersion(files, paths: paths)
         let catchesUp = try environment.isOn(command.catchUpChangedRules, "catch-up-changed-rules")
-        if settings.sharing != nil {
-            try Sharing.check(rules.ruleSet, isScheduled: !rules.scheduled.isEmpty, catchesUp: catchesUp)
-        }
+        if settings.sharing != nil { try Sharing.check(catchesUp: catchesUp) }
         // A reload that lacks a file leaves the bot as it is.
         if settings.delivery.preview == nil { try files.checkOutsideFiles(logger) }
         let engine = try command.state.engine(environment)

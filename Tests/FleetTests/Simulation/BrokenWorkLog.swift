@@ -43,7 +43,7 @@ final class BrokenWorkLog: WorkLog {
     }
 
     func append(
-        _ entries: [FeedEntry], upTo sequence: String, _ term: Term
+        _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term {
         switch mistake {
         case .checkpointFirst:
@@ -92,7 +92,7 @@ final class BrokenWorkLog: WorkLog {
     func release(_ lease: Lease) async throws(WorkLogError) { try await log.release(lease) }
     func leave() async throws(WorkLogError) { try await log.leave() }
     func lead() async throws(WorkLogError) -> Term? { try await log.lead() }
-    func answered() async throws(WorkLogError) -> String? { try await log.answered() }
+    func answered() async throws(WorkLogError) -> Answered? { try await log.answered() }
     func backlog() async throws(WorkLogError) -> Backlog { try await log.backlog() }
     func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         try await log.due(claim, limit: limit)

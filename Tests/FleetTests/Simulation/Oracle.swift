@@ -93,9 +93,12 @@ final class Oracle: @unchecked Sendable {
     func take(_ commit: MemoryEngine.Commit) {
         switch commit {
         case .appended(let entries, let from, let sequence, let first, let owner):
-            note { "\(owner) appends \(entries.map { "\($0.id)@\($0.sequence)" }) from n \(first) up to \(sequence)" }
+            note {
+                "\(owner) appends \(entries.map { "\($0.id)@\($0.sequence)" }) from n \(first) up to "
+                    + (sequence ?? "the same")
+            }
             let start = from ?? gateway.recordedAnswered
-            check(entries, from: start.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0)
+            if let sequence { check(entries, from: start.flatMap(Int.init) ?? 0, upTo: Int(sequence) ?? 0) }
         case .committed(let claim, let outcome, let deleted, let owner):
             note {
                 "\(owner) commits \(claim.lease.name) v\(claim.version) to \(outcome.position), "

@@ -1,4 +1,5 @@
 import DocumentFlow
+import Fleet
 import Foundation
 import GatewayClient
 import Locking
@@ -34,6 +35,37 @@ struct EngineTestBed {
         let server = try server ?? TestPostgres.shared
         try await BotTestBed.with { bed in
             try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet"), lease: lease))
+        }
+    }
+
+    /// The same with a gateway that keeps conflicts.
+    static func keepingConflicts(_ body: (EngineTestBed) async throws -> Void) async throws {
+        let server = try TestPostgres.shared
+        try await BotTestBed.keepingConflicts { bed in
+            try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet")))
+        }
+    }
+
+    /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
+    func sharing(
+        _ rules: RuleSet, members: ClosedRange<Int> = 1...3, partitions: Int = 16,
+        configure: (inout BotSettings) -> Void = { _ in },
+        _ body: @escaping @Sendable ([RunReport]) async throws -> Void
+    ) async throws {
+        let bots = try members.map { number in
+            try bot(rules, member: number) { settings in
+                settings.sharing = Sharing(role: .auto, partitions: partitions)
+                configure(&settings)
+            }
+        }
+        let reports = bots.map(\.report)
+        try await Self.running(bots.map(\.bot)) {
+            for report in reports { try await wait(until: .following, report) }
+            // Until the partitions are shared out.
+            while try await sql("SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'").rows
+                != [[.int(bots.count)]]
+            { try await Task.sleep(for: .milliseconds(20)) }
+            try await body(reports)
         }
     }
 

@@ -210,24 +210,9 @@ import Testing
         }
     }
 
-    @Test func rulesThatCountAreRefused() async throws {
-        try await EngineTestBed.with { fleet in
-            let rules = try fleet.bed.rules(
-                """
-                version: 1
-                rules:
-                  - name: total
-                    when: { type: task }
-                    then:
-                      - aggregate:
-                          into: { jq: '"total"' }
-                          document: { type: total }
-                          count: { all: {} }
-                """)
-            let error = #expect(throws: RunError.self) {
-                try Sharing.check(rules, isScheduled: false, catchesUp: false)
-            }
-            #expect(error?.description.contains("leave --role out") == true)
-        }
+    @Test func catchingUpIsRefused() throws {
+        let error = #expect(throws: RunError.self) { try Sharing.check(catchesUp: true) }
+        #expect(error?.description.contains("leave it out") == true)
+        try Sharing.check(catchesUp: false)
     }
 }

@@ -45,6 +45,13 @@ extension StateSession {
     }
 }
 
+extension StateSession {
+    /// To be called before counts are read in order to change them.
+    func lockCounts() throws {
+        if let lock = language.countsLock { _ = try rows(lock) }
+    }
+}
+
 /// The words in which SQLite and PostgreSQL differ.
 enum StateLanguage: Sendable {
     case sqlite
@@ -85,6 +92,15 @@ enum StateLanguage: Sendable {
                 "json_array_elements(CAST(? AS json)) WITH ORDINALITY AS listed (value, place)",
                 "(listed.place - 1)", { "(listed.value ->> \($0))" }
             )
+        }
+    }
+
+    /// What keeps others from changing counts until the transaction ends: two transactions that add to one total must
+    /// not both begin with the same old one. Nil: only one writes at a time anyway.
+    fileprivate var countsLock: String? {
+        switch self {
+        case .sqlite: nil
+        case .postgres: "SELECT pg_advisory_xact_lock(hashtextextended(current_setting('search_path'), 2))"
         }
     }
 

@@ -1,0 +1,66 @@
+internal import Locking
+
+/// What only one member may do, beside reading the feed: it leads.
+package protocol LeaderDuty: Sendable {
+    /// Works as long as this member leads; then it is cancelled, and must end soon.
+    ///
+    /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and somebody begins another. Nothing else but
+    ///   `CancellationError`: what else goes wrong, it must try again itself.
+    func work(_ term: LeaderTerm) async throws
+}
+
+/// One term of a leader: the end of the log, where the feed and a ``LeaderDuty`` append one after the other.
+package final class LeaderTerm: Sendable {
+    package let tenure: Tenure
+    private let log: any WorkLog
+    private let settings: FleetSettings
+    private let environment: FleetEnvironment
+    private let term: Locked<Term>
+    private let appending = TaskLock()
+    /// Changes in the log at most. Nil: not known yet.
+    private let backlog = Locked<Int?>(nil)
+
+    init(
+        _ term: Term, _ tenure: Tenure, _ log: any WorkLog, _ settings: FleetSettings, _ environment: FleetEnvironment
+    ) {
+        (self.tenure, self.log, self.settings, self.environment) = (tenure, log, settings, environment)
+        self.term = Locked(term)
+    }
+
+    /// The sequence up to which the feed is in the log. Nil: nothing was ever appended.
+    var sequence: String? { term.withLock(\.sequence) }
+
+    /// Stores changes.
+    ///
+    /// - Parameter sequence: Up to which the feed was read; nil for changes that are not of the feed.
+    /// - Returns: The place of the last change in the log.
+    /// - Throws: As ``WorkLog/append(_:upTo:_:)``. After `.unavailable` nothing is stored.
+    @discardableResult
+    package func append(_ entries: [FeedEntry], upTo sequence: String? = nil) async throws(WorkLogError) -> Int64 {
+        let n = try await appending.withLock { () async throws(WorkLogError) in
+            let now = try await log.append(entries, upTo: sequence, term.withLock { $0 })
+            term.withLock { $0 = now }
+            return now.n
+        }
+        backlog.withLock { $0 = $0.map { $0 + entries.count } }
+        if !entries.isEmpty { environment.note(.appended(entries.count)) }
+        return n
+    }
+
+    /// Whether the log may grow. Counts only when what was appended since the last count may be too much. If there is
+    /// no room, waits for a moment.
+    ///
+    /// - Throws: ``WorkLogError``, `CancellationError`.
+    package func hasRoom() async throws -> Bool {
+        if let backlog = backlog.withLock({ $0 }), backlog <= settings.backlogLimit { return true }
+        let counted = try await log.backlog().entries
+        backlog.withLock { $0 = counted }
+        guard counted > settings.backlogLimit else { return true }
+        environment.note(.backlogFull(counted))
+        try await environment.clock.sleep(for: settings.poll)
+        return false
+    }
+
+    /// Up to where every change in the log is answered.
+    package func answered() async throws(WorkLogError) -> Answered? { try await log.answered() }
+}

@@ -1,0 +1,185 @@
+internal import DocumentFlow
+internal import Fleet
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import Rules
+
+/// What only one of several members may do, and the one that reads the feed does: it brings documents whose time has come
+/// or that must be counted again to whoever has their partition, writes totals, and runs the passes of scheduled rules.
+///
+/// All of it is in the state. So whoever leads next goes on with it; what is done twice changes nothing.
+final class LeaderWork: LeaderDuty {
+    /// How often it looks for what other members have noted.
+    private static let interval: Duration = .seconds(1)
+
+    private let delivery: Delivery
+    private let ruleSet: RuleSet
+    private let counts: Counts?
+    private let pass: CountsPass?
+    private let info: DatabaseInfo
+    private let runPasses: @Sendable () async throws -> Void
+    private let logger: Logger
+    private let failure = Monitor<(any Error)?>(nil)
+
+    /// - Parameters:
+    ///   - counts: Nil: no rule counts.
+    ///   - pass: Counts all documents.
+    ///   - info: Says where the feed ends, if it must be read instead of a list of the documents.
+    ///   - runPasses: Runs the passes that are due, one at a time, until it is cancelled.
+    init(
+        _ delivery: Delivery, _ ruleSet: RuleSet, counts: Counts?, pass: CountsPass?,
+        info: DatabaseInfo, runPasses: @escaping @Sendable () async throws -> Void, logger: Logger
+    ) {
+        self.delivery = delivery
+        self.ruleSet = ruleSet
+        self.counts = counts
+        self.pass = pass
+        self.info = info
+        self.runPasses = runPasses
+        self.logger = logger
+    }
+
+    /// Returns never, unless something has gone wrong that no retry can mend.
+    ///
+    /// - Throws: That, or `CancellationError`.
+    func untilFailed() async throws {
+        await failure.wait { $0 != nil }
+        try Task.checkCancellation()
+        if let error = failure.quietly({ $0 }) { throw error }
+    }
+
+    func work(_ term: LeaderTerm) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.again { try await self.keepCounts(term) } }
+            group.addTask { try await self.again { try await self.fireTimers(term) } }
+            group.addTask { try await self.again { try await self.runPasses() } }
+            defer { group.cancelAll() }
+            // They return if there is nothing to do for them.
+            while try await group.next() != nil {}
+        }
+    }
+
+    /// Begins again after errors of the engine. The end of the tenure is noticed by whoever cancels this.
+    private func again(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        while true {
+            do { return try await body() } catch let error as WorkLogError {
+                guard case .unavailable = error else { throw error }
+            } catch let error as StateError {
+                switch error {
+                case .engineUnavailable, .fenced, .locked: break
+                default: failure.with { $0 = $0 ?? error }
+                }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                failure.with { $0 = $0 ?? error }
+            }
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    // MARK: - Times
+
+    /// The most documents that are brought for their times and not decided yet.
+    private static let timersUnderWay = 1_000
+    /// A time that did not fire is brought again after so long: another member's clock may be behind, or its rules old.
+    private static let timerRetry: Duration = .seconds(60)
+
+    /// Brings documents whose time has come. Each time is brought once, and again only after a while.
+    private func fireTimers(_ term: LeaderTerm) async throws {
+        let rules = ruleSet.timedRules
+        guard !rules.isEmpty else { return }
+        var brought: [WaitingTimer: ContinuousClock.Instant] = [:]
+        while true {
+            let due = try await delivery.ledger.timers(
+                dueBy: delivery.settings.now(), ofRules: rules, limit: Self.timersUnderWay)
+            let now = ContinuousClock.now
+            // Those that are not due any more have fired.
+            let stillDue = Set(due)
+            brought = brought.filter { stillDue.contains($0.key) && $0.value.duration(to: now) < Self.timerRetry }
+            let new = due.filter { brought[$0] == nil }
+            if !new.isEmpty, try await term.hasRoom() {
+                let ids = Set(new.map { DocumentKey($0.id.text) }).sorted()
+                try await term.append(ids.map { FeedEntry(.due, $0) })
+                for timer in new { brought[timer] = now }
+                logger.debug("the time of rules has come", metadata: [LogKey.documents: "\(ids.count)"])
+            }
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    // MARK: - Counts
+
+    /// When all members know which rules are counted.
+    private static let timeToLearn = Counts.othersInterval * 3
+    /// How long it waits after totals were written: changes that come meanwhile are one write.
+    private static let totalsInterval: Duration = .milliseconds(200)
+
+    private func keepCounts(_ term: LeaderTerm) async throws {
+        guard let counts, let pass else { return }
+        var writer = delivery.makeTotalsWriter(counts)
+        var hasSaid = false
+        while true {
+            let standing = try await counts.look()
+            if standing == .ofOtherRules {
+                if !hasSaid {
+                    logger.warning(
+                        """
+                        another member has other rules that count: counts wait until all have the same rules, or until that \
+                        member reads the feed
+                        """)
+                }
+                hasSaid = true
+            } else {
+                hasSaid = false
+                try await bringRecounts(counts, term)
+                if case .incomplete(let rules) = standing {
+                    try await Task.sleep(for: Self.timeToLearn)
+                    try await countAll(rules, counts, pass, term)
+                }
+                _ = try await writer.writeAll()
+                try await Task.sleep(for: Self.totalsInterval)
+            }
+            // Own changes are noticed at once, those of others by looking.
+            try await counts.changed.wait(until: .now + Self.interval)
+        }
+    }
+
+    /// Brings the documents that must be counted again.
+    private func bringRecounts(_ counts: Counts, _ term: LeaderTerm) async throws {
+        var last = 0
+        while try await term.hasRoom() {
+            let recounts = try await delivery.ledger.recounts(after: last, limit: Counts.recountLimit)
+            guard let end = recounts.last else { return }
+            let ids = Set(recounts.map { DocumentKey($0.id.text) }).sorted()
+            try await term.append(ids.map { FeedEntry(.uncounted, $0) })
+            // From here on, the log has them.
+            try await delivery.ledger.dropRecounts(recounts)
+            last = end.number
+        }
+    }
+
+    /// Brings all documents that may add anything, and waits until they are counted.
+    private func countAll(_ rules: [Int], _ counts: Counts, _ pass: CountsPass, _ term: LeaderTerm) async throws {
+        let names = pass.begin()
+        try await delivery.ledger.restartCounts(rules)
+        let intake = pass.makeIntake()
+        let end = Locked<Int64>(0)
+        try await pass.read(info) { documents in
+            let ids = try await intake.toBeCounted(documents, counts).map { DocumentKey($0.id.text) }
+            guard !ids.isEmpty else { return }
+            while try await !term.hasRoom() {}
+            let n = try await term.append(ids.map { FeedEntry(.uncounted, $0) })
+            end.withLock { $0 = n }
+        }
+        let last = end.withLock { $0 }
+        while try await (term.answered()?.n ?? 0) < last {
+            try await bringRecounts(counts, term)
+            try await Task.sleep(for: Self.interval / 4)
+        }
+        // Another rule may have come meanwhile.
+        guard try await counts.look() == .incomplete(rules) else { return }
+        try await pass.complete(names)
+    }
+}

@@ -1,0 +1,295 @@
+import DocumentFlow
+import Encodings
+import Fleet
+import GatewayClient
+import Locking
+import LosslessJSON
+import PostgreSQL
+import Rules
+import TestKit
+import Testing
+
+@testable import Pipeline
+@testable import changebot
+
+/// Rules of all kinds, in members that share the work.
+@Suite(.timeLimit(.minutes(10)), .serialized) struct SharedRulesTests {
+    private static let pause: Duration = .milliseconds(50)
+
+    // MARK: - Counts
+
+    private func wait(until model: CountsModel) async throws {
+        while try await !model.faults().isEmpty { try await Task.sleep(for: Self.pause) }
+    }
+
+    @Test(arguments: [1, 2]) func theTotalsAreThoseOfAFullCount(seed: Int) async throws {
+        try await EngineTestBed.with { fleet in
+            var random = SplitMix64(seed: UInt64(seed))
+            let rules = try fleet.bed.rules(CountsModel.rules)
+            let model = CountsModel(phone: fleet.bed.phone, tasks: 60)
+            for _ in 0..<60 { try await model.edit(&random) }
+            let phones = (0..<3).map { _ in SplitMix64(seed: random.next()) }
+            @Sendable func edit(_ phone: Int, _ times: Int) async throws {
+                var random = phones[phone]
+                for _ in 0..<times { try await model.edit(&random) }
+            }
+            // While all documents are counted, and while members leave and join.
+            try await fleet.sharing(rules) { _ in
+                try await edit(0, 60)
+                try await wait(until: model)
+                try await edit(1, 60)
+            }
+            try await fleet.sharing(rules, members: 4...5) { _ in
+                try await edit(2, 60)
+                try await wait(until: model)
+            }
+            try await model.check("seed \(seed)")
+            // Whoever works alone now finds nothing to do.
+            let (bot, report) = try fleet.bot(rules, member: 6, once: true)
+            try await bot.run()
+            #expect(await report.facts().counters.written == 0)
+            try await model.check("seed \(seed), alone")
+        }
+    }
+
+    /// The first member knows an older version of the rules, and has most of the partitions for a while.
+    @Test func countsOfNewRulesAreCompleteOnceAllMembersHaveThem() async throws {
+        try await EngineTestBed.with { fleet in
+            let old = try fleet.bed.rules(EngineTestBed.apples)
+            let new = try fleet.bed.rules(CountsModel.rules)
+            let model = CountsModel(phone: fleet.bed.phone, tasks: 40)
+            var random = SplitMix64(seed: 7)
+            for _ in 0..<60 { try await model.edit(&random) }
+            let seed = random
+            try await fleet.sharing(old, members: 1...1) { _ in
+                let (bot, report) = try fleet.bot(new, member: 2) { settings in
+                    settings.sharing = Sharing(role: .worker, partitions: 16)
+                }
+                try await EngineTestBed.running([bot]) {
+                    try await fleet.wait(until: .following, report)
+                    var random = seed
+                    for _ in 0..<60 { try await model.edit(&random) }
+                }
+            }
+            // What was in the inbox stays there: new rules are for changes from then on.
+            @Sendable func faults() async throws -> [String] {
+                try await model.faults().filter { !$0.contains("inbox") }
+            }
+            try await fleet.sharing(new, members: 3...4) { _ in
+                while try await !faults().isEmpty { try await Task.sleep(for: Self.pause) }
+            }
+            #expect(try await faults().isEmpty)
+        }
+    }
+
+    // MARK: - Times
+
+    @Test func aTimerFiresOnceWhicheverMemberHasTheDocument() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: remind
+                    when: { type: task }
+                    at: .dueAt
+                    if: .done | not
+                    then:
+                      - merge: { reminders: { jq: .reminders + 1 } }
+                """)
+            let clock = SetClock()
+            let ids = (1...40).map { DocumentID("t\($0)") }
+            @Sendable func isReminded(_ document: JSONValue) -> Bool { document["reminders"]?.integer == 1 }
+            try await fleet.bed.load(
+                ids.map { ($0, #"{"_id":"\#($0)","type":"task","dueAt":\#(clock.now + 1000)}"#) })
+            try await fleet.sharing(rules, configure: clock.set) { _ in
+                while try await fleet.sql("SELECT count(*) FROM timer WHERE fired = 0").rows != [[.int(40)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+                for id in ids { #expect(try await fleet.bed.stored(id)?.root["reminders"] == nil) }
+                clock.move(by: 1000)
+                try await fleet.bed.wait(until: ids.dropLast(), isReminded)
+            }
+            // Another member goes on with what is left; nothing fires again.
+            try await fleet.sharing(rules, members: 4...4, configure: clock.set) { _ in
+                try await fleet.bed.wait(until: ids, isReminded)
+                while try await fleet.sql("SELECT count(*) FROM timer WHERE fired = 0").rows != [[.int(0)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+            }
+            for id in ids {
+                #expect(try await fleet.bed.stored(id)?.root["_rev"]?.string?.hasPrefix("2-") == true)
+            }
+        }
+    }
+
+    @Test func aScheduledPassRunsOnceForAll() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let clock = SetClock()
+            let passes = Locked<[Int]>([])
+            let schedule = try #require(RuleSchedule(line: "0 0 * * *", zone: "UTC"))
+            try await fleet.sharing(
+                rules,
+                configure: { settings in
+                    clock.set(&settings)
+                    settings.schedules = [ScheduledRules(schedule: schedule, names: ["apples"])]
+                    settings.pass = { _, _, time in
+                        passes.withLock { $0.append(time) }
+                        return true
+                    }
+                }
+            ) { _ in
+                while try await fleet.sql("SELECT count(*) FROM schedule").rows != [[.int(1)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+                for count in 1...2 {
+                    clock.move(by: 86_400)
+                    while passes.withLock(\.count) < count { try await Task.sleep(for: Self.pause) }
+                }
+            }
+            #expect(passes.withLock(\.count) == 2)
+        }
+    }
+
+    // MARK: - Conflicts
+
+    @Test func conflictsAreResolved() async throws {
+        try await EngineTestBed.keepingConflicts { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: mark
+                    when: { type: task, seen: { $exists: false } }
+                    then: [ { merge: { seen: true } } ]
+                  - name: one-revision
+                    when: { type: task }
+                    then: [ { resolve: merge } ]
+                """)
+            let ids = (0..<20).map { DocumentID("t\($0)") }
+            for id in ids {
+                try await fleet.bed.store(id.text, "a", #","type":"task","n":0,"m":0"#)
+                try await fleet.bed.store(id.text, "b a", #","type":"task","n":0,"m":1"#)
+                try await fleet.bed.store(id.text, "c a", #","type":"task","n":1,"m":0"#)
+            }
+            try await fleet.sharing(
+                rules, configure: { $0.delivery.makeConflictResolver = RunConflicts.init }
+            ) { _ in
+                try await fleet.bed.wait(until: ids) { document in
+                    document["n"]?.integer == 1 && document["m"]?.integer == 1 && document["seen"]?.bool == true
+                }
+            }
+            for id in ids { #expect(try await fleet.bed.live(id).count == 1) }
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// A receiver refuses the events of some documents. They wait in the log; the others of their partition go on.
+    @Test func whatWaitsForAReceiverHoldsUpNothingElse() async throws {
+        let isUp = Locked(false)
+        let receiver = try TestReceiver { _, _ in isUp.withLock { $0 } ? .answer(204) : .answer(503) }
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: order }
+                    then: [ { webhook: { url: \(receiver.url) } } ]
+                  - name: apples
+                    when: { type: task, task: apple, done: { $exists: false } }
+                    then: [ { merge: { done: true } } ]
+                """)
+            try await fleet.sharing(
+                rules, members: 1...2, partitions: 2,
+                configure: { settings in
+                    settings.delivery.outsideBackoff.base = .milliseconds(50)
+                    settings.delivery.outsideBackoff.cap = .milliseconds(500)
+                }
+            ) { _ in
+                try await fleet.bed.load(
+                    (0..<200).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
+                while try await fleet.sql("SELECT count(*) FROM parked").rows != [[.int(200)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+                try await fleet.bed.load((0..<300).map { task("a\($0)", "apple") })
+                try await fleet.bed.wait(until: (0..<300).map { DocumentID("a\($0)") }, fleet.isDone)
+                isUp.withLock { $0 = true }
+                while try await fleet.sql("SELECT count(*) FROM parked").rows != [[.int(0)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+            }
+        }
+    }
+
+    // MARK: - Several do what one does
+
+    private static let chains = """
+        version: 1
+        rules:
+          - name: order
+            when: { type: task, ordered: { $exists: false } }
+            then:
+              - merge: { ordered: true }
+              - put: { id: { jq: '"order:" + ._id' }, document: { type: order, list: { jq: .list }, of: { jq: ._id } } }
+          - name: bill
+            when: { type: order }
+            then:
+              - put: { id: { jq: '"bill:" + .of' }, document: { type: bill, list: { jq: .list }, amount: 3 } }
+          - name: open
+            when: { type: bill }
+            then:
+              - aggregate:
+                  into: { jq: '"account:" + .list' }
+                  document: { type: account, list: { jq: .list } }
+                  count: { bills: {} }
+                  sum: { amount: { jq: .amount } }
+          - name: large
+            when: { type: account, amount: { $gte: 60 }, large: { $exists: false } }
+            then: [ { merge: { large: true } } ]
+        """
+
+    private func tasks(_ bed: BotTestBed, _ numbers: Range<Int>) async throws {
+        try await bed.load(
+            numbers.map { (DocumentID("t\($0)"), #"{"_id":"t\#($0)","type":"task","list":"l\#($0 % 7)"}"#) })
+    }
+
+    /// All documents without their revisions.
+    private func documents(_ bed: BotTestBed) async throws -> [String] {
+        let ids =
+            (0..<200).flatMap { ["t\($0)", "order:t\($0)", "bill:t\($0)"] } + (0..<7).map { "account:l\($0)" }
+        return try await bed.phone.allDocs(keys: ids.map { DocumentID($0) }).map { lookup in
+            guard case .found(_, let document) = lookup else { return "none" }
+            let members = document.root.members.compactMap { member -> String? in
+                guard let name = member.name.string, !["_rev", "_cv"].contains(name) else { return nil }
+                return "\(name)=\(String(decoding: member.value.bytes, as: UTF8.self))"
+            }
+            return members.sorted().joined(separator: " ")
+        }
+    }
+
+    @Test func fourMembersLeaveTheDocumentsThatOneLeaves() async throws {
+        let alone = Locked<[String]>([])
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(Self.chains)
+            try await tasks(bed, 0..<200)
+            try await bed.runOnce(rules)
+            let documents = try await documents(bed)
+            alone.withLock { $0 = documents }
+        }
+        let expected = alone.withLock { $0 }
+        #expect(!expected.contains("none") && expected.last?.contains("large=true") == true)
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(Self.chains)
+            try await tasks(fleet.bed, 0..<50)
+            try await fleet.sharing(rules, members: 1...4) { _ in
+                try await tasks(fleet.bed, 50..<200)
+                while try await documents(fleet.bed) != expected { try await Task.sleep(for: Self.pause) }
+            }
+            #expect(try await documents(fleet.bed) == expected)
+            #expect(try await fleet.sql("SELECT count(*) FROM dead_letter").rows == [[.int(0)]])
+        }
+    }
+}
