@@ -33,8 +33,8 @@ package struct Bot: Service {
         self.logger = logger
         let engine = state.isReadOnly ? nil : state.catalogue.engine
         self.engine = engine
-        let sharing = settings.sharing
-        sharedWork = if let engine, let sharing { SharedWork(engine, sharing, logger: logger) } else { nil }
+        let sharing = state.isReadOnly ? nil : settings.sharing
+        sharedWork = sharing.map { SharedWork(engine, $0, logger: logger) }
         place = state
         keeper = Self.keeper(state, gateway, settings, report, logger)
     }
@@ -176,6 +176,7 @@ package struct Bot: Service {
             delivering.retries.requireTenure = { try sharedWork.requireTenure() }
             delivering.savesCheckpoint = false
         }
+        if sharedWork == nil, settings.delivery.preview == nil { try await ledger.leaveLog() }
         let counts = settings.delivery.preview == nil ? try await Counts.keeper(of: ruleSet, in: ledger) : nil
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,
