@@ -21,16 +21,11 @@ extension Ledger {
         for table in ["work", "parked", "mark"] { try session.execute("DELETE FROM \(table)") }
     }
 
-    /// A run without a log begins at the checkpoint. It is before all that waits in the log, so nothing there is lost, and
-    /// a later run with a log need not decide again what this one decides.
+    /// Removes the log from the state's file, if there is one: a run without it begins at the checkpoint. That is before
+    /// all that waits in the log, so nothing is lost. A later run with a log does not decide again what this one decides.
     func leaveLog() async throws(StateError) {
-        guard store.language == .sqlite else { return }
-        let isUsed = try await read { session in
-            try session.hasTable("work_lease")
-                && session.value(Int.self, "SELECT 1 FROM fleet WHERE seq IS NOT NULL") != nil
-        }
-        guard isUsed else { return }
-        try await write { try Self.moveLog(to: nil, $0) }
+        guard store.language == .sqlite, try await read({ try $0.hasTable("work_lease") }) else { return }
+        try await write { try SQLiteLogTables.remove($0) }
     }
 }
 

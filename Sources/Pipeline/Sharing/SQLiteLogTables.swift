@@ -90,6 +90,15 @@ enum SQLiteLogTables {
             parks INTEGER NOT NULL
         """
 
+    /// Removes the tables, which must be there.
+    static func remove(_ session: any StateSession) throws {
+        for table in [
+            "work_lease", "fleet", "work_member", "partition_position", "work", "parked", "dead_change", "mark",
+        ] {
+            try session.execute("DROP TABLE \(table)")
+        }
+    }
+
     /// Makes the tables if they are missing.
     ///
     /// - Throws: ``StateError``: `.unreadable` for another number of partitions, or tables of another version.
@@ -115,7 +124,7 @@ enum SQLiteLogTables {
             throw StateError.unreadable(
                 path: path,
                 reason: "its log has \(there) partitions, which can't be changed to \(partitions): use --partitions "
-                    + "\(there), or another --name")
+                    + "\(there), or start once without --role")
         }
     }
 }
