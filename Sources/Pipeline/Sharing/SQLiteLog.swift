@@ -144,7 +144,7 @@ final class SQLiteLog {
     func state(of partition: Int, _ lease: Lease) throws -> Claim {
         let row = try session.rows(
             "SELECT position, version, takeovers FROM partition_position WHERE partition = ?", [partition])
-        guard let row = row.first else { throw WorkLogError.refused("the log has no partition \(partition)") }
+        guard let row = row.first else { throw WorkLogError.fenced("the lease is void") }
         return Claim(
             lease: lease, partition: partition, position: row.n(0), version: row.n(1), takeovers: row[2])
     }
@@ -264,14 +264,12 @@ final class SQLiteLog {
             })
         try session.executeEach(
             """
-            INSERT INTO parked (partition, \(Self.columns), reason, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, MAX(1, ?), ?, ?)
+            INSERT INTO parked (partition, \(Self.columns), due, reason)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, MAX(1, ?), ?, CAST('a later change of a document that was parked' AS BLOB))
             ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
                 deleted = excluded.deleted WHERE parked.n < excluded.n
             """,
-            outcome.joined.map { change in
-                [partition] + Self.values(change)
-                    + [WholeText("a later change of a document that was parked"), now]
-            })
+            outcome.joined.map { [partition] + Self.values($0) + [now] })
         try note(outcome.attempted, partition)
         if outcome.releases {
             try session.execute("UPDATE work_lease SET owner = NULL WHERE name = ?", ["\(claim.lease.name)"])

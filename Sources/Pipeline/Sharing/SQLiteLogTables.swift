@@ -59,7 +59,13 @@ enum SQLiteLogTables {
         CREATE TABLE parked (
             partition INTEGER NOT NULL,
             id BLOB NOT NULL,
-            \(change),
+            n INTEGER NOT NULL,
+            first_n INTEGER NOT NULL,
+            seq TEXT NOT NULL,
+            rev BLOB NOT NULL,
+            deleted INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            parks INTEGER NOT NULL,
             due INTEGER NOT NULL,
             reason BLOB NOT NULL,
             PRIMARY KEY (partition, id)
@@ -71,7 +77,13 @@ enum SQLiteLogTables {
         CREATE TABLE dead_change (
             partition INTEGER NOT NULL,
             id BLOB NOT NULL,
-            \(change),
+            n INTEGER NOT NULL,
+            first_n INTEGER NOT NULL,
+            seq TEXT NOT NULL,
+            rev BLOB NOT NULL,
+            deleted INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            parks INTEGER NOT NULL,
             at INTEGER NOT NULL,
             reason BLOB NOT NULL,
             PRIMARY KEY (n)
@@ -79,16 +91,6 @@ enum SQLiteLogTables {
         """,
         "CREATE TABLE mark (n INTEGER PRIMARY KEY, seq TEXT NOT NULL)",
     ]
-
-    private static let change = """
-        n INTEGER NOT NULL,
-            first_n INTEGER NOT NULL,
-            seq TEXT NOT NULL,
-            rev BLOB NOT NULL,
-            deleted INTEGER NOT NULL,
-            attempts INTEGER NOT NULL,
-            parks INTEGER NOT NULL
-        """
 
     /// Removes the tables, which must be there.
     static func remove(_ session: any StateSession) throws {
