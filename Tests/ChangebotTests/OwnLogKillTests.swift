@@ -64,6 +64,13 @@ import Testing
         }
     }
 
+    @Test(arguments: ["reader", "worker"]) func otherRolesNeedAnEngine(_ role: String) async throws {
+        let result = try await Program.run(
+            ["run", "--gateway", "http://127.0.0.1:1/todo", "--rules", Program.pictureRules, "--role", role])
+        #expect(result.code == 64)
+        #expect(result.errors.contains("--role \(role) is for one of several processes"), "\(result.errors)")
+    }
+
     private func load(_ phone: Gateway, _ documents: [(DocumentID, String)]) async throws {
         _ = try await phone.bulkDocs(
             documents.map { id, type in

@@ -26,8 +26,10 @@ struct ChangeProcessor: Processor {
             var candidate = Self.candidate(change)
             candidate.whenEnded = [
                 { isFinished in
-                    guard open.with({ $0.remove(change.n) }) != nil else { return }
+                    guard open.with({ $0.contains(change.n) }) else { return }
+                    // Removed last: once nothing is open, there is no other answer than these.
                     answer(change, isFinished ? .done : .postponed)
+                    _ = open.with { $0.remove(change.n) }
                 }
             ]
             return candidate

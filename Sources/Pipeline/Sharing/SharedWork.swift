@@ -166,6 +166,9 @@ extension FleetSettings {
     fileprivate static let ofOneProcess: FleetSettings = {
         var settings = FleetSettings()
         (settings.batch, settings.batchesAtOnce) = (20, settings.window / 20)
+        // The state is this process's alone, and knows which revision it was deciding when it died: see
+        // ``InterruptedDecisions``. A log can only suspect all that was under way, also after kills by chance.
+        settings.suspiciousTakeovers = .max
         return settings
     }()
 }

@@ -131,6 +131,29 @@ import Testing
         }
     }
 
+    /// The state knows it, as without a log. Nothing is suspected only because the process was killed.
+    @Test func aRevisionThatKilledTheProcessIsADeadLetter() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(EngineTestBed.apples)
+            try await bed.load(Self.apples("a", 50))
+            try await Self.sharing(bed, rules) { try await bed.wait(until: Self.ids("a", 50), Self.isDone) }
+            try await bed.load([task("poison", "apple")] + Self.apples("b", 50))
+            let revision = try #require(try await bed.stored("poison")?.root["_rev"]?.string)
+            let ledger = try bed.ledger(rules)
+            for _ in 0..<InterruptedDecisions.limit {
+                _ = try await ledger.noteInterruptions([("poison", RevisionID(revision))])
+                // As a process does that is killed.
+                let log = try await ledger.workLog(partitions: 1)
+                _ = try await log.claim([0], atMost: 1)
+            }
+            ledger.close()
+            try await Self.sharing(bed, rules) { try await bed.wait(until: Self.ids("b", 50), Self.isDone) }
+            let after = try bed.ledger(rules)
+            defer { after.close() }
+            #expect(try after.deadLetters().map(\.id) == ["poison"])
+        }
+    }
+
     /// What is down holds up only its own documents, and what waits for it is in the log.
     @Test func theLogKeepsWhatWaitsForAReceiver() async throws {
         // Nil while it is down; else the documents that it was told of.
