@@ -272,9 +272,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Encodings", "DocumentFlow", "Pipeline", "GatewayClient", "Locking", "LosslessJSON", "PostgreSQL",
-                "Rules",
-                "TestKit",
+                "Encodings", "DocumentFlow", "Fleet", "Pipeline", "GatewayClient", "Locking", "LosslessJSON",
+                "PostgreSQL", "Rules", "TestKit",
                 .grdb, .logging,
             ],
             swiftSettings: settings),

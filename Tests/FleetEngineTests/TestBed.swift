@@ -70,6 +70,15 @@ struct TestBed: Sendable {
             "UPDATE work SET at = at - \(past)")
     }
 
+    /// All dead changes, with what a comparison needs.
+    func dead() async throws -> [DeadChange] {
+        try await run("SELECT n, id, attempts FROM dead_change ORDER BY n").map { row in
+            let entry = FeedEntry(sequence: "", id: DocumentKey(bytes: row[1].bytes ?? []), revision: "")
+            return DeadChange(
+                LoggedChange(n: Int64(row[0].int ?? 0), entry: entry, attempts: row[2].int ?? 0), reason: "")
+        }
+    }
+
     private static let tables = [
         "fleet", "work_lease", "work_member", "partition_position", "work", "parked", "dead_change", "mark",
     ]

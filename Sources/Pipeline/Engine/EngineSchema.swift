@@ -164,18 +164,6 @@ enum EngineSchema {
         }
     }
 
-    /// The log of members that share the work, if there is one, goes on elsewhere in the feed; what waits in it is
-    /// forgotten.
-    ///
-    /// - Parameter sequence: JSON text; nil: where a new bot begins.
-    static func moveLog(to sequence: String?, _ session: any StateSession) throws {
-        guard session.language == .postgres,
-            try session.value(Bool.self, "SELECT to_regclass('work_lease') IS NOT NULL") == true
-        else { return }
-        try session.execute("UPDATE fleet SET seq = ?", [sequence])
-        for table in ["work", "parked", "mark"] { try session.execute("DELETE FROM \(table)") }
-    }
-
     /// Whether the tables are there.
     ///
     /// - Throws: `PostgresError`; ``StateError`` if they are of another version.

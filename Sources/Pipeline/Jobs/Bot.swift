@@ -33,8 +33,8 @@ package struct Bot: Service {
         self.logger = logger
         let engine = state.isReadOnly ? nil : state.catalogue.engine
         self.engine = engine
-        let sharing = settings.sharing
-        sharedWork = if let engine, let sharing { SharedWork(engine, sharing, logger: logger) } else { nil }
+        let sharing = state.isReadOnly ? nil : settings.sharing
+        sharedWork = sharing.map { SharedWork(engine, $0, logger: logger) }
         place = state
         keeper = Self.keeper(state, gateway, settings, report, logger)
     }
@@ -177,6 +177,7 @@ package struct Bot: Service {
             delivering.savesCheckpoint = false
             delivering.isShared = true
         }
+        if sharedWork == nil, settings.delivery.preview == nil { try await ledger.leaveLog() }
         let counts = try await counts(ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,

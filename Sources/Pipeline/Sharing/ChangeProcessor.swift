@@ -21,8 +21,10 @@ struct ChangeProcessor: Processor {
         let open = Monitor(Set(changes.map(\.n)))
         let candidates = changes.map { change in
             candidate(change).ofLog { end in
-                guard open.with({ $0.remove(change.n) }) != nil else { return }
+                guard open.with({ $0.contains(change.n) }) else { return }
+                // Removed last: once nothing is open, there is no other answer than these.
                 answer(change, Self.verdict(end))
+                _ = open.with { $0.remove(change.n) }
             }
         }
         do {

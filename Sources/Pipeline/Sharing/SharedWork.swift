@@ -9,27 +9,38 @@ internal import ServiceLifecycle
 
 /// The part of one process in a fleet that shares its work.
 ///
-/// One process reads the feed, without documents, into a log in the engine; all work on partitions of that log that they
-/// have leased. See the page "Several machines".
+/// One process reads the feed, without documents, into a log; all work on partitions of that log that they have leased.
+/// Without an engine, one process does all of it, with the log in the file of its state. See the page "Several machines".
 struct SharedWork: Sendable {
-    private let engine: Engine
+    /// Where the log is.
+    private enum Place {
+        case engine(Engine, PostgresWorkLog)
+        /// In the file of the state, which the run opens and no other process has.
+        case file
+    }
+
+    private let place: Place
     private let sharing: Sharing
     private let logger: Logger
-    private let log: PostgresWorkLog
     private let member = Locked<FleetMember?>(nil)
     private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
 
     /// While a trouble lasts, it is logged this often.
     private static let troubleInterval: Duration = .seconds(60)
 
-    init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
-        self.engine = engine
+    /// - Parameter engine: Nil: the log is in the file of the state. Then only ``run(_:channels:from:into:)`` is called.
+    init(_ engine: Engine?, _ sharing: Sharing, logger: Logger) {
         self.sharing = sharing
         self.logger = logger
-        log = PostgresWorkLog(
+        guard let engine else {
+            place = .file
+            return
+        }
+        let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             works: sharing.role != .reader, keepsDeadLetters: true, endsWithMembership: true, leaseTime: engine.lease,
             partitions: sharing.partitions)
+        place = .engine(engine, log)
     }
 
     /// Makes the log if there is none, and becomes a member of the fleet.
@@ -37,6 +48,7 @@ struct SharedWork: Sendable {
     /// - Returns: What lets this process write, in each transaction, as long as it is one.
     /// - Throws: ``StateError``.
     func join() async throws(StateError) -> EngineStore.Fence {
+        guard case .engine(let engine, let log) = place else { return { _ in } }
         do {
             try await log.prepare()
             let queue = engine.makeQueue()
@@ -54,15 +66,17 @@ struct SharedWork: Sendable {
     }
 
     /// Gives back what is left, whether the work had begun or not.
-    func leave() async { try? await log.leave() }
+    func leave() async { if case .engine(_, let log) = place { try? await log.leave() } }
 
     /// Closes the connections. Blocks for a moment.
-    func close() { log.close() }
+    func close() { if case .engine(_, let log) = place { log.close() } }
 
     /// Asked before anything is done that others would notice.
     ///
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
+        // The lock of the state keeps others out, however long this process stands still.
+        guard case .engine = place else { return }
         guard member.withLock({ $0?.mayAct == true }) else {
             throw StateError.fenced("the leases were not renewed in time")
         }
@@ -77,13 +91,14 @@ struct SharedWork: Sendable {
     func run(
         _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork
     ) async throws {
+        let (log, settings) = try await log(in: delivery.ledger)
         let feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
             noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
         let member = FleetMember(
             log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
-            environment: FleetEnvironment { note in log(note) })
+            settings: settings, environment: FleetEnvironment { note in self.log(note) })
         self.member.withLock { $0 = member }
         defer { self.member.withLock { $0 = nil } }
         await delivery.noteStanding(isCaughtUp: true)
@@ -106,7 +121,18 @@ struct SharedWork: Sendable {
                 member.stop()
             }
         } catch let error as WorkLogError {
-            throw StateError(engine, error)
+            switch place {
+            case .engine(let engine, _): throw StateError(engine, error)
+            case .file: throw StateError.file(delivery.ledger.path, error)
+            }
+        }
+    }
+
+    /// The log, and how to work on it.
+    private func log(in ledger: Ledger) async throws(StateError) -> (any WorkLog, FleetSettings) {
+        switch place {
+        case .engine(_, let log): return (log, FleetSettings())
+        case .file: return (try await ledger.workLog(partitions: sharing.partitions), .ofOneProcess)
         }
     }
 
@@ -143,6 +169,19 @@ extension StateError {
             case .refused(let reason): .unreadable(path: engine.description, reason: reason)
             }
     }
+}
+
+extension FleetSettings {
+    /// Many small groups: as much is under way in one partition as without a log, and a document that waits holds up few
+    /// others.
+    fileprivate static let ofOneProcess: FleetSettings = {
+        var settings = FleetSettings()
+        (settings.batch, settings.batchesAtOnce) = (20, settings.window / 20)
+        // The state is this process's alone, and knows which revision it was deciding when it died: see
+        // ``InterruptedDecisions``. A log can only suspect all that was under way, also after kills by chance.
+        settings.suspiciousTakeovers = .max
+        return settings
+    }()
 }
 
 extension FleetEnvironment {

@@ -35,7 +35,7 @@ extension Ledger {
             try Self.append(checkpoint, database)
             guard reason != nil else { return }
             try Self.distrustCounts(database)
-            try EngineSchema.moveLog(to: sequence.description, database)
+            try Self.moveLog(to: sequence.description, database)
         }
     }
 
@@ -45,7 +45,7 @@ extension Ledger {
         try await write { database in
             try Self.append(checkpoint, database)
             try Self.distrustCounts(database)
-            try EngineSchema.moveLog(to: nil, database)
+            try Self.moveLog(to: nil, database)
         }
     }
 

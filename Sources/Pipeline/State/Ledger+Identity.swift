@@ -32,7 +32,7 @@ extension Ledger {
     func forgetDatabase(identity: String?) async throws(StateError) {
         try await write { [address] database in
             try Self.forgetDatabase(identity: identity, address, database)
-            try EngineSchema.moveLog(to: nil, database)
+            try Self.moveLog(to: nil, database)
         }
     }
 
@@ -46,7 +46,7 @@ extension Ledger {
         try await write { [address] database in
             try Self.forgetDatabase(identity: identity, address, database)
             try Self.append(checkpoint, database)
-            try EngineSchema.moveLog(to: sequence.description, database)
+            try Self.moveLog(to: sequence.description, database)
         }
     }
 

@@ -79,7 +79,9 @@ struct SettingKey: Sendable {
         SettingKey("lease", .bot, fallback: "\(TimeSpan(Engine.defaultLease))"),
         SettingKey("allow_unsafe_engine", .bot, .flag, fallback: "false"),
         SettingKey("role", .bot),
-        SettingKey("partitions", .bot, fallback: "\(Sharing.defaultPartitions)"),
+        SettingKey(
+            "partitions", .bot,
+            fallback: "\(Sharing.defaultPartitions), without engine \(Sharing.partitionsOfOneProcess)"),
         SettingKey("engine_user", .bot),
         SettingKey("engine_password_file", .bot, .path),
         SettingKey("state", .process, .path),

@@ -303,15 +303,17 @@ extension RunCommand {
         guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
             return nil
         }
-        guard state.engineOptions.engine ?? environment["engine"] != nil else {
+        let name = self.role == nil ? environment.naming("role") : "--role"
+        let hasEngine = state.engineOptions.engine ?? environment["engine"] != nil
+        guard hasEngine || role == .auto else {
             throw environment.contradiction(
-                ["role"], "\(environment.naming("role")) shares the work of a fleet: add --engine postgres://…")
+                ["role"], "\(name) \(role) is for one of several processes: add --engine postgres://…, or use auto")
         }
         guard isDaemon else {
             throw environment.contradiction(
-                ["role"], "\(environment.naming("role")) is for members that stay: leave --once and --dry-run out")
+                ["role"], "\(name) is for members that stay: leave --once and --dry-run out")
         }
-        let number = partitions ?? Sharing.defaultPartitions
+        let number = partitions ?? (hasEngine ? Sharing.defaultPartitions : Sharing.partitionsOfOneProcess)
         guard (1...1024).contains(number) else {
             throw CommandError(.usage, "--partitions must be from 1 to 1024")
         }

@@ -1,5 +1,6 @@
 import DocumentFlow
 import EmbeddedGateway
+import Fleet
 import Foundation
 import GatewayClient
 import Pipeline
@@ -36,7 +37,13 @@ import Testing
         .map { Array(1...max(1, $0)) } ?? [3, 7, 16, 17, 27, 34]
 
     @Test(arguments: seeds)
-    func inTheEndEachEffectIsThatOfTheLastEdit(seed: Int) async throws {
+    func inTheEndEachEffectIsThatOfTheLastEdit(seed: Int) async throws { try await check(seed: seed, hasLog: false) }
+
+    /// Daemons read the feed into a log, and one-shot runs go on without it.
+    @Test(arguments: seeds)
+    func theSameWithALog(seed: Int) async throws { try await check(seed: seed, hasLog: true) }
+
+    private func check(seed: Int, hasLog: Bool) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             var random = SplitMix64(seed: UInt64(seed))
             let rules = try bed.rules(DeliveryModel.rules)
@@ -47,7 +54,7 @@ import Testing
                 try gateway.misbehave(random.pick(Self.troubles))
                 let states = (Self.state(round), Self.state(round + 1))
                 let death = Death(at: random.pick(Self.places), time: 1 + random.below(4))
-                let isOneShot = random.chance(2)
+                let isOneShot = random.chance(hasLog ? 4 : 2)
                 let phones = (0..<DeliveryModel.phones).map { _ in SplitMix64(seed: random.next()) }
                 try await withThrowingTaskGroup { group in
                     for (number, phone) in phones.enumerated() {
@@ -60,7 +67,11 @@ import Testing
                     if random.chance(2) {
                         group.addTask { _ = try await bed.fix(rules, state: "fix\(round)") { $0.isPass = true } }
                     }
-                    let run = Task { try await death.run(bed, rules, states, once: isOneShot) }
+                    let run = Task {
+                        try await death.run(bed, rules, states, once: isOneShot) { settings in
+                            if hasLog, !isOneShot { settings.sharing = Sharing(role: .auto, partitions: 1) }
+                        }
+                    }
                     try await group.waitForAll()
                     // A daemon that did not die is stopped here.
                     if !isOneShot { run.cancel() }

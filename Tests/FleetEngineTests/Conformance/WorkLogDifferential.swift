@@ -1,0 +1,1 @@
+../../FleetTests/Conformance/WorkLogDifferential.swift

@@ -1,0 +1,1 @@
+../../../FleetTests/Conformance/WorkLogConformance+Leading.swift
