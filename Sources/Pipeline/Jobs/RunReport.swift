@@ -11,6 +11,8 @@ package actor RunReport {
     /// Whether the run connects again, after a delivery has ended.
     private var isReconnecting = false
     private var isStandingBy = false
+    private var isDrained = false
+    private var fleet: FleetWatch?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
 
@@ -33,7 +35,22 @@ package actor RunReport {
     package func reconnect() { isReconnecting = true }
 
     /// Another member of the fleet runs, or may; or this one is about to.
-    func noteStandingBy(_ isStandingBy: Bool) { self.isStandingBy = isStandingBy }
+    ///
+    /// - Parameter isDrained: It may not: it was asked to take no work.
+    func noteStandingBy(_ isStandingBy: Bool, isDrained: Bool = false) {
+        (self.isStandingBy, self.isDrained) = (isStandingBy, isDrained)
+    }
+
+    /// The run is one of a fleet. Nil: no more.
+    func watch(_ fleet: FleetWatch?) { self.fleet = fleet }
+
+    /// What is known of the fleet; nil if the run is not one of a fleet.
+    ///
+    /// - Parameter asksEngine: Whether the engine is asked, which takes two seconds at most.
+    package nonisolated func fleetFacts(asksEngine: Bool) async -> FleetFacts? {
+        guard let fleet = await fleet else { return nil }
+        return await fleet.facts(asksEngine: asksEngine, await facts().phase)
+    }
 
     func expect(documents: Int?) { expectedDocuments = documents }
 
@@ -56,7 +73,7 @@ package actor RunReport {
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
-        if isStandingBy { facts.phase = .standingBy }
+        if isStandingBy { facts.phase = isDrained ? .drained : .standingBy }
         facts.counters.retries += contactRetries
         return facts
     }

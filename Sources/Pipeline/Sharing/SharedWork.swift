@@ -50,7 +50,12 @@ struct SharedWork: Sendable {
             throw .engine(engine, .writing, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
-        return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
+        return { [tally = engine.tally] connection in
+            do { try PostgresWorkLog.lockMember(owner, membership: membership, connection) } catch {
+                if case WorkLogError.fenced = error { tally.add(.fencedCommits) }
+                throw error
+            }
+        }
     }
 
     /// Gives back what is left, whether the work had begun or not.
@@ -81,7 +86,10 @@ struct SharedWork: Sendable {
             log: log, feed: feed, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
             environment: FleetEnvironment { note in log(note) })
         self.member.withLock { $0 = member }
-        defer { self.member.withLock { $0 = nil } }
+        defer {
+            self.member.withLock { $0 = nil }
+            engine.tally.stopReading()
+        }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving { [log] in
             // Otherwise the checkpoint would be as old as the last answer of the feed.
@@ -100,6 +108,7 @@ struct SharedWork: Sendable {
     }
 
     private func log(_ note: FleetNote) {
+        engine.tally.note(note)
         switch note {
         case .gained(.feed, _): logger.info("reading the feed for the fleet")
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
