@@ -174,11 +174,12 @@ package final class MonitoredBot: RunObserver {
     private func noteFacts(now: ContinuousClock.Instant, asksEngine: Bool) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
-        await noteFleet(source, now: now, asksEngine: asksEngine)
+        let isAway = await !noteFleet(source, now: now, asksEngine: asksEngine)
         let readAt = state.withLock(\.deadLettersAt)
-        let isDue = readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
-        let deadLetters = isDue ? await answer(source, deadLetterInquiry, source.deadLetters) : nil
-        let waiting = isDue ? await answer(source, waitingInquiry, source.waiting) : nil
+        let isDue = !isAway && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
+        async let lettersAnswer = isDue ? answer(source, deadLetterInquiry, source.deadLetters) : nil
+        async let waitingAnswer = isDue ? answer(source, waitingInquiry, source.waiting) : nil
+        let (deadLetters, waiting) = await (lettersAnswer, waitingAnswer)
         state.withLock { state in
             state.facts = facts
             if let waiting { state.waiting = waiting }
@@ -199,19 +200,23 @@ package final class MonitoredBot: RunObserver {
         source.fleet == nil ? await ask() : await inquiry.answer(within: Self.longestAnswer, ask)
     }
 
-    private func noteFleet(_ source: Source, now: ContinuousClock.Instant, asksEngine: Bool) async {
-        guard let fleet = source.fleet else { return }
+    /// - Returns: False if the engine of the fleet did not answer when it was asked last.
+    private func noteFleet(_ source: Source, now: ContinuousClock.Instant, asksEngine: Bool) async -> Bool {
+        guard let fleet = source.fleet else { return true }
         let isDue = asksEngine && state.withLock { $0.fleetPace.isDue(now: now) }
         let asked = ContinuousClock.now
-        guard var view = await fleet(isDue) else { return }
+        guard var view = await fleet(isDue) else { return true }
         let answered = ContinuousClock.now
-        state.withLock { state in
+        return state.withLock { state in
             if isDue {
-                state.fleetPace.noteAnswer(asked: now, answered: now + asked.duration(to: answered))
+                // Whether one that was away is back is worth to know soon.
+                let span = view.standing == nil ? .zero : asked.duration(to: answered)
+                state.fleetPace.noteAnswer(asked: now, answered: now + span)
             } else {
                 view.standing = state.fleet?.standing
             }
             state.fleet = view
+            return !asksEngine || view.standing != nil
         }
     }
 

@@ -140,14 +140,14 @@ extension FleetStanding {
         // Those that have just begun to share the work may not be in `member` yet.
         let work =
             areShared
-            ? "(SELECT owner, holder, since FROM work_member WHERE until > clock_timestamp())"
-            : "(SELECT '' AS owner, '' AS holder, clock_timestamp() AS since WHERE false)"
+            ? "SELECT owner, holder, since FROM work_member WHERE until > clock_timestamp()"
+            : "SELECT '' AS owner, '' AS holder, clock_timestamp() AS since WHERE false"
         let rows = try connection.run(
             """
             SELECT owner, coalesce(m.holder, w.holder), coalesce(m.role, ''), lease.owner IS NOT NULL,
                 w.holder IS NOT NULL, drained.owner IS NOT NULL, coalesce(m.rule_set, ''), coalesce(m.program, ''),
                 CAST(EXTRACT(EPOCH FROM coalesce(m.since, w.since)) AS bigint)
-            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m FULL JOIN \(work) w USING (owner)
+            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m FULL JOIN (\(work)) w USING (owner)
             LEFT JOIN (SELECT owner FROM lease WHERE until > clock_timestamp()) lease USING (owner)
             LEFT JOIN drained USING (owner)
             ORDER BY 4 DESC, 5 DESC, 9, 1

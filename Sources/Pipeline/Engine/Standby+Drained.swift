@@ -39,12 +39,16 @@ extension Standby {
     private func untilDrained() async throws {
         var isFirst = true
         while true {
-            // Whether the engine answers decides whoever renews the leases.
-            if let isDrained = try? await isDrained(tellsOthers: isFirst || sharing != nil) {
+            do {
+                let isDrained = try await isDrained(tellsOthers: isFirst || sharing != nil)
                 isFirst = false
                 if isDrained { return }
+                try await Task.sleep(for: engine.lease / 3)
+            } catch {
+                try Task.checkCancellation()
+                // Whether the engine answers decides whoever renews the leases. The first member has to make the tables.
+                try await Task.sleep(for: isFirst ? .milliseconds(200) : engine.lease / 3)
             }
-            try await Task.sleep(for: engine.lease / 3)
         }
     }
 

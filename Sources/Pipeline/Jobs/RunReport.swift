@@ -1,3 +1,4 @@
+internal import Dispatch
 package import DocumentFlow
 internal import GatewayClient
 
@@ -83,10 +84,7 @@ package actor RunReport {
     package nonisolated func openDeadLetters(
         limit: Int
     ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
-        guard let ledger = await delivery?.ledger else { return nil }
-        guard let newest = try? ledger.newestDeadLetters(limit: limit), let counts = try? ledger.deadLetterCounts()
-        else { return nil }
-        return (newest, counts)
+        await read { ledger in (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts()) }
     }
 
     /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
@@ -94,10 +92,21 @@ package actor RunReport {
     package nonisolated func waiting(
         limit: Int
     ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
-        guard let ledger = await delivery?.ledger, let timers = try? ledger.waitingTimers(limit: limit),
-            let schedules = try? ledger.schedules()
-        else { return nil }
-        return (timers.first, timers.count, schedules)
+        await read { ledger in
+            let timers = try ledger.waitingTimers(limit: limit)
+            return (timers.first, timers.count, try ledger.schedules())
+        }
+    }
+
+    private nonisolated func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Ledger) throws -> Value
+    ) async -> Value? {
+        guard let ledger = await delivery?.ledger else { return nil }
+        guard await fleet != nil else { return try? body(ledger) }
+        // An engine may take its time to answer, and must hold up no task of the run meanwhile.
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: try? body(ledger)) }
+        }
     }
 
     /// The summary of the run so far; it has no `last_seq` if the run follows no feed.

@@ -71,7 +71,7 @@ extension FleetStanding.Member {
     }
 
     /// Whether it is a command, or a run that ends by itself.
-    var isPassing: Bool { role.isEmpty }
+    var isPassing: Bool { role.isEmpty && !shares }
 
     fileprivate func isCalled(_ name: String) -> Bool {
         let words = holder.split(separator: " ")
