@@ -83,8 +83,9 @@ import Testing
                 let standing = try fleet.engine().standing()
                 #expect(standing.members.first { $0.isDrained }?.id == reader.id)
                 #expect(standing.shared?.takeovers == 0)
-                let phases = await [report.facts().phase, other.facts().phase]
-                #expect(phases.contains(.drained))
+                while await ![report.facts().phase, other.facts().phase].contains(.drained) {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
                 try await fleet.bed.load((1...50).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 50), fleet.isDone)
                 try fleet.engine().drain(reader, isOver: true)
