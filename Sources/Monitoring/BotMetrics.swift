@@ -93,7 +93,7 @@ final class BotMetrics: Sendable {
             .rulesInfo, .ready, .connected, .lastContact, .lagSequences, .lagSeconds, .checkpointAge,
             .documentsInFlight, .bytesInFlight, .writeRateLimit, .receiversDown, .receiverDownSeconds, .openDeadLetters,
             .waitingTimers,
-        ] + counted.map(\.family) + [
+        ] + fleetFamilies + counted.map(\.family) + [
             rulesFired, timersFired, deadLetters, retries, requests, sent, received, decide, jq, write, settle,
         ]
 

@@ -9,6 +9,8 @@ struct BotStatus {
     let facts: RunFacts
     let deadLetters: MonitoredBot.DeadLetters
     let waiting: Waiting
+    /// Nil: the bot is not one of a fleet.
+    let fleet: FleetView?
     let objection: String?
     let hasEnded: Bool
     let history: History
@@ -31,6 +33,10 @@ struct BotStatus {
             writer.name("counters")
             writer.object { writer in
                 for (name, count) in RunCounters.members { writer.member(name, integer: count(facts.counters)) }
+            }
+            if let fleet {
+                writer.name("fleet")
+                fleet.write(to: &writer)
             }
             writer.name("in_flight")
             writer.object { writer in

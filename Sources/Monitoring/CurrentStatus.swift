@@ -44,7 +44,7 @@ final class CurrentStatus: Sendable {
             return true
         }
         guard isDue else { return await end() }
-        for bot in process.bots { await bot.refresh() }
+        for bot in process.bots { await bot.refresh(asksEngine: true) }
         Meter(label: MonitoredProcess.residentMemory.name, factory: process.registry).set(ResidentMemory.bytes)
         renew()
         let waiting = refreshing.withLock { refreshing in

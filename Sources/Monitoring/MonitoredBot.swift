@@ -53,13 +53,17 @@ package final class MonitoredBot: RunObserver {
         package let deadLetters: @Sendable () async -> DeadLetters?
         /// What waits for its time; nil if the state can't be read now.
         package let waiting: @Sendable () async -> Waiting?
+        /// The fleet. Asks its engine only if told so, for two seconds at most. Nil: the bot is not one of a fleet.
+        package let fleet: (@Sendable (_ asksEngine: Bool) async -> FleetView?)?
 
         /// All are called once a second or less.
         package init(
             facts: @escaping @Sendable () async -> RunFacts,
             deadLetters: @escaping @Sendable () async -> DeadLetters?,
-            waiting: @escaping @Sendable () async -> Waiting? = { nil }
+            waiting: @escaping @Sendable () async -> Waiting? = { nil },
+            fleet: (@Sendable (_ asksEngine: Bool) async -> FleetView?)? = nil
         ) {
+            self.fleet = fleet
             self.facts = facts
             self.deadLetters = deadLetters
             self.waiting = waiting
@@ -75,6 +79,10 @@ package final class MonitoredBot: RunObserver {
         var facts = RunFacts()
         var deadLetters = DeadLetters()
         var waiting = Waiting()
+        var fleet: FleetView?
+        var fleetPace = FleetPace()
+        /// The partitions for which `changebot_fleet_partition_backlog_changes` has been set.
+        var partitionsWithGauge: Set<Int> = []
         var readiness: Readiness
         var history: History
         var effects = RecentEffects()
@@ -105,6 +113,8 @@ package final class MonitoredBot: RunObserver {
     /// Raised by all that may change the status, so that nobody has to ask while nothing happens.
     package let news = Signal()
     private let refreshing = TaskLock()
+    private let deadLetterInquiry = Inquiry<DeadLetters>()
+    private let waitingInquiry = Inquiry<Waiting>()
     private let startedAt = Timestamp.now
 
     /// - Parameters:
@@ -150,19 +160,26 @@ package final class MonitoredBot: RunObserver {
     /// Counting many dead letters takes a while.
     private static let deadLetterInterval: Duration = .seconds(3)
 
+    /// How long the state of a fleet may take to answer, because it is on another machine.
+    private static let longestAnswer: Duration = .seconds(2)
+
     /// Asks the bot where it stands. Call every few seconds while it has work, and whenever ``news`` is raised.
-    package func refresh(now: ContinuousClock.Instant = .now) async {
+    ///
+    /// - Parameter asksEngine: Whether somebody looks, so that the engine of its fleet is asked, too: every few seconds.
+    package func refresh(now: ContinuousClock.Instant = .now, asksEngine: Bool = false) async {
         // One after the other: older facts must not follow newer ones.
-        await refreshing.withLock { await noteFacts(now: now) }
+        await refreshing.withLock { await noteFacts(now: now, asksEngine: asksEngine) }
     }
 
-    private func noteFacts(now: ContinuousClock.Instant) async {
+    private func noteFacts(now: ContinuousClock.Instant, asksEngine: Bool) async {
         guard let source = state.withLock(\.source) else { return }
         let facts = await source.facts()
+        let isAway = await !noteFleet(source, now: now, asksEngine: asksEngine)
         let readAt = state.withLock(\.deadLettersAt)
-        let isDue = readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
-        let deadLetters = isDue ? await source.deadLetters() : nil
-        let waiting = isDue ? await source.waiting() : nil
+        let isDue = !isAway && readAt.map { $0.duration(to: now) >= Self.deadLetterInterval } ?? true
+        async let lettersAnswer = isDue ? answer(source, deadLetterInquiry, source.deadLetters) : nil
+        async let waitingAnswer = isDue ? answer(source, waitingInquiry, source.waiting) : nil
+        let (deadLetters, waiting) = await (lettersAnswer, waitingAnswer)
         state.withLock { state in
             state.facts = facts
             if let waiting { state.waiting = waiting }
@@ -174,6 +191,33 @@ package final class MonitoredBot: RunObserver {
             state.history.note(facts, now: now)
         }
         if let metrics { set(metrics, now) }
+    }
+
+    /// A state in a file answers at once.
+    private func answer<Answer>(
+        _ source: Source, _ inquiry: Inquiry<Answer>, _ ask: @escaping @Sendable () async -> Answer?
+    ) async -> Answer? {
+        source.fleet == nil ? await ask() : await inquiry.answer(within: Self.longestAnswer, ask)
+    }
+
+    /// - Returns: False if the engine of the fleet did not answer when it was asked last.
+    private func noteFleet(_ source: Source, now: ContinuousClock.Instant, asksEngine: Bool) async -> Bool {
+        guard let fleet = source.fleet else { return true }
+        let isDue = asksEngine && state.withLock { $0.fleetPace.isDue(now: now) }
+        let asked = ContinuousClock.now
+        guard var view = await fleet(isDue) else { return true }
+        let answered = ContinuousClock.now
+        return state.withLock { state in
+            if isDue {
+                // Whether one that was away is back is worth to know soon.
+                let span = view.standing == nil ? .zero : asked.duration(to: answered)
+                state.fleetPace.noteAnswer(asked: now, answered: now + span)
+            } else {
+                view.standing = state.fleet?.standing
+            }
+            state.fleet = view
+            return !asksEngine || view.standing != nil
+        }
     }
 
     private func set(_ metrics: BotMetrics, _ now: ContinuousClock.Instant) {
@@ -191,6 +235,7 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.writeRateLimit, facts.writeRate ?? .infinity)
         metrics.set(.waitingTimers, Double(state.waiting.timerCount))
         let receiversWithGauge = set(metrics, receivers: state, now)
+        let partitionsWithGauge = metrics.set(state.fleet, known: state.partitionsWithGauge)
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
             metrics.set(.rulesInfo, 0, ["hash": former])
@@ -205,6 +250,7 @@ package final class MonitoredBot: RunObserver {
             $0.rulesShown = hash
             $0.rulesWithGauge.formUnion(rules)
             $0.receiversWithGauge = receiversWithGauge
+            $0.partitionsWithGauge = partitionsWithGauge
         }
     }
 
@@ -277,7 +323,7 @@ package final class MonitoredBot: RunObserver {
         let state = state.withLock { $0 }
         BotStatus(
             description: state.description, facts: state.facts, deadLetters: state.deadLetters,
-            waiting: state.waiting, objection: objection(state, now), hasEnded: state.end != nil,
+            waiting: state.waiting, fleet: state.fleet, objection: objection(state, now), hasEnded: state.end != nil,
             history: state.history,
             effects: state.effects, lastContact: state.lastContact, startedAt: startedAt,
             diff: diff ?? { _, _ in [] }

@@ -8,6 +8,8 @@ package struct RunFacts: Sendable {
         case connecting
         /// Another member of the fleet runs; this one waits to take over.
         case standingBy = "standing_by"
+        /// Somebody has asked this member of a fleet to take no work.
+        case drained
         /// It reads what has changed while it was away.
         case catchingUp = "catching_up"
         /// It has read everything, and waits for changes.
@@ -44,7 +46,7 @@ package struct RunFacts: Sendable {
     package var isQuiet: Bool { phase == .following && behindSince == nil && outage == nil && receivers.isEmpty }
 
     /// Whether the gateway answers.
-    package var isConnected: Bool { outage == nil && phase != .connecting && phase != .standingBy }
+    package var isConnected: Bool { outage == nil && ![.connecting, .standingBy, .drained].contains(phase) }
 
     /// How many sequences are not finished yet; nil if the gateway's sequences don't say.
     package var lag: Int? {

@@ -22,6 +22,8 @@ package struct Engine: Sendable {
     package let allowsUnsafe: Bool
     /// Tells this process from all others.
     let owner: String
+    /// What this process has met.
+    let tally = FleetTally()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
 

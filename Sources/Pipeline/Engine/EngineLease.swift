@@ -92,6 +92,7 @@ final class EngineLease: Sendable {
             [.text(Self.name), .text(owner), .int(token)])
         guard found.rows.isEmpty else { return }
         tenure.lose(Self.takenOver)
+        engine.tally.add(.fencedCommits)
         throw StateError.fenced(Self.takenOver)
     }
 

@@ -3,17 +3,28 @@ internal import PostgreSQL
 /// The list of a fleet's processes, for those who ask about it.
 enum EngineMember {
     /// This process is there for another lease.
-    static func renew(_ engine: Engine, ruleSetHash: String, _ connection: PostgresConnection) throws(PostgresError) {
+    ///
+    /// - Parameter role: What it does in the fleet. Empty: what it has said before; for a command, nothing.
+    static func renew(
+        _ engine: Engine, ruleSetHash: String, role: String = "", _ connection: PostgresConnection
+    ) throws(PostgresError) {
         try connection.run(
             """
-            INSERT INTO member (owner, holder, rule_set, since, until)
-            VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
-            ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until
+            INSERT INTO member (owner, holder, rule_set, role, program, since, until)
+            VALUES ($1, $2, $3, $5, $6, clock_timestamp(),
+                clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+            ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until,
+                role = CASE WHEN excluded.role = '' THEN member.role ELSE excluded.role END
             """,
             [
                 .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
-                .int(engine.lease.wholeMilliseconds),
+                .int(engine.lease.wholeMilliseconds), .text(role), .text(ProgramVersion.current),
             ])
+    }
+
+    /// Whether this process was asked to take nothing more.
+    static func isDrained(_ engine: Engine, _ connection: PostgresConnection) throws(PostgresError) -> Bool {
+        try !connection.run("SELECT FROM drained WHERE owner = $1", [.text(engine.owner)]).rows.isEmpty
     }
 
     /// A process that shares the work of the fleet with others; nil if none does now.
@@ -69,8 +80,15 @@ enum EngineMember {
     }
 
     /// This process is leaving. Those that ended without a word go, too.
+    ///
+    /// If it was drained, it still is: it may only change its rules.
     static func leave(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(
             "DELETE FROM member WHERE owner = $1 OR until < clock_timestamp() - interval '1 hour'", [.text(owner)])
+        try connection.run(
+            """
+            DELETE FROM drained WHERE at < clock_timestamp() - interval '1 day'
+                AND NOT EXISTS (SELECT FROM member WHERE member.owner = drained.owner)
+            """)
     }
 }

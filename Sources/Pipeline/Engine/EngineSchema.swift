@@ -6,7 +6,16 @@ internal import PostgreSQL
 /// Texts that can contain U+0000 are bytes. Order is that of bytes.
 enum EngineSchema {
     /// Raised with every change of the tables.
-    static let version = 1
+    static let version = 1 + upgrades.count
+
+    /// Each makes the tables of one version those of the next, the first those of version 1.
+    private static let upgrades = [
+        """
+        ALTER TABLE member ADD COLUMN role text NOT NULL DEFAULT '', ADD COLUMN program text NOT NULL DEFAULT '';
+        CREATE TABLE drained (owner text PRIMARY KEY, at timestamptz NOT NULL);
+        CREATE TABLE fleet_count (name text PRIMARY KEY, count bigint NOT NULL);
+        """
+    ]
 
     static let tables = """
         CREATE TABLE identity (name text PRIMARY KEY, value text NOT NULL);
@@ -24,9 +33,18 @@ enum EngineSchema {
             owner text PRIMARY KEY,
             holder text NOT NULL,
             rule_set text NOT NULL,
+            -- Empty for a command, and for a run that ends by itself.
+            role text NOT NULL DEFAULT '',
+            program text NOT NULL DEFAULT '',
             since timestamptz NOT NULL,
             until timestamptz NOT NULL
         );
+
+        -- Processes that were asked to take nothing more.
+        CREATE TABLE drained (owner text PRIMARY KEY, at timestamptz NOT NULL);
+
+        -- What all processes together have met: see FleetTally.
+        CREATE TABLE fleet_count (name text PRIMARY KEY, count bigint NOT NULL);
 
         CREATE TABLE address (url text PRIMARY KEY, used bigint NOT NULL);
 
@@ -146,16 +164,21 @@ enum EngineSchema {
         );
         """
 
-    /// Makes the schema and its tables if they are missing. Several members may do so at the same time.
+    /// Makes the schema and its tables if they are missing, and upgrades older ones. Several members may do so at the
+    /// same time.
     ///
-    /// - Throws: `PostgresError`; ``StateError`` if the tables are of another version.
+    /// - Throws: `PostgresError`; ``StateError`` if the tables are of a newer version.
     static func prepare(_ engine: Engine, _ connection: PostgresConnection) throws {
-        if try check(engine, connection) { return }
+        if try foundVersion(engine, connection) == version { return }
         let schema = PostgresConnection.quotedIdentifier(engine.schema)
         try connection.transaction { connection in
             // Until the transaction ends: the others find the tables then. The log's tables are made under the same lock.
             try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(schema)])
-            if try check(engine, connection) { return }
+            if let found = try foundVersion(engine, connection) {
+                for upgrade in upgrades.dropFirst(found - 1) { try connection.script(upgrade) }
+                try connection.run("UPDATE identity SET value = $1 WHERE name = 'schema'", [.text("\(version)")])
+                return
+            }
             // Even with IF NOT EXISTS it needs a privilege on the database.
             let found = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", [.text(engine.schema)])
             if found.rows.isEmpty { try connection.script("CREATE SCHEMA \(schema)") }
@@ -164,10 +187,34 @@ enum EngineSchema {
         }
     }
 
+    /// Whether the tables are there; upgrades older ones.
+    ///
+    /// - Throws: As ``prepare(_:_:)``.
+    static func upgrade(_ engine: Engine, _ connection: PostgresConnection) throws -> Bool {
+        guard let found = try foundVersion(engine, connection) else { return false }
+        if found < version { try prepare(engine, connection) }
+        return true
+    }
+
     /// Whether the tables are there.
     ///
     /// - Throws: `PostgresError`; ``StateError`` if they are of another version.
     static func check(_ engine: Engine, _ connection: PostgresConnection) throws -> Bool {
+        guard let found = try foundVersion(engine, connection) else { return false }
+        guard found == version else {
+            throw StateError.unreadable(
+                path: engine.description,
+                reason:
+                    "its tables are of version \(found), and this program needs \(version); start a member with this "
+                    + "program, which upgrades them: changebot run \(engine.options)")
+        }
+        return true
+    }
+
+    /// Nil: there are no tables.
+    ///
+    /// - Throws: `PostgresError`; ``StateError`` if they are of a version that this program does not know.
+    private static func foundVersion(_ engine: Engine, _ connection: PostgresConnection) throws -> Int? {
         // The catalog is read as a table: a session that has waited for a lock does not know yet what others committed
         // meanwhile, and `to_regclass` answers from what it knows.
         let found = try connection.run(
@@ -175,7 +222,7 @@ enum EngineSchema {
             SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
             WHERE nspname = $1 AND relname = 'identity'
             """, [.text(engine.schema)])
-        guard !found.rows.isEmpty else { return false }
+        guard !found.rows.isEmpty else { return nil }
         let row = try connection.run("SELECT value FROM identity WHERE name = 'schema'").rows.first
         let version = row?.first?.text.flatMap { Int($0) } ?? 0
         guard version <= Self.version else {
@@ -185,13 +232,11 @@ enum EngineSchema {
                     "it was written by a newer changebot, version \(version) of the tables (this program reads up to "
                     + "\(Self.version)); use that one, or another --fleet")
         }
-        guard version == Self.version else {
+        guard version >= 1 else {
             throw StateError.unreadable(
                 path: engine.description,
-                reason:
-                    "its tables are of version \(version), and this program needs \(Self.version); use the version of changebot "
-                    + "that made them, or another --fleet")
+                reason: "its table 'identity' names no version: it was made by something else, or damaged")
         }
-        return true
+        return version
     }
 }

@@ -1,143 +1,216 @@
 internal import PostgreSQL
 
-/// What the engine knows of a fleet's processes, for whoever asks.
+/// What the engine knows of a fleet, for whoever asks.
 package struct FleetStanding: Sendable {
-    /// A process that runs or stands by.
+    /// A process of the fleet.
     package struct Member: Sendable {
+        /// Short, and another one for each process.
+        package let id: String
+        /// Tells this process from all others.
+        let owner: String
         /// How it describes itself: process, host, time.
         package let holder: String
+        /// `run`, or the role of one that shares the work; empty for a command, and for a run that ends by itself.
+        package let role: String
+        /// Whether it has the lease of the one that runs alone.
         package let runs: Bool
+        /// Whether it is one of those that share the work.
+        package let shares: Bool
+        /// Whether it was asked to take nothing more.
+        package let isDrained: Bool
         /// The hash of its rules; empty for a command.
         package let ruleSetHash: String
+        /// The version of its program; empty if it does not say.
+        package let program: String
         /// Seconds since 1970.
         package let since: Int
+        /// How many partitions it has.
+        package fileprivate(set) var partitions = 0
+        /// Whether it reads the feed for those that share the work.
+        package fileprivate(set) var readsFeed = false
     }
-
-    /// Those whose lease has not run out, the one that runs first.
-    package let members: [Member]
-    /// How many times the lease was granted.
-    package let turns: Int
-    /// Nil unless the members share the work.
-    package let shared: Shared?
 
     /// How the work is shared.
     package struct Shared: Sendable {
-        package struct Member: Sendable {
-            /// How it describes itself.
-            package let holder: String
-            /// How many partitions it has.
-            package let partitions: Int
-            package let readsFeed: Bool
+        /// A part of the documents.
+        package struct Part: Sendable {
+            package let number: Int
+            /// The id of the member that has it. Nil: nobody.
+            package let member: String?
+            /// Changes in the log.
+            package let waiting: Int
+            /// Since when the oldest of them waits, in seconds; nil if there is none.
+            package let oldest: Double?
+            package let parked: Int
         }
 
-        package let members: [Member]
-        /// Of the log.
-        package let partitions: Int
-        /// Changes in the log.
-        package let waiting: Int
-        /// Since when the oldest of them waits, in seconds; nil if there is none.
-        package let oldest: Double?
-        /// Changes that wait for a time outside the log.
-        package let parked: Int
+        /// By their numbers.
+        package let parts: [Part]
+        /// Changes that ended the processes that tried them, and are dead letters now.
+        package let dead: Int
         /// How often something was taken over from a member that had not given it back.
         package let takeovers: Int
+
+        /// Changes in the log.
+        package var waiting: Int { parts.reduce(0) { $0 + $1.waiting } }
+        /// Since when the oldest of them waits, in seconds; nil if there is none.
+        package var oldest: Double? { parts.compactMap(\.oldest).max() }
+        /// Changes that wait for a time outside the log.
+        package var parked: Int { parts.reduce(0) { $0 + $1.parked } }
     }
+
+    /// Those whose lease has not run out: the one that runs first, then those that share the work.
+    package let members: [Member]
+    /// How many times the lease of the one that runs was granted.
+    package let turns: Int
+    /// How often a member lost a lease that it had not given back.
+    package let leaseLosses: Int
+    /// How many commits were refused, because another member had the lease.
+    package let fencedCommits: Int
+    /// How often a member did not know whether a commit is stored.
+    package let unknownCommits: Int
+    /// Nil unless members have ever shared the work.
+    package let shared: Shared?
     /// `PostgreSQL 15.8`.
     package let server: String
     /// Facts about the server that can lose what it has acknowledged; empty if there are none.
     package let risks: [String]
+
+    /// Those that share the work.
+    package var sharing: [Member] { members.filter(\.shares) }
+
+    /// The rules of all members but commands, with how many have them, the most frequent first.
+    package var ruleSets: [(hash: String, members: Int)] {
+        let hashes = members.map(\.ruleSetHash).filter { !$0.isEmpty }
+        return Dictionary(grouping: hashes) { $0 }.map { ($0.key, $0.value.count) }
+            .sorted { ($0.1, $1.0) > ($1.1, $0.0) }
+    }
+}
+
+extension FleetStanding {
+    /// Asks the engine.
+    init(_ connection: PostgresConnection) throws {
+        let isThere = try connection.run("SELECT to_regclass('work_member') IS NOT NULL").rows.first?.first == .int(1)
+        var members = try Self.members(isThere, connection)
+        var shared: Shared?
+        if isThere {
+            let owners = Dictionary(members.map { ($0.owner, $0.id) }) { first, _ in first }
+            let parts = try Self.parts(connection)
+            let reader = try connection.run(
+                "SELECT owner FROM work_lease WHERE name = 'feed' AND until > clock_timestamp()"
+            ).rows.first?.first?.text
+            for index in members.indices {
+                members[index].partitions = parts.count { $0.owner == members[index].owner }
+                members[index].readsFeed = reader == members[index].owner
+            }
+            let facts = try connection.run(
+                """
+                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(Self.deadLetterOfChange))) FROM fleet
+                """
+            ).rows.first
+            shared = Shared(
+                parts: parts.map { part in
+                    Shared.Part(
+                        number: part.number, member: part.owner.flatMap { owners[$0] }, waiting: part.waiting,
+                        oldest: part.oldest, parked: part.parked)
+                }, dead: facts?[1].int ?? 0, takeovers: facts?[0].int ?? 0)
+        }
+        self.members = members
+        self.shared = shared
+        turns =
+            try connection.run("SELECT token FROM lease WHERE name = $1", [.text(EngineLease.name)])
+            .rows.first?.first?.int ?? 0
+        let counts = try connection.run("SELECT name, count FROM fleet_count").rows
+        func count(_ kind: FleetTally.Kind) -> Int {
+            counts.first { $0[0] == .text(kind.rawValue) }?[1].int ?? 0
+        }
+        leaseLosses = count(.leaseLosses)
+        fencedCommits = count(.fencedCommits)
+        unknownCommits = count(.unknownCommits)
+        (server, risks) = try Self.server(connection)
+    }
+
+    /// SQL, with a row of `dead_change`: its dead letter, as ``PostgresWorkLog`` makes it.
+    static let deadLetterOfChange = """
+        SELECT number FROM dead_letter
+        WHERE dead_letter.id = dead_change.id AND rule IS NULL
+            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
+        """
+
+    private static func members(_ areShared: Bool, _ connection: PostgresConnection) throws(PostgresError) -> [Member] {
+        // Those that have just begun to share the work may not be in `member` yet.
+        let work =
+            areShared
+            ? "SELECT owner, holder, since FROM work_member WHERE until > clock_timestamp()"
+            : "SELECT '' AS owner, '' AS holder, clock_timestamp() AS since WHERE false"
+        let rows = try connection.run(
+            """
+            SELECT owner, coalesce(m.holder, w.holder), coalesce(m.role, ''), lease.owner IS NOT NULL,
+                w.holder IS NOT NULL, drained.owner IS NOT NULL, coalesce(m.rule_set, ''), coalesce(m.program, ''),
+                CAST(EXTRACT(EPOCH FROM coalesce(m.since, w.since)) AS bigint)
+            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m FULL JOIN (\(work)) w USING (owner)
+            LEFT JOIN (SELECT owner FROM lease WHERE until > clock_timestamp()) lease USING (owner)
+            LEFT JOIN drained USING (owner)
+            ORDER BY 4 DESC, 5 DESC, 9, 1
+            """
+        ).rows
+        return rows.map { row in
+            let owner = row[0].text ?? ""
+            return Member(
+                id: Engine.memberID(owner), owner: owner, holder: row[1].text ?? "", role: row[2].text ?? "",
+                runs: row[3] == .int(1), shares: row[4] == .int(1), isDrained: row[5] == .int(1),
+                ruleSetHash: row[6].text ?? "", program: row[7].text ?? "", since: row[8].int ?? 0)
+        }
+    }
+
+    private static func parts(
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [(number: Int, owner: String?, waiting: Int, oldest: Double?, parked: Int)] {
+        try connection.run(
+            """
+            SELECT p.partition, CASE WHEN l.until > clock_timestamp() THEN l.owner END, coalesce(w.count, 0), w.age,
+                coalesce(k.count, 0)
+            FROM partition_position p JOIN work_lease l ON l.name = p.partition::text
+            LEFT JOIN (
+                SELECT partition, count(*), CAST(EXTRACT(EPOCH FROM clock_timestamp() - min(at)) AS float8) AS age
+                FROM work GROUP BY partition) w ON w.partition = p.partition
+            LEFT JOIN (SELECT partition, count(*) FROM parked GROUP BY partition) k ON k.partition = p.partition
+            ORDER BY p.partition
+            """
+        ).rows.map { row in
+            (row[0].int ?? 0, row[1].text, row[2].int ?? 0, row[3].double, row[4].int ?? 0)
+        }
+    }
+
+    private static func server(_ connection: PostgresConnection) throws(PostgresError) -> (String, risks: [String]) {
+        let server = try connection.run(
+            """
+            SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
+                current_setting('synchronous_commit')
+            """)
+        let facts = (server.rows.first ?? []).map { $0.text ?? "" }
+        var risks: [String] = []
+        if facts.count > 1, facts[1] == "off" { risks.append("fsync is off: it loses data when the machine fails") }
+        if facts.count > 2, facts[2] == "off" {
+            risks.append("synchronous_commit is off: it loses the last writes when it is killed")
+        }
+        return (facts.first ?? "", risks)
+    }
 }
 
 extension Engine {
+    /// This process, as others name it.
+    var memberID: String { Self.memberID(owner) }
+
+    static func memberID(_ owner: String) -> String { String(owner.prefix(8)).lowercased() }
+
     /// Asks the engine. Blocks.
     ///
     /// - Throws: ``StateError``: `.missing` if there is no such fleet, `.engineUnavailable`.
-    package func standing() throws(StateError) -> FleetStanding {
-        try ask { connection in
-            let members = try connection.run(
-                """
-                SELECT member.holder, lease.owner IS NOT NULL, member.rule_set,
-                    CAST(EXTRACT(EPOCH FROM member.since) AS bigint)
-                FROM member LEFT JOIN lease ON lease.owner = member.owner AND lease.until > clock_timestamp()
-                WHERE member.until > clock_timestamp() ORDER BY 2 DESC, member.since
-                """)
-            let turns = try connection.run("SELECT token FROM lease WHERE name = $1", [.text(EngineLease.name)])
-            let server = try connection.run(
-                """
-                SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
-                    current_setting('synchronous_commit')
-                """)
-            let facts = (server.rows.first ?? []).map { $0.text ?? "" }
-            var risks: [String] = []
-            if facts.count > 1, facts[1] == "off" { risks.append("fsync is off: it loses data when the machine fails") }
-            if facts.count > 2, facts[2] == "off" {
-                risks.append("synchronous_commit is off: it loses the last writes when it is killed")
-            }
-            return FleetStanding(
-                members: members.rows.map { row in
-                    FleetStanding.Member(
-                        holder: row[0].text ?? "", runs: row[1] == .int(1), ruleSetHash: row[2].text ?? "",
-                        since: row[3].int ?? 0)
-                }, turns: turns.rows.first?.first?.int ?? 0, shared: try Self.shared(connection),
-                server: facts.first ?? "", risks: risks)
-        }
-    }
+    package func standing() throws(StateError) -> FleetStanding { try ask { try FleetStanding($0) } }
 
-    private static func shared(_ connection: PostgresConnection) throws -> FleetStanding.Shared? {
-        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
-        guard there.rows.first?.first == .int(1) else { return nil }
-        let members = try connection.run(
-            """
-            SELECT holder, count(name) FILTER (WHERE name <> 'feed'), count(name) FILTER (WHERE name = 'feed') > 0
-            FROM work_member LEFT JOIN work_lease
-                ON work_lease.owner = work_member.owner AND work_lease.until > clock_timestamp()
-            WHERE work_member.until > clock_timestamp() GROUP BY work_member.owner, holder ORDER BY holder
-            """)
-        let facts = try connection.run(
-            """
-            SELECT partitions, takeovers, (SELECT count(*) FROM work), (SELECT count(*) FROM parked),
-                CAST((SELECT EXTRACT(EPOCH FROM clock_timestamp() - min(at)) FROM work) AS float8)
-            FROM fleet
-            """
-        ).rows.first
-        guard let facts, facts.count == 5 else { return nil }
-        return FleetStanding.Shared(
-            members: members.rows.map { row in
-                FleetStanding.Shared.Member(
-                    holder: row[0].text ?? "", partitions: row[1].int ?? 0, readsFeed: row[2] == .int(1))
-            }, partitions: facts[0].int ?? 0, waiting: facts[2].int ?? 0, oldest: facts[4].double,
-            parked: facts[3].int ?? 0, takeovers: facts[1].int ?? 0)
-    }
-
-    /// Ends the turn of the member that runs. It stops with its next renewal or write; another takes over when the lease
-    /// would have run out, so that two never act at once.
-    ///
-    /// - Returns: How the member described itself; nil if none runs.
-    /// - Throws: ``StateError``.
-    package func release() throws(StateError) -> String? {
-        try ask { connection in
-            try connection.run(
-                """
-                UPDATE lease SET owner = ''
-                WHERE name = $1 AND owner <> '' AND until > clock_timestamp() RETURNING holder
-                """, [.text(EngineLease.name)]
-            ).rows.first?.first?.text
-        }
-    }
-
-    /// Removes the fleet and all that it knows.
-    ///
-    /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
-    package func reset() throws(StateError) {
-        let standing = try standing()
-        let holders = standing.members.map(\.holder) + (standing.shared?.members.map(\.holder) ?? [])
-        if let holder = holders.first { throw .locked(holder: holder) }
-        try ask { connection in
-            try connection.script("DROP SCHEMA \(PostgresConnection.quotedIdentifier(schema)) CASCADE")
-        }
-    }
-
-    private func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {
+    /// Calls `body` with a connection of its own. Blocks.
+    func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {
         let queue = makeQueue()
         defer { queue.close() }
         do {

@@ -47,16 +47,22 @@ package struct Bot: Service {
         ruleSet.prepare()
         guard let engine, !settings.isOneShot else { return try await runAlone() }
         let standby = Standby(
-            engine, ruleSetHash: ruleSet.hash, shares: sharedWork != nil, report: report,
+            engine, ruleSetHash: ruleSet.hash, sharing: settings.sharing, report: report,
             observer: settings.delivery.observer, logger: logger)
+        let watch = FleetWatch(engine, isSharing: sharedWork != nil)
+        await report.watch(watch)
         defer {
             sharedWork?.close()
             standby.leave()
+            watch.close()
         }
         do {
             while true {
                 try await cancelWhenGracefulShutdown { try await standby.untilFree() }
-                do { return try await runTurn() } catch let error as StateError where error.endsTurn {
+                do {
+                    guard try await standby.whileNotDrained(runTurn) else { return }
+                    await report.reconnect()
+                } catch let error as StateError where error.endsTurn {
                     try await standby.note(error)
                 }
             }

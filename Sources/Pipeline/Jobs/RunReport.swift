@@ -1,3 +1,4 @@
+internal import Dispatch
 package import DocumentFlow
 internal import GatewayClient
 
@@ -11,6 +12,8 @@ package actor RunReport {
     /// Whether the run connects again, after a delivery has ended.
     private var isReconnecting = false
     private var isStandingBy = false
+    private var isDrained = false
+    private var fleet: FleetWatch?
     /// How many documents a full pass will read; nil if the gateway does not say.
     package private(set) var expectedDocuments: Int?
 
@@ -33,7 +36,22 @@ package actor RunReport {
     package func reconnect() { isReconnecting = true }
 
     /// Another member of the fleet runs, or may; or this one is about to.
-    func noteStandingBy(_ isStandingBy: Bool) { self.isStandingBy = isStandingBy }
+    ///
+    /// - Parameter isDrained: It may not: it was asked to take no work.
+    func noteStandingBy(_ isStandingBy: Bool, isDrained: Bool = false) {
+        (self.isStandingBy, self.isDrained) = (isStandingBy, isDrained)
+    }
+
+    /// The run is one of a fleet. Nil: no more.
+    func watch(_ fleet: FleetWatch?) { self.fleet = fleet }
+
+    /// What is known of the fleet; nil if the run is not one of a fleet.
+    ///
+    /// - Parameter asksEngine: Whether the engine is asked, which takes two seconds at most.
+    package nonisolated func fleetFacts(asksEngine: Bool) async -> FleetFacts? {
+        guard let fleet = await fleet else { return nil }
+        return await fleet.facts(asksEngine: asksEngine, await facts().phase)
+    }
 
     func expect(documents: Int?) { expectedDocuments = documents }
 
@@ -56,7 +74,7 @@ package actor RunReport {
     package func facts() async -> RunFacts {
         var facts = await delivery?.facts ?? RunFacts()
         if isReconnecting { facts.phase = .connecting }
-        if isStandingBy { facts.phase = .standingBy }
+        if isStandingBy { facts.phase = isDrained ? .drained : .standingBy }
         facts.counters.retries += contactRetries
         return facts
     }
@@ -66,10 +84,7 @@ package actor RunReport {
     package nonisolated func openDeadLetters(
         limit: Int
     ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
-        guard let ledger = await delivery?.ledger else { return nil }
-        guard let newest = try? ledger.newestDeadLetters(limit: limit), let counts = try? ledger.deadLetterCounts()
-        else { return nil }
-        return (newest, counts)
+        await read { ledger in (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts()) }
     }
 
     /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
@@ -77,10 +92,21 @@ package actor RunReport {
     package nonisolated func waiting(
         limit: Int
     ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
-        guard let ledger = await delivery?.ledger, let timers = try? ledger.waitingTimers(limit: limit),
-            let schedules = try? ledger.schedules()
-        else { return nil }
-        return (timers.first, timers.count, schedules)
+        await read { ledger in
+            let timers = try ledger.waitingTimers(limit: limit)
+            return (timers.first, timers.count, try ledger.schedules())
+        }
+    }
+
+    private nonisolated func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Ledger) throws -> Value
+    ) async -> Value? {
+        guard let ledger = await delivery?.ledger else { return nil }
+        guard await fleet != nil else { return try? body(ledger) }
+        // An engine may take its time to answer, and must hold up no task of the run meanwhile.
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: try? body(ledger)) }
+        }
     }
 
     /// The summary of the run so far; it has no `last_seq` if the run follows no feed.

@@ -25,6 +25,9 @@ struct SharedWork: Sendable {
     private let member = Locked<FleetMember?>(nil)
     private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
 
+    /// Nil: there is no fleet.
+    private var tally: FleetTally? { if case .engine(let engine, _) = place { engine.tally } else { nil } }
+
     /// While a trouble lasts, it is logged this often.
     private static let troubleInterval: Duration = .seconds(60)
 
@@ -62,7 +65,12 @@ struct SharedWork: Sendable {
             throw .engine(engine, .writing, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
-        return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
+        return { [tally = engine.tally] connection in
+            do { try PostgresWorkLog.lockMember(owner, membership: membership, connection) } catch {
+                if case WorkLogError.fenced = error { tally.add(.fencedCommits) }
+                throw error
+            }
+        }
     }
 
     /// Gives back what is left, whether the work had begun or not.
@@ -100,7 +108,10 @@ struct SharedWork: Sendable {
             log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
             settings: settings, environment: FleetEnvironment { note in self.log(note) })
         self.member.withLock { $0 = member }
-        defer { self.member.withLock { $0 = nil } }
+        defer {
+            self.member.withLock { $0 = nil }
+            tally?.stopReading()
+        }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving { [log] in
             // Otherwise the checkpoint would be as old as the last answer of the feed.
@@ -137,6 +148,7 @@ struct SharedWork: Sendable {
     }
 
     private func log(_ note: FleetNote) {
+        tally?.note(note)
         switch note {
         case .gained(.feed, _): logger.info("reading the feed for the fleet")
         case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")

@@ -65,6 +65,7 @@ struct ServiceStatus {
         switch facts.phase {
         case .connecting: return "connecting to the gateway"
         case .standingBy: return "standing by: another member of the fleet runs"
+        case .drained: return "drained: takes no work of the fleet"
         case .catchingUp: return "catching up\(behind)"
         case .stopping: return "finishing the work under way"
         case .following:

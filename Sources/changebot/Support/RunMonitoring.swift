@@ -50,6 +50,8 @@ struct RunMonitoring: Sendable {
     /// Whether it shows what changed in documents.
     let showsDocuments: Bool
     let bot: BotDescription
+    /// Whether it keeps its state on an engine.
+    let isInFleet: Bool
     /// Nil: no status file is written.
     let statusDirectory: String?
     /// Nil: the process is no service.
@@ -97,7 +99,10 @@ struct RunMonitoring: Sendable {
     }
 
     private func source(_ report: RunReport, _ outage: Outage) -> MonitoredBot.Source {
-        MonitoredBot.Source(
+        let fleet: @Sendable (Bool) async -> FleetView? = { asksEngine in
+            await report.fleetFacts(asksEngine: asksEngine).map(FleetView.init)
+        }
+        return MonitoredBot.Source(
             facts: {
                 var facts = await report.facts()
                 facts.outage = outage.standing
@@ -124,7 +129,7 @@ struct RunMonitoring: Sendable {
                         isUnderWay: schedule.begun != nil)
                 }
                 return waiting
-            })
+            }, fleet: isInFleet ? fleet : nil)
     }
 
     /// Writes the status file, and logs how far the run is. Sleeps while the run waits for changes: each longpoll that
@@ -149,6 +154,34 @@ struct RunMonitoring: Sendable {
         let empty = try? JSONText("{}")
         guard let before = before ?? empty else { return [] }
         return DocumentDiff.lines(before: before, after: after)
+    }
+}
+
+extension FleetView {
+    init(_ facts: FleetFacts) {
+        self.init(name: facts.fleet, engine: facts.engine, member: facts.member)
+        (leads, isStandingBy, isDrained) = (facts.leads, facts.isStandingBy, facts.isDrained)
+        leaseLosses = facts.leaseLosses
+        (fencedCommits, unknownCommits) = (facts.fencedCommits, facts.unknownCommits)
+        standing = facts.standing.map { Standing($0, for: facts.member) }
+    }
+}
+
+extension FleetView.Standing {
+    /// - Parameter member: Whose partitions are shown.
+    fileprivate init(_ standing: FleetStanding, for member: String) {
+        self.init()
+        members = standing.members.map { member in
+            FleetView.Member(
+                id: member.id, process: member.holder, state: member.state, partitions: member.partitions,
+                readsFeed: member.readsFeed, ruleSetHash: member.ruleSetHash)
+        }
+        fencedCommits = standing.fencedCommits
+        guard let shared = standing.shared else { return }
+        if !standing.sharing.isEmpty { partitions = shared.parts.count }
+        for part in shared.parts where part.member == member { ownBacklog[part.number] = part.waiting }
+        (backlog, oldestAge, parked) = (shared.waiting, shared.oldest, shared.parked)
+        (dead, takeovers) = (shared.dead, shared.takeovers)
     }
 }
 

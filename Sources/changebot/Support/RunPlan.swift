@@ -219,6 +219,7 @@ struct BotPlan: Sendable {
             bot: BotDescription(
                 name: name, gateway: choice.stateAddress, stateOptions: location.lastingOptions,
                 rules: rules.description),
+            isInFleet: engine != nil && settings.delivery.preview == nil && !settings.isOneShot,
             statusDirectory: location.isTemporary || settings.delivery.preview != nil
                 ? nil : location.catalogue.directory,
             notifier: process.notifier, longestFeed: settings.following.longestSilence, logger: logger)

@@ -53,6 +53,7 @@ struct RunningBot {
         case "following": number("sequence", "lag") == 0 ? "up to date" : "following, work under way"
         case "catching_up": "catching up"
         case "standing_by": "standing by: another member of the fleet runs"
+        case "drained": "drained: takes no work of the fleet"
         case "stopping": "stopping"
         default: "connecting"
         }

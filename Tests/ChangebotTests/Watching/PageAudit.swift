@@ -73,7 +73,8 @@ extension Browser {
     func expectGoodLayout(_ name: String) async throws {
         for (width, isDark) in [(360, false), (1440, false), (360, true), (1440, true)] {
             try await show(width: width, isDark: isDark)
-            #expect(try await audit() == [], "\(name) at \(width), \(isDark ? "dark" : "light")")
+            let wrong = try await audit()
+            #expect(wrong == [], "\(name) at \(width), \(isDark ? "dark" : "light")")
             try await keepPicture("\(name)-\(width)-\(isDark ? "dark" : "light")")
         }
     }

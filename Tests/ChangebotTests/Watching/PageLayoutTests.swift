@@ -19,7 +19,8 @@ struct PageLayoutTests {
                 rules: RuleSetDescription(
                     hash: "abc", names: BrowserTests.hostile + (1...200).map { "rule-\($0)" },
                     paths: [BrowserTests.hostile[0]])),
-            source: .init(facts: { Self.facts }, deadLetters: { Self.deadLetters(count) }), registry: process.registry,
+            source: .init(facts: { Self.facts }, deadLetters: { Self.deadLetters(count) }, fleet: { _ in Self.fleet }),
+            registry: process.registry,
             diff: { _, _ in BrowserTests.hostile.map { "+ " + $0 } })
         for (number, text) in BrowserTests.hostile.enumerated() {
             var written = WrittenDocument(
@@ -38,6 +39,19 @@ struct PageLayoutTests {
             try await body("http://127.0.0.1:\(server.port)/")
         }
         await server.stop()
+    }
+
+    private static var fleet: FleetView {
+        var fleet = FleetView(name: BrowserTests.hostile[0], engine: "postgres://db/bots", member: "3f2a9c1b")
+        var standing = FleetView.Standing()
+        standing.members = BrowserTests.hostile.enumerated().map { number, text in
+            FleetView.Member(
+                id: "3f2a9c1\(number)", process: long(text), state: "works", partitions: 64, readsFeed: number == 0,
+                ruleSetHash: String(repeating: "\(number)", count: 64))
+        }
+        standing.partitions = 1024
+        fleet.standing = standing
+        return fleet
     }
 
     private static var facts: RunFacts {

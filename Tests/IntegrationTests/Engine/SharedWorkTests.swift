@@ -183,7 +183,7 @@ import Testing
                 // A member that was silent for too long is still on the list until it notices.
                 func areBothAtWork() throws -> Bool {
                     let standing = try fleet.engine().standing()
-                    return standing.members.contains(where: \.runs) && standing.shared?.members.isEmpty == false
+                    return standing.members.contains(where: \.runs) && !standing.sharing.isEmpty
                 }
                 try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 100), fleet.isDone)

@@ -1,11 +1,15 @@
 internal import ArgumentParser
+internal import Encodings
 internal import Pipeline
 
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
-        abstract: "Show or change which processes of a fleet run: those that share a state with --engine.",
-        subcommands: [FleetStatusCommand.self, FleetReleaseCommand.self, FleetResetCommand.self])
+        abstract: "Show or change which processes of a fleet work: those that share a state with --engine.",
+        subcommands: [
+            FleetStatusCommand.self, FleetDrainCommand.self, FleetReleaseCommand.self, FleetDeadCommand.self,
+            FleetResetCommand.self,
+        ])
 }
 
 /// Which fleet is meant.
@@ -19,5 +23,59 @@ struct FleetOptions: ParsableArguments {
             throw CommandError(.usage, "--engine is missing: name the fleet with --engine postgres://… --fleet NAME")
         }
         return engine.with(fleet: try state.botName(config.environment()))
+    }
+
+    /// Calls `body` with the fleet.
+    ///
+    /// - Throws: ``CommandError``.
+    func asking<Value>(_ body: (Engine) throws -> Value) throws -> Value {
+        let engine = try engine()
+        do { return try body(engine) } catch let error as StateError { throw CommandError(error) }
+    }
+}
+
+extension FleetStanding {
+    /// The member of this name: the beginning of its id, its machine, or the number of its process.
+    ///
+    /// - Throws: ``CommandError`` with 66 if there is none, 64 if there are several.
+    func member(_ name: String) throws(CommandError) -> Member {
+        let exact = members.filter { $0.id == name.lowercased() }
+        let found = exact.isEmpty ? members.filter { $0.isCalled(name) } : exact
+        guard let member = found.first else {
+            throw CommandError(
+                .missingInput,
+                members.isEmpty
+                    ? "the fleet has no member now"
+                    : "the fleet has no member '\(name.visible)'; there are: \(Self.list(members))")
+        }
+        guard found.count == 1 else {
+            throw CommandError(.usage, "'\(name.visible)' is not one member: name one of them: \(Self.list(found))")
+        }
+        return member
+    }
+
+    static func list(_ members: [Member]) -> String {
+        members.map { "\($0.id) (\($0.holder.visible))" }.joined(separator: ", ")
+    }
+}
+
+extension FleetStanding.Member {
+    /// What it is doing.
+    var state: String {
+        switch (isDrained, isAtWork: runs || shares) {
+        case (true, isAtWork: true): "drains"
+        case (true, isAtWork: false): "drained"
+        case (false, isAtWork: true): runs ? "runs" : "works"
+        case (false, isAtWork: false): "waits"
+        }
+    }
+
+    /// Whether it is a command, or a run that ends by itself.
+    var isPassing: Bool { role.isEmpty && !shares }
+
+    fileprivate func isCalled(_ name: String) -> Bool {
+        let words = holder.split(separator: " ")
+        return name.utf8.count >= 3 && id.hasPrefix(name.lowercased())
+            || words.count > 3 && (words[1] == name || words[3] == name)
     }
 }

@@ -1,0 +1,116 @@
+internal import Fleet
+internal import PostgreSQL
+
+/// What operators ask of the members of a fleet. Each call blocks.
+extension Engine {
+    /// Asks a member to finish what is under way, to give back what it has, and to take nothing more. It does so within a
+    /// third of its lease.
+    ///
+    /// - Parameter isOver: Whether it may work again instead.
+    /// - Throws: ``StateError``.
+    package func drain(_ member: FleetStanding.Member, isOver: Bool = false) throws(StateError) {
+        try ask { connection in
+            if isOver {
+                try connection.run("DELETE FROM drained WHERE owner = $1", [.text(member.owner)])
+            } else {
+                try Self.drain(member.owner, connection)
+            }
+        }
+    }
+
+    private static func drain(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
+        try connection.run(
+            "INSERT INTO drained (owner, at) VALUES ($1, clock_timestamp()) ON CONFLICT (owner) DO NOTHING",
+            [.text(owner)])
+    }
+
+    /// Takes all leases from a member, without waiting for what is under way there. It notices with its next renewal or
+    /// write. Others take the leases over when they would have run out, so that two never act at once.
+    ///
+    /// - Parameter drains: Whether the member may not take leases again.
+    /// - Throws: ``StateError``.
+    package func release(_ member: FleetStanding.Member, drains: Bool) throws(StateError) {
+        try ask { connection in
+            try connection.transaction { connection in
+                try connection.run(
+                    "UPDATE lease SET owner = '' WHERE name = $1 AND owner = $2 AND until > clock_timestamp()",
+                    [.text(EngineLease.name), .text(member.owner)])
+                let isShared = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
+                if isShared.rows.first?.first == .int(1) {
+                    // Leases before members, as the members themselves do.
+                    try connection.run(
+                        "SELECT FROM work_lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
+                    try connection.run("UPDATE work_lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
+                    // Its next renewal finds that the membership is over. Its writes to the state are refused at once.
+                    try connection.run("DELETE FROM work_member WHERE owner = $1", [.text(member.owner)])
+                }
+                if drains { try Self.drain(member.owner, connection) }
+            }
+        }
+    }
+
+    /// Removes the fleet and all that it knows.
+    ///
+    /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
+    package func reset() throws(StateError) {
+        if let holder = try standing().members.first?.holder { throw .locked(holder: holder) }
+        try ask { connection in
+            try connection.script("DROP SCHEMA \(PostgresConnection.quotedIdentifier(schema)) CASCADE")
+        }
+    }
+}
+
+/// A change that ended each process that tried it.
+package struct FatalChange: Sendable {
+    /// The number of its dead letter; nil if that was retried, dropped or replaced since.
+    package let deadLetter: Int?
+    package let id: String
+    package let revision: String
+    package let isDeletion: Bool
+    package let partition: Int
+    package let attempts: Int
+    package let reason: String
+    /// Seconds since 1970.
+    package let at: Int
+}
+
+extension Engine {
+    /// Changes that ended the processes that tried them: the oldest first.
+    ///
+    /// - Parameter includesSettled: Whether those without a dead letter are wanted, too.
+    /// - Returns: Also the address of the gateway that the fleet works on.
+    /// - Throws: ``StateError``.
+    package func fatalChanges(
+        includesSettled: Bool = false
+    ) throws(StateError) -> (changes: [FatalChange], gateway: String?) {
+        try ask { connection in
+            let gateway = try connection.run("SELECT url FROM address ORDER BY used DESC LIMIT 1")
+                .rows.first?.first?.text
+            let isShared = try connection.run("SELECT to_regclass('dead_change') IS NOT NULL")
+            guard isShared.rows.first?.first == .int(1) else { return ([], gateway) }
+            let rows = try connection.run(
+                """
+                SELECT number, id, rev, kind, partition, attempts, reason, at FROM (
+                    SELECT (\(FleetStanding.deadLetterOfChange) ORDER BY number DESC LIMIT 1) AS number, n, id, rev, kind,
+                        partition, attempts, reason, CAST(EXTRACT(EPOCH FROM at) AS bigint) AS at
+                    FROM dead_change) d
+                WHERE number IS NOT NULL OR $1::int = 1 ORDER BY n
+                """, [.int(includesSettled ? 1 : 0)]
+            ).rows
+            let changes = rows.map { row in
+                let entry = FeedEntry(
+                    kind: row[3].int.flatMap { FeedEntry.Kind(rawValue: $0) } ?? .changed, sequence: "",
+                    id: DocumentKey(bytes: Self.bytes(row[1])), revisionBytes: Self.bytes(row[2]))
+                return FatalChange(
+                    deadLetter: row[0].int, id: entry.id.text, revision: entry.revision,
+                    isDeletion: entry.isDeleted, partition: row[4].int ?? 0, attempts: row[5].int ?? 0,
+                    reason: row[6].text ?? "", at: row[7].int ?? 0)
+            }
+            return (changes, gateway)
+        }
+    }
+
+    private static func bytes(_ value: PostgresValue) -> [UInt8] {
+        if case .bytes(let bytes) = value { bytes } else { [] }
+    }
+}

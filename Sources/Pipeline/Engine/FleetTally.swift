@@ -1,0 +1,73 @@
+internal import Fleet
+internal import Locking
+internal import PostgreSQL
+
+/// What one process meets as a member of its fleet: for metrics, and added to what the engine keeps for the whole fleet.
+final class FleetTally: Sendable {
+    /// What is counted. The raw values are names in the table `fleet_count`.
+    enum Kind: String, CaseIterable, Sendable {
+        /// A lease ended that was not given back.
+        case leaseLosses = "lease_losses"
+        /// A commit was refused, because its lease was somebody else's.
+        case fencedCommits = "fenced_commits"
+        /// The connection was lost during a commit, so that it was unknown whether it is stored.
+        case unknownCommits = "unknown_commits"
+    }
+
+    private struct State {
+        var counts: [Kind: Int] = [:]
+        /// Not added to the engine's yet.
+        var unstored: [Kind: Int] = [:]
+        var readsFeed = false
+    }
+
+    private let state = Locked(State())
+
+    /// Since the process began.
+    var counts: [Kind: Int] { state.withLock(\.counts) }
+
+    /// Whether this process reads the feed for those that share the work.
+    var readsFeed: Bool { state.withLock(\.readsFeed) }
+
+    func add(_ kind: Kind) {
+        state.withLock { state in
+            state.counts[kind, default: 0] += 1
+            state.unstored[kind, default: 0] += 1
+        }
+    }
+
+    /// Takes in what happened to a member that shares the work.
+    func note(_ note: FleetNote) {
+        switch note {
+        case .gained(.feed, _): state.withLock { $0.readsFeed = true }
+        case .released(.feed): stopReading()
+        case .lost(let name):
+            add(.leaseLosses)
+            if name == .feed { stopReading() }
+        case .fenced(let name):
+            add(.fencedCommits)
+            if name == .feed { stopReading() }
+        case .unknownCommit: add(.unknownCommits)
+        default: break
+        }
+    }
+
+    func stopReading() { state.withLock { $0.readsFeed = false } }
+
+    /// Adds what is new to the engine's counts. If that fails, the next call does it.
+    func store(_ connection: PostgresConnection) throws(PostgresError) {
+        for kind in Kind.allCases {
+            guard let count = state.withLock({ $0.unstored.removeValue(forKey: kind) }) else { continue }
+            do throws(PostgresError) {
+                try connection.run(
+                    """
+                    INSERT INTO fleet_count (name, count) VALUES ($1, $2)
+                    ON CONFLICT (name) DO UPDATE SET count = fleet_count.count + excluded.count
+                    """, [.text(kind.rawValue), .int(count)])
+            } catch {
+                state.withLock { $0.unstored[kind, default: 0] += count }
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import ArgumentParser
+internal import Pipeline
+
+struct FleetReleaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release",
+        abstract: "Take its leases from a process that hangs, so that others take over.",
+        discussion: """
+            changebot fleet release 3f2a9c1b --engine postgres://db.example/bots --fleet orders
+
+            What is under way there is not finished: 'fleet drain' waits for it. Others take over when the leases would \
+            have run out. A member that was named is drained, too: it takes nothing until 'fleet drain MEMBER --undo'. \
+            Without a name, the only process that works loses its leases, and may take them again.
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The member, as for 'fleet drain'. Default: the process that works, if it is the only one.",
+            valueName: "member"))
+    var member: String?
+
+    @OptionGroup var fleet: FleetOptions
+
+    func run() async throws {
+        try fleet.asking { engine in
+            let standing = try engine.standing()
+            guard let member = try chosen(standing) else { return try Console.write(["nobody runs"]) }
+            try engine.release(member, drains: self.member != nil && !member.isPassing)
+            guard member.runs || member.shares else {
+                return try Console.write(["it had no lease, and is drained now: \(member.id), \(member.holder.visible)"]
+                )
+            }
+            try Console.write(["asked to stop: \(member.id), \(member.holder.visible)"])
+        }
+    }
+
+    /// Nil: nobody works.
+    private func chosen(_ standing: FleetStanding) throws -> FleetStanding.Member? {
+        if let member { return try standing.member(member) }
+        let working = standing.members.filter { $0.runs || $0.shares }
+        guard working.count > 1 else { return working.first }
+        throw CommandError(
+            .usage, "several members work: name one of them: \(FleetStanding.list(working))")
+    }
+}

@@ -1,0 +1,269 @@
+import DocumentFlow
+import Fleet
+import FleetEngine
+import GatewayClient
+import LosslessJSON
+import PostgreSQL
+import Rules
+import TestKit
+import Testing
+
+@testable import Pipeline
+
+/// What operators see and ask of the members of a fleet.
+@Suite struct FleetMembersTests {
+    private static func shared(
+        _ fleet: EngineTestBed, _ rules: RuleSet, member: Int
+    ) throws -> (bot: Bot, report: RunReport) {
+        try fleet.bot(rules, member: member) { $0.sharing = Sharing(role: .auto, partitions: 8) }
+    }
+
+    /// Returns once the fleet stands like this.
+    private static func wait(
+        _ fleet: EngineTestBed, until isReached: (FleetStanding) -> Bool
+    ) async throws {
+        let engine = try fleet.engine()
+        while true {
+            do throws(StateError) {
+                if isReached(try engine.standing()) { return }
+            } catch {
+                // Nobody has made it yet.
+                guard case .missing = error else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
+        (1...count).map { DocumentID("\(prefix)\($0)") }
+    }
+
+    // MARK: - Draining
+
+    @Test func aMemberThatRunsAndIsDrainedStandsByAndAnotherTakesOverAtOnce() async throws {
+        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (first, report) = try fleet.bot(rules, member: 1)
+            let (second, other) = try fleet.bot(rules, member: 2)
+            try await EngineTestBed.running([first]) {
+                try await fleet.wait(until: .following, report)
+                try await EngineTestBed.running([second]) {
+                    try await fleet.wait(until: .standingBy, other)
+                    let member = try #require(try fleet.engine().standing().members.first { $0.runs })
+                    #expect(member.role == "run")
+                    #expect(member.ruleSetHash == rules.hash)
+                    try fleet.engine().drain(member)
+                    try await fleet.wait(until: .following, other)
+                    try await fleet.wait(until: .drained, report)
+                    let drained = try #require(try fleet.engine().standing().members.first { $0.id == member.id })
+                    #expect(drained.isDrained && !drained.runs)
+                    try await fleet.bed.load([task("a", "apple")])
+                    try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+                    try fleet.engine().drain(member, isOver: true)
+                    try await fleet.wait(until: .standingBy, report)
+                }
+                // The other one has ended.
+                try await fleet.wait(until: .following, report)
+            }
+        }
+    }
+
+    @Test func aMemberThatSharesAndIsDrainedGivesEverythingBack() async throws {
+        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (first, report) = try Self.shared(fleet, rules, member: 1)
+            let (second, other) = try Self.shared(fleet, rules, member: 2)
+            try await EngineTestBed.running([first, second]) {
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [4, 4] }
+                let reader = try #require(try fleet.engine().standing().members.first { $0.readsFeed })
+                try fleet.engine().drain(reader)
+                try await Self.wait(fleet) { standing in
+                    standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
+                }
+                let standing = try fleet.engine().standing()
+                #expect(standing.members.first { $0.isDrained }?.id == reader.id)
+                #expect(standing.shared?.takeovers == 0)
+                while await ![report.facts().phase, other.facts().phase].contains(.drained) {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                try await fleet.bed.load((1...50).map { task("a\($0)", "apple") })
+                try await fleet.bed.wait(until: Self.ids("a", 50), fleet.isDone)
+                try fleet.engine().drain(reader, isOver: true)
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [4, 4] }
+            }
+        }
+    }
+
+    @Test func aDrainedProcessStaysDrainedWhenItsRulesChange() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let place = try fleet.place(rules, member: 1)
+            let report = RunReport()
+            func bot() throws -> Bot {
+                var settings = BotSettings()
+                settings.delivery.retries.isDaemon = true
+                return Bot(
+                    gateway: Gateway(fleet.bed.url, settings: fleet.bed.settings), ruleSet: rules, state: place,
+                    settings: settings, report: report, logger: BotTestBed.logger)
+            }
+            try await EngineTestBed.running([try bot()]) {
+                try await fleet.wait(until: .following, report)
+                try fleet.engine().drain(try #require(try fleet.engine().standing().members.first))
+            }
+            try await EngineTestBed.running([try bot()]) { try await fleet.wait(until: .drained, report) }
+            // A new process is a new member.
+            try await fleet.running(rules, member: 1) { try await fleet.wait(until: .following, $0) }
+        }
+    }
+
+    // MARK: - Releasing
+
+    @Test func theLeasesOfAMemberThatIsReleasedGoToOthersAndNothingIsLost() async throws {
+        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let bots = try (1...2).map { try Self.shared(fleet, rules, member: $0) }
+            try await EngineTestBed.running(bots.map(\.bot)) {
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [4, 4] }
+                let reader = try #require(try fleet.engine().standing().members.first { $0.readsFeed })
+                try await fleet.bed.load((1...200).map { task("a\($0)", "apple") })
+                try fleet.engine().release(reader, drains: true)
+                // The lease runs out first.
+                let leases = try await fleet.sql("SELECT count(*) FROM work_lease WHERE owner = '' AND until > now()")
+                #expect(leases.rows == [[.int(5)]])
+                try await fleet.bed.load((1...200).map { task("b\($0)", "apple") })
+                try await Self.wait(fleet) { standing in
+                    standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
+                }
+                try await fleet.bed.wait(until: Self.ids("a", 200) + Self.ids("b", 200), fleet.isDone)
+                #expect(try fleet.engine().standing().members.first { $0.isDrained }?.id == reader.id)
+            }
+            for id in Self.ids("a", 200) + Self.ids("b", 200) {
+                let revision = try await fleet.bed.stored(id)?.root["_rev"]?.string
+                #expect(revision?.hasPrefix("2-") == true, "\(id): \(revision ?? "none")")
+            }
+        }
+    }
+
+    @Test func theOnlyMemberTakesItsLeasesAgain() async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (bot, _) = try Self.shared(fleet, rules, member: 1)
+            try await EngineTestBed.running([bot]) {
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] }
+                let member = try #require(try fleet.engine().standing().sharing.first)
+                try fleet.engine().release(member, drains: false)
+                try await fleet.bed.load([task("a", "apple")])
+                try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+            }
+        }
+    }
+
+    // MARK: - What is seen
+
+    @Test func membersWithDifferentRulesAreSeen() async throws {
+        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let others = try fleet.bed.rules(EngineTestBed.apples.replacing("task: apple", with: "task: pear"))
+            let bots = [
+                try Self.shared(fleet, rules, member: 1).bot, try Self.shared(fleet, others, member: 2).bot,
+            ]
+            try await EngineTestBed.running(bots) {
+                try await Self.wait(fleet) { $0.sharing.count == 2 && $0.ruleSets.count == 2 }
+                let standing = try fleet.engine().standing()
+                #expect(Set(standing.ruleSets.map(\.hash)) == [rules.hash, others.hash])
+                #expect(standing.members.map(\.role) == ["auto", "auto"])
+                #expect(standing.members.map(\.program) == [ProgramVersion.current, ProgramVersion.current])
+            }
+            #expect(try fleet.engine().standing().members.isEmpty)
+        }
+    }
+
+    @Test func whoWatchesAMemberSeesTheFleetAndNothingOfAnEngineThatIsAway() async throws {
+        try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (bot, report) = try Self.shared(fleet, rules, member: 1)
+            try await EngineTestBed.running([bot]) {
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] && $0.sharing[0].readsFeed }
+                let facts = try #require(await report.fleetFacts(asksEngine: true))
+                #expect(facts.leads && !facts.isDrained)
+                #expect(facts.standing?.members.map(\.id) == [facts.member])
+                #expect(facts.standing?.shared?.parts.count { $0.member == facts.member } == 8)
+                #expect(await report.fleetFacts(asksEngine: false)?.standing == nil)
+                fleet.server.freeze()
+                let began = ContinuousClock.now
+                #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
+                #expect(began.duration(to: .now) < .seconds(10))
+                fleet.server.thaw()
+            }
+            #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
+        }
+    }
+
+    // MARK: - What the fleet gave up
+
+    @Test func aChangeThatEndedItsProcessesIsADeadLetterThatCanBeRetried() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (bot, _) = try Self.shared(fleet, rules, member: 1)
+            try await EngineTestBed.running([bot]) {
+                try await Self.wait(fleet) { $0.sharing.map(\.partitions) == [8] }
+            }
+            try await fleet.bed.load([task("a", "apple")])
+            let revision = try #require(try await fleet.bed.stored(DocumentID("a"))?.root["_rev"]?.string)
+            let engine = try fleet.engine()
+            let log = PostgresWorkLog(
+                makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
+                partitions: 8)
+            defer { log.close() }
+            try await log.prepare()
+            _ = try await log.renew()
+            let claim = try #require(try await log.claim([3], atMost: 1).first)
+            let entry = FeedEntry(sequence: "7", id: DocumentKey("a"), revision: revision)
+            var outcome = Outcome(position: claim.position)
+            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "5 tries alone failed")]
+            _ = try await log.commit(claim, outcome)
+            try await log.leave()
+
+            let found = try engine.fatalChanges()
+            let change = try #require(found.changes.first)
+            #expect(found.gateway == fleet.bed.url.description)
+            #expect((change.id, change.revision, change.partition) == ("a", revision, 3))
+            #expect(try engine.standing().shared?.dead == 1)
+            let ledger = try EngineState.openExisting(engine, directory: fleet.bed.directory, access: .readOnly)
+            #expect(try ledger.deadLetters(of: DocumentID("a")).map(\.filing?.number) == [change.deadLetter])
+            ledger.close()
+
+            var settings = Delivery.Settings()
+            settings.savesCheckpoint = false
+            settings.stateOptions = engine.options
+            try await DeadLetterRetry(
+                gateway: Gateway(fleet.bed.url, settings: fleet.bed.settings), ruleSet: rules,
+                state: try fleet.place(rules, member: 2), name: "bot",
+                choose: { _ in .numbers([change.deadLetter ?? 0]) }, outcome: RetryOutcome(), settings: settings,
+                report: RunReport(), logger: BotTestBed.logger
+            ).run()
+            #expect(try await fleet.bed.stored(DocumentID("a")).map { fleet.isDone($0.root) } == true)
+            #expect(try engine.fatalChanges().changes.isEmpty)
+            #expect(try engine.fatalChanges(includesSettled: true).changes.map(\.deadLetter) == [nil])
+            #expect(try engine.standing().shared?.dead == 0)
+        }
+    }
+
+    // MARK: - Older tables
+
+    @Test func tablesOfTheFirstVersionAreUpgradedByAMember() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.running(rules, member: 1) { try await fleet.wait(until: .following, $0) }
+            try await fleet.sql("ALTER TABLE member DROP COLUMN role, DROP COLUMN program")
+            for table in ["drained", "fleet_count"] { try await fleet.sql("DROP TABLE \(table)") }
+            try await fleet.sql("UPDATE identity SET value = '1' WHERE name = 'schema'")
+            let error = #expect(throws: StateError.self) { try fleet.engine().standing() }
+            #expect(error?.description.contains("changebot run --engine") == true, "\(String(describing: error))")
+            try await fleet.running(rules, member: 1) { report in
+                try await fleet.wait(until: .following, report)
+                #expect(try fleet.engine().standing().members.map(\.role) == ["run"])
+            }
+        }
+    }
+}
