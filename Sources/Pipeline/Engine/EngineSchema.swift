@@ -7,6 +7,8 @@ internal import PostgreSQL
 enum EngineSchema {
     /// Raised with every change of the tables.
     static let version = 1
+    /// The SQLSTATE.
+    static let undefinedTable = "42P01"
 
     static let tables = """
         CREATE TABLE identity (name text PRIMARY KEY, value text NOT NULL);
@@ -191,14 +193,14 @@ enum EngineSchema {
         let row = try connection.run("SELECT value FROM identity WHERE name = 'schema'").rows.first
         let version = row?.first?.text.flatMap { Int($0) } ?? 0
         guard version <= Self.version else {
-            throw StateError.unreadable(
+            throw StateError.engineRefused(
                 path: engine.description,
                 reason:
                     "it was written by a newer changebot, version \(version) of the tables (this program reads up to "
                     + "\(Self.version)); use that one, or another --fleet")
         }
         guard version == Self.version else {
-            throw StateError.unreadable(
+            throw StateError.engineRefused(
                 path: engine.description,
                 reason:
                     "its tables are of version \(version), and this program needs \(Self.version); use the version of changebot "

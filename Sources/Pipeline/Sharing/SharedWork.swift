@@ -38,16 +38,22 @@ struct SharedWork: Sendable {
     /// - Throws: ``StateError``.
     func join() async throws(StateError) -> EngineStore.Fence {
         do {
-            try await log.prepare()
             let queue = engine.makeQueue()
             defer { queue.close() }
             try await queue.perform { [engine, sharing] connection in
+                try EngineSafety.require(engine, connection)
+                do {
+                    try WorkLogTables.prepare(
+                        partitions: sharing.partitions, leaseTime: engine.lease, connection)
+                } catch WorkLogError.refused(let reason) {
+                    throw StateError.engineRefused(path: engine.description, reason: reason)
+                }
                 try EngineMember.beginSharing(engine, works: sharing.role != .reader, connection)
             }
             log.beginMembership()
             _ = try await log.renew()
         } catch {
-            throw .engine(engine, .writing, error)
+            throw .engine(engine, .creating, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
         return { try PostgresWorkLog.lockMember(owner, membership: membership, $0) }
@@ -70,32 +76,70 @@ struct SharedWork: Sendable {
 
     /// Works until a graceful shutdown begins, then finishes what it has begun.
     ///
-    /// - Parameter start: Where a log without any change begins.
-    /// - Throws: ``StateError``, `CancellationError`.
-    func run(_ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery) async throws {
-        let feed = GatewayFeed(
+    /// - Parameters:
+    ///   - start: Where a log without any change begins.
+    ///   - noteAnswer: Called when a request for the feed has ended.
+    ///   - confirmDatabase: Called before the feed is read, if the database may be another one now.
+    /// - Throws: ``StateError``, `CancellationError`; the ``DatabaseReset`` or `RunError` of `confirmDatabase`.
+    func run(
+        _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery,
+        noteAnswer: @escaping @Sendable () -> Void, confirmDatabase: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let end = FeedEnd()
+        var feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
             noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
+        feed.noteAnswer = noteAnswer
+        feed.confirmDatabase = { try await end.watch(confirmDatabase) }
         let member = FleetMember(
             log: log, feed: feed, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
             environment: FleetEnvironment { note in log(note) })
         self.member.withLock { $0 = member }
         defer { self.member.withLock { $0 = nil } }
         await delivery.noteStanding(isCaughtUp: true)
-        member.setBeforeLeaving { [log] in
+        member.setBeforeLeaving { [log, engine] in
+            engine.endCallsSoon()
             // Otherwise the checkpoint would be as old as the last answer of the feed.
             guard let answered = try? await log.answered(), let sequence = SequenceID(answered) else { return }
             try? await delivery.ledger.saveCheckpoint(sequence)
         }
         do {
-            try await withGracefulShutdownHandler {
-                try await member.run()
-            } onGracefulShutdown: {
-                member.stop()
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await withGracefulShutdownHandler {
+                        try await member.run()
+                    } onGracefulShutdown: {
+                        member.stop()
+                    }
+                }
+                group.addTask { try await end.wait() }
+                defer { group.cancelAll() }
+                try await group.next()
             }
         } catch let error as WorkLogError {
             throw StateError(engine, error)
+        }
+    }
+
+    /// Ends a member for an error of its feed; whoever reads the feed would try again.
+    private struct FeedEnd {
+        private let cause = Locked<(any Error)?>(nil)
+        private let came = Signal()
+
+        func watch(_ body: () async throws -> Void) async throws {
+            do { try await body() } catch {
+                guard error is DatabaseReset || error is RunError else { throw error }
+                cause.withLock { $0 = error }
+                came.raise()
+                throw CancellationError()
+            }
+        }
+
+        /// - Throws: The error, `CancellationError`.
+        func wait() async throws {
+            try await came.wait()
+            if let cause = cause.withLock(\.self) { throw cause }
         }
     }
 
