@@ -301,23 +301,34 @@ extension RunCommand {
     }
 
     private func sharing(_ environment: Environment, isDaemon: Bool) throws(CommandError) -> Sharing? {
-        let partitions = try environment.value(partitions, "partitions", parse: { Int($0) })
+        func naming(_ option: String, isFlag: Bool) -> String { isFlag ? "--\(option)" : environment.naming(option) }
+        let number = try environment.value(partitions, "partitions", parse: { Int($0) })
         guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
+            guard number == nil else {
+                throw environment.contradiction(
+                    ["partitions"],
+                    "\(naming("partitions", isFlag: partitions != nil)) is for members that share the work: add --role auto, or leave it out"
+                )
+            }
             return nil
         }
         guard state.engineOptions.engine ?? environment["engine"] != nil else {
             throw environment.contradiction(
-                ["role"], "\(environment.naming("role")) shares the work of a fleet: add --engine postgres://…")
+                ["role"],
+                "\(naming("role", isFlag: self.role != nil)) shares the work of a fleet: add --engine postgres://…")
         }
         guard isDaemon else {
             throw environment.contradiction(
-                ["role"], "\(environment.naming("role")) is for members that stay: leave --once and --dry-run out")
+                ["role"],
+                "\(naming("role", isFlag: self.role != nil)) is for members that stay: leave --once and --dry-run out")
         }
-        let number = partitions ?? Sharing.defaultPartitions
-        guard (1...1024).contains(number) else {
-            throw CommandError(.usage, "--partitions must be from 1 to 1024")
+        return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
+            let number = number ?? Sharing.defaultPartitions
+            guard (1...1024).contains(number) else {
+                throw CommandError(.usage, "--partitions must be from 1 to 1024")
+            }
+            return Sharing(role: role, partitions: number)
         }
-        return Sharing(role: role, partitions: number)
     }
 
     /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.
