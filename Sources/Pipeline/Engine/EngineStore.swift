@@ -179,8 +179,8 @@ extension StateError {
         case .refused where error.sqlState == "42501":
             return .cannotCreate(
                 path: engine.description,
-                reason: "\(error); the user must own the schema, or may create it: "
-                    + "GRANT CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
+                reason: "\(error); the user must be let in, and own the schema or may create it: "
+                    + "GRANT CONNECT, CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
             )
         case .refused where error.isMendable: return .engineRefused(path: engine.description, reason: "\(error)")
         case .refused, .badAnswer, .libraryMissing:

@@ -112,7 +112,10 @@ struct EngineTestBed {
 
     /// Runs statements as the administrator of the server. Members may be in the way for a moment.
     func administer(_ script: String) async throws {
-        let queue = PostgresQueue(try PostgresAddress(server.url()))
+        var settings = PostgresSettings()
+        // To drop a database, a busy server writes all that it holds to its disk first.
+        settings.deadline = .seconds(120)
+        let queue = PostgresQueue(try PostgresAddress(server.url()), settings: settings)
         defer { queue.close() }
         while true {
             do { return try await queue.perform { try $0.script(script) } } catch PostgresError.conflict {}

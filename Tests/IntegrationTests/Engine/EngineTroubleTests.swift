@@ -198,12 +198,28 @@ import Testing
             let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
             let error = await #expect(throws: StateError.self) { try await bot.run() }
             #expect(
-                error?.description.contains("GRANT CREATE ON DATABASE \"postgres\" TO") == true,
+                error?.description.contains("GRANT CONNECT, CREATE ON DATABASE \"postgres\" TO") == true,
                 "\(String(describing: error))")
             guard case .cannotCreate = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aUserWhoMayNotConnectIsTold(shares: Bool) async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            let user = fleet.server.uniqueName("stranger")
+            fleet.database = fleet.server.uniqueName("closed")
+            try fleet.server.createDatabase(fleet.database)
+            try await fleet.administer(
+                "CREATE ROLE \(user) LOGIN; REVOKE CONNECT ON DATABASE \(fleet.database) FROM PUBLIC")
+            fleet.user = user
+            let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
+            let error = await #expect(throws: StateError.self) { try await bot.run() }
+            #expect(error?.description.contains("GRANT CONNECT") == true, "\(String(describing: error))")
         }
     }
 
