@@ -77,17 +77,19 @@ final class WorkLogCalls: Sendable {
 }
 
 extension WorkLogError {
-    /// What an error of PostgreSQL means for a work log.
+    /// What an error of PostgreSQL means for a work log that was prepared before: what somebody may mend is worth a retry.
     init(_ error: any Error) {
         switch error {
         case let error as WorkLogError: self = error
         case let error as PostgresError:
             switch error {
             case .unavailable, .conflict, .full: self = .unavailable(error.description)
+            case .refused where error.isMendable: self = .unavailable(error.description)
             case .unknownCommit: self = .unknownCommit(error.description)
             case .refused, .libraryMissing, .badAnswer: self = .refused(error.description)
             }
-        default: self = .refused("\(error)")
+        // Such as a file with the password that can't be read.
+        default: self = .unavailable("\(error)")
         }
     }
 }

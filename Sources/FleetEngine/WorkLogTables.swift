@@ -157,6 +157,7 @@ package enum WorkLogTables {
         try connection.run(
             "INSERT INTO partition_position (partition) SELECT p FROM generate_series(0, $1::int - 1) p",
             [.int(partitions)])
+        try WorkLogIdentity.renumberMemberships(connection)
     }
 
     /// As it stands in the search path, which has it alone: an identifier with its quotes.

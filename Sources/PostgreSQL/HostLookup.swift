@@ -6,8 +6,11 @@ internal import Locking
 enum HostLookup {
     /// IP addresses in digits, in the resolver's order.
     ///
+    /// - Parameter limit: Ends the wait before the deadline.
     /// - Throws: ``PostgresError/unavailable(reason:sqlState:)``.
-    static func addresses(of name: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> [String] {
+    static func addresses(
+        of name: String, until deadline: ContinuousClock.Instant, limit: CallLimit? = nil
+    ) throws(PostgresError) -> [String] {
         if NumericAddress(name) != nil { return [name] }
         let answer = Locked<(addresses: [String], error: String?)>(([], "no answer from the resolver in time"))
         let isDone = DispatchSemaphore(value: 0)
@@ -17,8 +20,13 @@ enum HostLookup {
             answer.withLock { $0 = found }
             isDone.signal()
         }
-        let time = max(0, (deadline - .now).milliseconds)
-        _ = isDone.wait(timeout: .now() + .milliseconds(time))
+        while true {
+            let remaining = max(.zero, min(deadline, limit?.end ?? deadline) - .now)
+            let time = limit == nil ? remaining : min(remaining, CallLimit.interval)
+            if isDone.wait(timeout: .now() + .milliseconds(time.milliseconds)) == .success || remaining == .zero {
+                break
+            }
+        }
         let (addresses, error) = answer.withLock { $0 }
         if let error { throw .unavailable(reason: "\(name): \(error)") }
         return addresses

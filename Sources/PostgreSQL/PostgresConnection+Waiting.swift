@@ -73,7 +73,8 @@ extension PostgresConnection {
             let events = Int16(POLLIN) | (unsent == 1 ? Int16(POLLOUT) : 0)
             let ready: Int16
             do throws(PostgresError) {
-                ready = try SocketWait.wait(for: events, on: library.PQsocket(handle), until: deadline)
+                ready = try SocketWait.wait(
+                    for: events, on: library.PQsocket(handle), until: deadline, limit: settings.limit)
             } catch {
                 markBroken(error)
                 throw error

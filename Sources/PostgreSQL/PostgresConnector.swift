@@ -29,7 +29,7 @@ struct PostgresConnector {
         to host: PostgresAddress.Host, until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> OpaquePointer {
         guard !host.isSocket else { return try connect(to: host, nil, until: deadline) }
-        let places = try HostLookup.addresses(of: host.name, until: deadline)
+        let places = try HostLookup.addresses(of: host.name, until: deadline, limit: settings.limit)
         var errors: [PostgresError] = []
         for (number, place) in places.enumerated() {
             do throws(PostgresError) {
@@ -70,7 +70,9 @@ struct PostgresConnector {
         while state != PGRES_POLLING_OK {
             guard state != PGRES_POLLING_FAILED else { throw failure(handle, host) }
             let events = Int16(state == PGRES_POLLING_READING ? POLLIN : POLLOUT)
-            guard try SocketWait.wait(for: events, on: library.PQsocket(handle), until: deadline) != 0 else {
+            let ready = try SocketWait.wait(
+                for: events, on: library.PQsocket(handle), until: deadline, limit: settings.limit)
+            guard ready != 0 else {
                 throw .unavailable(reason: "\(host): no answer within the time for connecting")
             }
             state = library.PQconnectPoll(handle)

@@ -31,6 +31,19 @@ extension PostgresError {
         }
     }
 
+    /// Whether somebody may mend it without this program: a login, a right, a database or a table is missing, for example
+    /// while a dump is restored. Not an error in a statement or its values.
+    package var isMendable: Bool {
+        guard case .refused(_, let state) = self else { return false }
+        // Without one, nobody was let in: such as no password, or a certificate that is not trusted.
+        guard let state else { return true }
+        return state.hasPrefix("28") || Self.mendable.contains(state)
+    }
+
+    /// No such database, schema, table or column; no right; other tables than when a statement was prepared; a database
+    /// that accepts nobody; an object that was dropped a moment ago, which PostgreSQL calls an internal error.
+    private static let mendable: Set = ["3D000", "3F000", "42P01", "42703", "42501", "0A000", "55000", "XX000"]
+
     /// One line, without the SQLSTATE.
     package var reason: String {
         switch self {

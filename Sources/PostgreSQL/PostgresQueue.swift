@@ -55,6 +55,9 @@ package final class PostgresQueue: @unchecked Sendable {
 
     private func run<Result>(_ body: (PostgresConnection) throws -> Result) throws -> Result {
         guard !isClosed else { throw PostgresError.unavailable(reason: "the connection is closed") }
+        guard settings.limit?.isOver != true else {
+            throw PostgresError.unavailable(reason: "not asked: the process is ending")
+        }
         if connection?.isBroken != false {
             connection = nil
             connection = try PostgresConnection(address, password: password(), user: user, settings: settings)

@@ -10,6 +10,8 @@ package struct PostgresSettings: Sendable {
     package var lockTimeout: Duration?
     /// When the server ends a transaction whose client does nothing, and frees its locks. Default nil: ``deadline``.
     package var idleInTransactionTimeout: Duration?
+    /// Ends calls before their deadline. Default nil: nothing does.
+    package var limit: CallLimit?
     /// What the server's list of sessions shows. Default `changebot`.
     package var applicationName = "changebot"
 

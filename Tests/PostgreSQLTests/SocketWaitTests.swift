@@ -16,6 +16,22 @@ import Testing
         #expect(throws: PostgresError.self) { try SocketWait.wait(for: Int16(POLLIN), on: -1, until: past) }
     }
 
+    @Test func aLimitEndsAWaitThatIsUnderWay() async throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let (socket, limit) = (ends[0], CallLimit())
+        async let events = SocketWait.wait(
+            for: Int16(POLLIN), on: socket, until: .now + .seconds(3600), limit: limit)
+        try await Task.sleep(for: .milliseconds(50))
+        limit.set(.now)
+        #expect(try await events == 0)
+        #expect(limit.isOver)
+        // An earlier one stays.
+        limit.set(.now + .seconds(3600))
+        #expect(limit.isOver)
+    }
+
     @Test func timeoutsAreWholeMilliseconds() {
         #expect(Duration.zero.milliseconds == 1)
         #expect(Duration.nanoseconds(1_000_001).milliseconds == 2)

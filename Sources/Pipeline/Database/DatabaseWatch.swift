@@ -34,6 +34,8 @@ struct DatabaseWatch: Sendable {
 
     /// More than a longpoll, whose end is then the time to check; less than the minute within which a reset is noticed.
     static let longestInterval: Duration = .seconds(55)
+    /// The same for processes that share the work: most of them never ask for the feed.
+    static let intervalOfMembers: Duration = .seconds(10)
 
     /// A request for the feed has ended: the mark is checked now unless that was done a short time ago.
     func noteAnswer() {
@@ -58,7 +60,7 @@ struct DatabaseWatch: Sendable {
                 case .unknowable(let reason):
                     logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(reason)"])
                 case .same(let mark):
-                    let isCurrent = mark.isCopy(of: try ledger.checkpoint(), channels: channels)
+                    let isCurrent = mark.isCopy(of: try await newestCheckpoint, channels: channels)
                     if schedule.isDue(at: .now, isCurrent: isCurrent) {
                         try await copyCheckpoint()
                         schedule.noteCopy(at: .now)
@@ -75,7 +77,7 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Parameter seen: The mark that was read then. It may be older than the state: it alone proves no reset.
     func look(after seen: FoundMark?) async throws -> Finding {
-        guard let seen, case .same(let found) = try check().result(seen, isSecondCheck: false) else {
+        guard let seen, case .same(let found) = try await check().result(seen, isSecondCheck: false) else {
             return try await look()
         }
         try await ledger.noteMark(generation: found.generation)
@@ -93,7 +95,7 @@ struct DatabaseWatch: Sendable {
     }
 
     private func look(isSecond: Bool) async throws -> Finding {
-        let check = try check()
+        let check = try await check()
         switch check.result(try await marks.find(), isSecondCheck: isSecond) {
         case .same(let found):
             try await ledger.noteMark(generation: found.generation)
@@ -110,8 +112,14 @@ struct DatabaseWatch: Sendable {
         }
     }
 
-    private func check() throws(StateError) -> MarkCheck {
-        MarkCheck(known: try ledger.databaseIdentity(), generation: try ledger.markGeneration())
+    private func check() async throws(StateError) -> MarkCheck {
+        try await ledger.apart { ledger throws(StateError) in
+            MarkCheck(known: try ledger.databaseIdentity(), generation: try ledger.markGeneration())
+        }
+    }
+
+    private var newestCheckpoint: (sequence: SequenceID, ruleSetHash: String)? {
+        get async throws(StateError) { try await ledger.apart { ledger throws(StateError) in try ledger.checkpoint() } }
     }
 
     private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
@@ -126,9 +134,12 @@ struct DatabaseWatch: Sendable {
 
     /// Copies the state's checkpoint, if there is one, into the database.
     func copyCheckpoint() async throws {
-        let checkpoint = try ledger.checkpoint()
+        let checkpoint = try await newestCheckpoint
         // A run that began at the copy of a lost state, and found nothing new, has no checkpoint of its own.
-        guard try checkpoint != nil || ledger.isCheckpointReset() else { return }
+        if checkpoint == nil {
+            let isReset = try await ledger.apart { ledger throws(StateError) in try ledger.isCheckpointReset() }
+            guard isReset else { return }
+        }
         try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
         CrashPoint.checkpointCopied.pass()
     }
@@ -140,7 +151,7 @@ struct DatabaseWatch: Sendable {
 
     /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
-        let check = try check()
+        let check = try await check()
         guard !isReadOnly, check.known != nil else { return }
         let replaced = try await marks.replace { found in
             guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }

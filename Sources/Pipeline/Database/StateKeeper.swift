@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
+internal import PostgreSQL
 
 /// The states of a bot, and the address of the database whose state is wanted.
 package struct StatePlace: Sendable {
@@ -32,6 +33,14 @@ package struct StatePlace: Sendable {
         let shared = StateCatalogue(
             directory: catalogue.directory, name: catalogue.name, engine: catalogue.engine?.with(fence: fence))
         return StatePlace(shared, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
+    /// The same with calls to the engine that end at `limit`.
+    func limited(by limit: CallLimit) -> StatePlace {
+        guard let engine = catalogue.engine else { return self }
+        let limited = StateCatalogue(
+            directory: catalogue.directory, name: catalogue.name, engine: engine.with(limit: limit))
+        return StatePlace(limited, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
     }
 
     /// A dry run: nothing is changed, in the database either.
@@ -122,10 +131,17 @@ struct StateKeeper: Sendable {
         if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
             (sighting, mark) = try await contact.ask(leaveMark)
         }
-        let opened = try place.catalogue.open(
-            address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+        let opened = try await open(sighting)
         log(opened)
         return (opened, mark)
+    }
+
+    private func open(_ sighting: DatabaseSighting) async throws(StateError) -> StateCatalogue.Opened {
+        let open = { @Sendable [place] () throws(StateError) in
+            try place.catalogue.open(
+                address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+        }
+        return place.catalogue.engine == nil ? try open() : try await BlockingCall.run(open)
     }
 
     /// Warns in a dry run if only other bots have a state in the folder: the name may be wrong.

@@ -49,13 +49,23 @@ extension Engine {
         }
     }
 
-    /// Removes the fleet and all that it knows.
+    /// Removes the fleet and all that it knows, and the fleet of its `fix`. No process can start meanwhile.
     ///
     /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
     package func reset() throws(StateError) {
-        if let holder = try standing().members.first?.holder { throw .locked(holder: holder) }
         try ask { connection in
-            try connection.script("DROP SCHEMA \(PostgresConnection.quotedIdentifier(schema)) CASCADE")
+            try connection.transaction { connection in
+                let fleets = [self, fixes].compactMap(\.self)
+                for fleet in fleets {
+                    if let holder = try EngineMember.lockOut(fleet, connection) {
+                        throw StateError.locked(holder: holder)
+                    }
+                }
+                for fleet in fleets {
+                    let schema = PostgresConnection.quotedIdentifier(fleet.schema)
+                    try connection.script("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+                }
+            }
         }
     }
 }

@@ -26,6 +26,8 @@ package struct Engine: Sendable {
     let tally = FleetTally()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
+    /// Ends the calls of a process that must end. Nil: each has its own deadline.
+    private(set) var limit: CallLimit?
 
     /// Connects to nothing yet.
     package init(
@@ -54,8 +56,32 @@ package struct Engine: Sendable {
         return engine
     }
 
+    /// The same, with calls that end in time when the process must.
+    func with(limit: CallLimit) -> Engine {
+        var engine = self
+        engine.limit = limit
+        return engine
+    }
+
+    /// The process has ended its work: what is left to say to the engine shares a short time.
+    func endCallsSoon() { limit?.set(.now + Self.timeToLeave) }
+
+    private static let timeToLeave: Duration = .seconds(3)
+
+    /// The same for a process that was given no more time.
+    func endCallsNow() { limit?.set(.now + .milliseconds(300)) }
+
+    /// A turn is over, but not the process.
+    func allowCalls() { limit?.lift() }
+
     /// Where the tables are.
     var schema: String { "changebot_\(fleet)" }
+
+    /// The fleet of `changebot fix`, and of rules that are applied to all documents; nil if this is one.
+    var fixes: Engine? {
+        let prefix = "fix-"
+        return fleet.hasPrefix(prefix) ? nil : with(fleet: prefix + fleet)
+    }
 
     /// For messages; without credentials.
     package var description: String { "the fleet '\(fleet)' on \(address)" }
@@ -69,6 +95,7 @@ package struct Engine: Sendable {
     func makeQueue(deadline: Duration = .seconds(10)) -> PostgresQueue {
         var settings = PostgresSettings()
         settings.schema = schema
+        settings.limit = limit
         settings.deadline = deadline
         settings.applicationName = "changebot \(fleet)"
         // A member that stands still in a transaction must not keep others waiting for longer than its lease.

@@ -54,12 +54,37 @@ enum EngineMember {
         try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(engine.schema)])
     }
 
+    /// Somebody removed the fleet after its tables were found.
+    static func removed(_ engine: Engine) -> StateError {
+        .engineUnavailable("\(engine.description): its tables were removed a moment ago")
+    }
+
+    /// The first process that is there, until the transaction ends: none can come. Only for who removes the fleet.
+    static func lockOut(_ engine: Engine, _ connection: PostgresConnection) throws -> String? {
+        try lockTurn(engine, connection)
+        try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(engine.schema))")
+        guard try EngineSchema.check(engine, connection) else { return nil }
+        try connection.script("LOCK TABLE member, lease IN ACCESS EXCLUSIVE MODE")
+        let found = try connection.run(
+            """
+            SELECT holder FROM lease WHERE until > clock_timestamp() AND owner <> ''
+            UNION ALL SELECT holder FROM member WHERE until > clock_timestamp()
+            """)
+        return try found.rows.first?.first?.text ?? sharing(connection)
+    }
+
     /// Becomes one of those that share the work, unless a process runs alone.
     ///
     /// - Throws: ``StateError/locked(holder:)`` if one does; `PostgresError`.
     static func beginSharing(_ engine: Engine, works: Bool, _ connection: PostgresConnection) throws {
         try connection.transaction { connection in
             try lockTurn(engine, connection)
+            let log = try connection.run(
+                """
+                SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                WHERE nspname = $1 AND relname = 'work_member'
+                """, [.text(engine.schema)])
+            guard !log.rows.isEmpty else { throw removed(engine) }
             let there = try connection.run("SELECT to_regclass('lease') IS NOT NULL")
             if there.rows.first?.first == .int(1) {
                 let found = try connection.run(

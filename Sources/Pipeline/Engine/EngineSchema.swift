@@ -16,6 +16,8 @@ enum EngineSchema {
         CREATE TABLE fleet_count (name text PRIMARY KEY, count bigint NOT NULL);
         """
     ]
+    /// The SQLSTATE.
+    static let undefinedTable = "42P01"
 
     static let tables = """
         CREATE TABLE identity (name text PRIMARY KEY, value text NOT NULL);
@@ -202,7 +204,7 @@ enum EngineSchema {
     static func check(_ engine: Engine, _ connection: PostgresConnection) throws -> Bool {
         guard let found = try foundVersion(engine, connection) else { return false }
         guard found == version else {
-            throw StateError.unreadable(
+            throw StateError.engineRefused(
                 path: engine.description,
                 reason:
                     "its tables are of version \(found), and this program needs \(version); start a member with this "
@@ -226,14 +228,14 @@ enum EngineSchema {
         let row = try connection.run("SELECT value FROM identity WHERE name = 'schema'").rows.first
         let version = row?.first?.text.flatMap { Int($0) } ?? 0
         guard version <= Self.version else {
-            throw StateError.unreadable(
+            throw StateError.engineRefused(
                 path: engine.description,
                 reason:
                     "it was written by a newer changebot, version \(version) of the tables (this program reads up to "
                     + "\(Self.version)); use that one, or another --fleet")
         }
         guard version >= 1 else {
-            throw StateError.unreadable(
+            throw StateError.engineRefused(
                 path: engine.description,
                 reason: "its table 'identity' names no version: it was made by something else, or damaged")
         }

@@ -23,7 +23,8 @@ final class EngineStore: StateStore {
         self.engine = engine
         self.fence = fence
         work = engine.makeQueue()
-        view = engine.makeQueue()
+        // It blocks threads that the rest of the process needs.
+        view = engine.makeQueue(deadline: min(.seconds(10), engine.lease))
     }
 
     func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value {
@@ -168,8 +169,9 @@ extension StateError {
     static func engine(_ engine: Engine, _ purpose: StatePurpose, _ error: any Error) -> StateError {
         if let error = error as? StateError { return error }
         if let error = error as? WorkLogError { return StateError(engine, error) }
+        // Such as a file with the password that can't be read.
         guard let error = error as? PostgresError else {
-            return .unreadable(path: engine.description, reason: "\(error)")
+            return .engineRefused(path: engine.description, reason: "\(error)")
         }
         switch error {
         case .unavailable, .unknownCommit, .conflict, .full:
@@ -177,9 +179,10 @@ extension StateError {
         case .refused where error.sqlState == "42501":
             return .cannotCreate(
                 path: engine.description,
-                reason: "\(error); the user must own the schema, or may create it: "
-                    + "GRANT CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
+                reason: "\(error); the user must be let in, and own the schema or may create it: "
+                    + "GRANT CONNECT, CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
             )
+        case .refused where error.isMendable: return .engineRefused(path: engine.description, reason: "\(error)")
         case .refused, .badAnswer, .libraryMissing:
             return purpose == .writing
                 ? .cannotWrite(path: engine.description, reason: "\(error)")

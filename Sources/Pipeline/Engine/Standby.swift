@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Fleet
+internal import Locking
 internal import Logging
 internal import PostgreSQL
 
@@ -15,11 +16,25 @@ final class Standby: Sendable {
     private let observer: (any RunObserver)?
     let logger: Logger
     let queue: PostgresQueue
+    /// How long it waits for tables that vanished.
+    private let lossDelay: Duration
+    private let state = Locked(State())
+
+    private struct State {
+        /// Whether this process is past its start: it ran, or stood by. From then on its configuration is right, and it
+        /// does not end because somebody changes something about the engine.
+        var isEstablished = false
+        /// Since when the tables are missing.
+        var lostAt: ContinuousClock.Instant?
+        var turnEndedAt: ContinuousClock.Instant?
+        var told: (reason: String, at: ContinuousClock.Instant)?
+    }
 
     init(
         _ engine: Engine, ruleSetHash: String, sharing: Sharing?, report: RunReport, observer: (any RunObserver)?,
-        logger: Logger
+        logger: Logger, lossDelay: Duration
     ) {
+        self.lossDelay = lossDelay
         self.observer = observer
         self.sharing = sharing
         self.engine = engine
@@ -32,75 +47,133 @@ final class Standby: Sendable {
     /// How often it asks.
     private var interval: Duration { min(.milliseconds(500), engine.lease / 10) }
 
-    /// What hinders a member.
-    private enum Obstacle: Equatable {
-        case runner(String)
-        /// This member was drained.
-        case drained
-    }
-
-    /// Returns when nobody runs, as far as the engine knows, and this member is not drained; waits while the engine
-    /// can't be reached.
+    /// Returns when nobody runs, as far as the engine knows, and this member is not drained; waits while the engine can't
+    /// be reached. Past the start, also while it refuses this process, and for some time if the tables are gone.
     ///
     /// - Throws: ``StateError`` if a retry is of no use; `CancellationError`.
     func untilFree() async throws {
+        try await withTaskCancellationHandler {
+            try await waitUntilFree()
+        } onCancel: {
+            engine.endCallsSoon()
+        }
+    }
+
+    private func waitUntilFree() async throws {
         if engine.address.isUnverified {
             logger.warning(
                 "the engine's certificate is not verified: leave sslmode out of its address",
                 metadata: [LogKey.fleet: "\(engine.fleet)"])
         }
-        var isDrained = false
         var told: String?
         func tell(_ news: String, _ log: () -> Void) {
-            if told != news { log() }
+            guard told != news else { return }
             told = news
+            observer?.note(.progressed)
+            log()
         }
+        var isDrained = false
         while true {
             do {
-                let obstacle = try await obstacle()
-                if isDrained, obstacle != .drained {
+                let standing = try await standing()
+                if isDrained, standing != .drained {
                     logger.notice("no longer drained", metadata: [LogKey.fleet: "\(engine.fleet)"])
                 }
-                isDrained = obstacle == .drained
-                guard let obstacle else { return await report.noteStandingBy(false) }
-                await report.noteStandingBy(true, isDrained: isDrained)
-                switch obstacle {
-                case .runner(let holder):
-                    tell(holder) {
-                        observer?.note(.progressed)
-                        logger.notice(
-                            "standing by: another member of the fleet runs",
-                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.holder: "\(holder)"])
+                isDrained = standing == .drained
+                switch standing {
+                case .free: return await report.noteStandingBy(false)
+                case .missing:
+                    guard await mustWaitForTables else { return await report.noteStandingBy(false) }
+                    tell("missing") {
+                        logger.warning(
+                            "the engine lost the state of the fleet; making it anew unless it comes back",
+                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.wait: "\(lossDelay)"])
                     }
                 case .drained:
+                    state.withLock { $0.isEstablished = true }
                     tell("drained") {
-                        observer?.note(.progressed)
                         logger.notice(
                             "drained: this member takes no work until 'changebot fleet drain --undo'",
                             metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.member: "\(engine.memberID)"])
                     }
+                case .runs(let holder):
+                    state.withLock { $0.isEstablished = true }
+                    tell(holder) {
+                        logger.notice(
+                            "standing by: another member of the fleet runs",
+                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.holder: "\(holder)"])
+                    }
                 }
+                await report.noteStandingBy(true, isDrained: isDrained)
                 try await Task.sleep(for: interval)
             } catch let error as StateError {
-                guard case .engineUnavailable(let reason) = error else { throw error }
+                guard await canRetry(after: error) else { throw error }
                 await report.noteStandingBy(true, isDrained: isDrained)
-                tell("") {
-                    observer?.note(.progressed)
-                    logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
+                if case .engineUnavailable(let reason) = error {
+                    tell("") {
+                        logger.warning(
+                            "the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
+                    }
+                } else {
+                    tell("\(error)") {
+                        logger.warning(
+                            "the engine refuses this process; trying again", metadata: [LogKey.reason: "\(error)"])
+                    }
                 }
                 try await Task.sleep(for: .seconds(1))
             }
         }
     }
 
+    private enum Standing: Equatable {
+        case free, missing
+        /// This member was drained.
+        case drained
+        case runs(String)
+    }
+
+    /// Whether the tables may still come back.
+    private var mustWaitForTables: Bool {
+        get async {
+            guard await isEstablished else { return false }
+            return state.withLock { state in
+                let lostAt = state.lostAt ?? .now
+                state.lostAt = lostAt
+                return lostAt.duration(to: .now) < lossDelay
+            }
+        }
+    }
+
+    /// Whether this process is past its start.
+    var isEstablished: Bool {
+        get async {
+            let hasRun = await report.hasDelivered
+            return state.withLock { state in
+                state.isEstablished = state.isEstablished || hasRun
+                return state.isEstablished
+            }
+        }
+    }
+
+    /// Whether this process goes on after an error of the engine.
+    func canRetry(after error: StateError) async -> Bool {
+        switch error {
+        case .locked, .fenced, .engineUnavailable: true
+        case .engineRefused: await isEstablished
+        // The state folder is not the engine's.
+        case .cannotCreate(let path, _): path == engine.description ? await isEstablished : false
+        default: false
+        }
+    }
+
     /// What it does in the fleet, for those who ask.
     var role: String { sharing?.role.rawValue ?? "run" }
 
-    /// Why this member may not act; nil if it may. Tells the others that it is there.
-    private func obstacle() async throws -> Obstacle? {
+    /// Who runs. Tells the others that this member is there.
+    private func standing() async throws -> Standing {
         do {
             return try await queue.perform { [engine, ruleSetHash, role, shares = sharing != nil] connection in
-                guard try EngineSchema.upgrade(engine, connection) else { return nil }
+                guard try EngineSchema.upgrade(engine, connection) else { return .missing }
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection)
                 try engine.tally.store(connection)
                 if try EngineMember.isDrained(engine, connection) { return .drained }
@@ -109,35 +182,43 @@ final class Standby: Sendable {
                     SELECT CASE WHEN owner = '' THEN 'nobody yet: the last one was asked to stop' ELSE holder END
                     FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()
                     """, [.text(EngineLease.name), .text(engine.owner)])
-                if let holder = found.rows.first?.first?.text { return .runner(holder) }
-                return try shares ? nil : EngineMember.sharing(connection).map { .runner($0) }
+                if let holder = found.rows.first?.first?.text { return .runs(holder) }
+                guard !shares, let holder = try EngineMember.sharing(connection) else { return .free }
+                return .runs(holder)
             }
+        } catch let error as PostgresError where error.sqlState == EngineSchema.undefinedTable {
+            // Removed after it was looked for.
+            return .missing
         } catch {
             throw StateError.engine(engine, .reading, error)
         }
     }
 
-    /// This member's turn is over.
+    /// This member's turn is over. Waits a moment if the one before was over a moment ago: what is wrong may last.
     func note(_ error: StateError) async throws {
         if case .locked = error { return }
         if sharing == nil, case .fenced = error { engine.tally.add(.leaseLosses) }
-        logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"])
+        let (mustTell, mustWait) = state.withLock { state in
+            let now = ContinuousClock.now
+            let reason = "\(error)"
+            let isKnown = state.told.map { $0.reason == reason && $0.at.duration(to: now) < Self.repetition } ?? false
+            let isSoon = state.turnEndedAt.map { $0.duration(to: now) < Self.shortTurn } ?? false
+            if !isKnown { state.told = (reason, now) }
+            (state.turnEndedAt, state.lostAt) = (now, nil)
+            return (!isKnown, isSoon)
+        }
+        if mustTell { logger.warning("stopped acting for the fleet", metadata: [LogKey.reason: "\(error)"]) }
         await report.reconnect()
+        if mustWait { try await Task.sleep(for: .seconds(1)) }
     }
+
+    private static let shortTurn: Duration = .seconds(5)
+    /// While a trouble lasts, it is logged this often.
+    private static let repetition: Duration = .seconds(60)
 
     /// This process ends.
     func leave() {
         try? queue.performNow { try EngineMember.leave(engine.owner, $0) }
         queue.close()
-    }
-}
-
-extension StateError {
-    /// Whether a member of a fleet stands by after it, instead of ending.
-    var endsTurn: Bool {
-        switch self {
-        case .locked, .fenced, .engineUnavailable: true
-        default: false
-        }
     }
 }

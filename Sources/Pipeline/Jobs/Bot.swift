@@ -2,6 +2,7 @@ internal import DocumentFlow
 package import GatewayClient
 internal import Locking
 package import Logging
+internal import PostgreSQL
 package import Rules
 internal import ServiceLifecycle
 
@@ -20,6 +21,8 @@ package struct Bot: Service {
     private let engine: Engine?
     /// Nil: this process works alone.
     private let sharedWork: SharedWork?
+    /// Whether this process of a fleet ran, or stood by, before its present turn.
+    private let isPastStart = Locked(false)
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.
     package init(
@@ -31,6 +34,7 @@ package struct Bot: Service {
         self.settings = settings
         self.report = report
         self.logger = logger
+        let state = state.limited(by: CallLimit())
         let engine = state.isReadOnly ? nil : state.catalogue.engine
         self.engine = engine
         let sharing = state.isReadOnly ? nil : settings.sharing
@@ -45,13 +49,22 @@ package struct Bot: Service {
     package func run() async throws {
         // Beside the first requests.
         ruleSet.prepare()
-        guard let engine, !settings.isOneShot else { return try await runAlone() }
+        guard let engine else { return try await runAlone() }
+        try await withTaskCancellationHandler {
+            if settings.isOneShot { try await runAlone() } else { try await runInTurns(engine) }
+        } onCancel: {
+            engine.endCallsNow()
+        }
+    }
+
+    private func runInTurns(_ engine: Engine) async throws {
         let standby = Standby(
             engine, ruleSetHash: ruleSet.hash, sharing: settings.sharing, report: report,
-            observer: settings.delivery.observer, logger: logger)
+            observer: settings.delivery.observer, logger: logger, lossDelay: settings.engineLossDelay)
         let watch = FleetWatch(engine, isSharing: sharedWork != nil)
         await report.watch(watch)
         defer {
+            engine.endCallsSoon()
             sharedWork?.close()
             standby.leave()
             watch.close()
@@ -59,11 +72,17 @@ package struct Bot: Service {
         do {
             while true {
                 try await cancelWhenGracefulShutdown { try await standby.untilFree() }
+                let isEstablished = await standby.isEstablished
+                isPastStart.withLock { $0 = isEstablished }
                 do {
                     guard try await standby.whileNotDrained(runTurn) else { return }
+                    // The turn is over, and the process goes on.
+                    engine.allowCalls()
                     await report.reconnect()
-                } catch let error as StateError where error.endsTurn {
-                    try await standby.note(error)
+                } catch let error as StateError {
+                    guard await standby.canRetry(after: error) else { throw error }
+                    if !Task.isShuttingDownGracefully { engine.allowCalls() }
+                    try await cancelWhenGracefulShutdown { try await standby.note(error) }
                 }
             }
         } catch is CancellationError {
@@ -87,7 +106,10 @@ package struct Bot: Service {
     ) -> StateKeeper {
         StateKeeper(
             place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
-            logger: logger, channels: settings.channels?.sorted(), checkInterval: settings.checkInterval)
+            logger: logger, channels: settings.channels?.sorted(),
+            // Of those that share the work, only one reads the feed, and notices at once what happens to it.
+            checkInterval: settings.sharing == nil
+                ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers))
     }
 
     /// Runs as the only process with this state, or beside others that share the work.
@@ -201,7 +223,8 @@ package struct Bot: Service {
                         if let sharedWork {
                             try await sharedWork.run(
                                 gateway, channels: settings.channels, from: start, into: delivery,
-                                duty: leaderWork(delivery, counts, info))
+                                duty: leaderWork(delivery, counts, info), noteAnswer: watched.watch.noteAnswer
+                            ) { try await confirmDatabase(watched) }
                         } else {
                             try await readFeed(info, watched, from: start, into: delivery, wasThere: wasThere)
                         }
@@ -230,6 +253,7 @@ package struct Bot: Service {
         if settings.isOneShot, settings.delivery.preview == nil, let reset = try await watched.watch.resetAtEnd() {
             throw reset
         }
+        engine?.endCallsSoon()
         await copyCheckpoint(watched.watch)
     }
 
@@ -371,9 +395,12 @@ package struct Bot: Service {
         case .reset: return (info, .start)
         }
         let ledger = watched.state.ledger
+        var since = settings.since
+        // A state that was there and is lost begins at its copy: what came meanwhile must not be skipped.
+        if since == .now, isPastStart.withLock(\.self) { since = nil }
         let facts = StartFacts(
             checkpoint: try ledger.checkpoint(), isCheckpointReset: try ledger.isCheckpointReset(),
-            since: settings.since, copy: copy, ruleSetHash: ruleSet.hash, changedRules: changedRules,
+            since: since, copy: copy, ruleSetHash: ruleSet.hash, changedRules: changedRules,
             channels: watched.watch.channels)
         var info = info
         if facts.needsNewest, !info.reportsNewest {
@@ -409,7 +436,7 @@ package struct Bot: Service {
         reader.confirmDatabase = {
             // A dry run does not start over.
             guard settings.delivery.preview == nil else { return }
-            if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
+            try await confirmDatabase(watched)
         }
         reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
         reader.noteAnswer = watched.watch.noteAnswer
@@ -418,6 +445,11 @@ package struct Bot: Service {
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)
         }
+    }
+
+    /// - Throws: ``DatabaseReset`` if it is another one now; `RunError`, ``StateError``, `CancellationError`.
+    private func confirmDatabase(_ watched: StateKeeper.Watched) async throws {
+        if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
     }
 
     /// The run is ending: a gateway in trouble must not delay it.

@@ -47,6 +47,9 @@ package struct BotSettings: Sendable {
     package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
     /// Nil: one process of a fleet runs, and the others stand by.
     package var sharing: Sharing?
+    /// How long a process of a fleet waits for tables that vanished while it ran, before it makes them anew: somebody may be
+    /// restoring a dump.
+    package var engineLossDelay: Duration = .seconds(30)
     /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
     package var delivery = Delivery.Settings()
 

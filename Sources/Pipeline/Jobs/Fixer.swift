@@ -1,6 +1,7 @@
 internal import DocumentFlow
 package import GatewayClient
 package import Logging
+internal import PostgreSQL
 package import Rules
 internal import ServiceLifecycle
 
@@ -19,6 +20,7 @@ package struct Fixer: Service {
     private let report: RunReport
     private let logger: Logger
     private let keeper: StateKeeper
+    private let engine: Engine?
     /// The rules that this pass can't apply.
     private let leftOut: [String]
     private let conflictRules: [String]
@@ -30,6 +32,8 @@ package struct Fixer: Service {
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
         settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport, logger: Logger
     ) {
+        let state = state.limited(by: CallLimit())
+        engine = state.catalogue.engine
         keeper = StateKeeper(
             place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
         self.gateway = gateway
@@ -56,6 +60,14 @@ package struct Fixer: Service {
                 "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",
                 metadata: [LogKey.rules: "\(leftOut.joined(separator: ", "))"])
         }
+        try await withTaskCancellationHandler {
+            try await apply()
+        } onCancel: {
+            engine?.endCallsNow()
+        }
+    }
+
+    private func apply() async throws {
         do {
             let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
             let watched = try await cancelWhenGracefulShutdown { try await openState() }

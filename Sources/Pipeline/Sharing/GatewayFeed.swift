@@ -1,5 +1,6 @@
 internal import Fleet
 internal import GatewayClient
+internal import Locking
 
 /// The feed of a keyspace, without documents, for the member of a fleet that leads.
 struct GatewayFeed: FeedSource {
@@ -14,8 +15,47 @@ struct GatewayFeed: FeedSource {
     let noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void
     /// Records a sequence up to which all is answered.
     let save: @Sendable (SequenceID) async throws -> Void
+    /// Called when a request has ended.
+    var noteAnswer: @Sendable () -> Void = {}
+    /// Called when the database may be another one now. Nothing is read, or what was read is dropped, if it throws.
+    var confirmDatabase: @Sendable () async throws -> Void = {}
+    private let confirmed = Locked<ContinuousClock.Instant?>(nil)
+
+    /// After so long without a request, somebody else may have read the feed, and seen a reset.
+    private static let longestPause: Duration = .seconds(5)
+
+    init(
+        gateway: Gateway, channels: [String]?, start: SequenceID,
+        noteStanding: @escaping @Sendable (_ isCaughtUp: Bool) async -> Void,
+        save: @escaping @Sendable (SequenceID) async throws -> Void
+    ) {
+        (self.gateway, self.channels, self.start) = (gateway, channels, start)
+        (self.noteStanding, self.save) = (noteStanding, save)
+    }
 
     func changes(after sequence: String?, limit: Int) async throws -> FeedPart {
+        let last = confirmed.withLock { confirmed in
+            defer { confirmed = nil }
+            return confirmed
+        }
+        if last.map({ $0.duration(to: .now) > Self.longestPause }) != false { try await confirmDatabase() }
+        // A request that fails leaves it unconfirmed.
+        let part = try await read(after: sequence, limit: limit)
+        if let sequence, let reached = part.sequence, Self.isFarBehind(reached, sequence) {
+            try await confirmDatabase()
+        }
+        confirmed.withLock { $0 = .now }
+        return part
+    }
+
+    /// Whether the feed went back.
+    private static func isFarBehind(_ reached: String, _ since: String) -> Bool {
+        guard let reached = SequenceID(reached), let since = SequenceID(since) else { return false }
+        return reached.isFarBehind(since)
+    }
+
+    private func read(after sequence: String?, limit: Int) async throws -> FeedPart {
+        defer { noteAnswer() }
         let since = try sequence.map { text in
             guard let sequence = SequenceID(text) else {
                 throw GatewayError(.malformedAnswer, "the log holds no sequence: \(text)")

@@ -26,7 +26,8 @@ struct SharedWork: Sendable {
     private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
 
     /// Nil: there is no fleet.
-    private var tally: FleetTally? { if case .engine(let engine, _) = place { engine.tally } else { nil } }
+    private var engine: Engine? { if case .engine(let engine, _) = place { engine } else { nil } }
+    private var tally: FleetTally? { engine?.tally }
 
     /// While a trouble lasts, it is logged this often.
     private static let troubleInterval: Duration = .seconds(60)
@@ -53,16 +54,22 @@ struct SharedWork: Sendable {
     func join() async throws(StateError) -> EngineStore.Fence {
         guard case .engine(let engine, let log) = place else { return { _ in } }
         do {
-            try await log.prepare()
             let queue = engine.makeQueue()
             defer { queue.close() }
             try await queue.perform { [engine, sharing] connection in
+                try EngineSafety.require(engine, connection)
+                do {
+                    try WorkLogTables.prepare(
+                        partitions: sharing.partitions, leaseTime: engine.lease, connection)
+                } catch WorkLogError.refused(let reason) {
+                    throw StateError.engineRefused(path: engine.description, reason: reason)
+                }
                 try EngineMember.beginSharing(engine, works: sharing.role != .reader, connection)
             }
             log.beginMembership()
             _ = try await log.renew()
         } catch {
-            throw .engine(engine, .writing, error)
+            throw .engine(engine, .creating, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
         return { [tally = engine.tally] connection in
@@ -95,15 +102,21 @@ struct SharedWork: Sendable {
     /// - Parameters:
     ///   - start: Where a log without any change begins.
     ///   - duty: What this process does while it reads the feed.
-    /// - Throws: ``StateError``, `RunError`, `CancellationError`.
+    ///   - noteAnswer: Called when a request for the feed has ended.
+    ///   - confirmDatabase: Called before the feed is read, if the database may be another one now.
+    /// - Throws: ``StateError``, `RunError`, `CancellationError`; what `confirmDatabase` throws.
     func run(
-        _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork
+        _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork,
+        noteAnswer: @escaping @Sendable () -> Void, confirmDatabase: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (log, settings) = try await log(in: delivery.ledger)
-        let feed = GatewayFeed(
+        let end = FeedEnd()
+        var feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
             noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
             save: { try await delivery.ledger.saveCheckpoint($0) })
+        feed.noteAnswer = noteAnswer
+        feed.confirmDatabase = { try await end.watch(confirmDatabase) }
         let member = FleetMember(
             log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
             settings: settings, environment: FleetEnvironment { note in self.log(note) })
@@ -113,7 +126,8 @@ struct SharedWork: Sendable {
             tally?.stopReading()
         }
         await delivery.noteStanding(isCaughtUp: true)
-        member.setBeforeLeaving { [log] in
+        member.setBeforeLeaving { [log, engine] in
+            engine?.endCallsSoon()
             // Otherwise the checkpoint would be as old as the last answer of the feed.
             guard let answered = try? await log.answered()?.sequence, let sequence = SequenceID(answered) else {
                 return
@@ -121,15 +135,18 @@ struct SharedWork: Sendable {
             try? await delivery.ledger.saveCheckpoint(sequence)
         }
         do {
-            try await withGracefulShutdownHandler {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await member.run() }
-                    group.addTask { try await duty.untilFailed() }
-                    defer { group.cancelAll() }
-                    try await group.next()
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await withGracefulShutdownHandler {
+                        try await member.run()
+                    } onGracefulShutdown: {
+                        member.stop()
+                    }
                 }
-            } onGracefulShutdown: {
-                member.stop()
+                group.addTask { try await duty.untilFailed() }
+                group.addTask { try await end.wait() }
+                defer { group.cancelAll() }
+                try await group.next()
             }
         } catch let error as WorkLogError {
             switch place {
@@ -144,6 +161,27 @@ struct SharedWork: Sendable {
         switch place {
         case .engine(_, let log): return (log, FleetSettings())
         case .file: return (try await ledger.workLog(partitions: sharing.partitions), .ofOneProcess)
+        }
+    }
+
+    /// Ends a member for an error of its feed; whoever reads the feed would try again.
+    private struct FeedEnd {
+        private let cause = Locked<(any Error)?>(nil)
+        private let came = Signal()
+
+        func watch(_ body: () async throws -> Void) async throws {
+            do { try await body() } catch {
+                guard error is DatabaseReset || error is RunError else { throw error }
+                cause.withLock { $0 = error }
+                came.raise()
+                throw CancellationError()
+            }
+        }
+
+        /// - Throws: The error, `CancellationError`.
+        func wait() async throws {
+            try await came.wait()
+            if let cause = cause.withLock(\.self) { throw cause }
         }
     }
 

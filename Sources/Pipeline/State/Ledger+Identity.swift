@@ -55,7 +55,9 @@ extension Ledger {
 
     /// Records how often the mark has been written. No write if that is known already.
     package func noteMark(generation: Int) async throws(StateError) {
-        guard try markGeneration() != generation else { return }
+        guard try await apart({ ledger throws(StateError) in try ledger.markGeneration() }) != generation else {
+            return
+        }
         try await write { database in
             try database.execute(
                 database.language.replace(into: "identity", ["name", "value"], key: ["name"]),

@@ -38,7 +38,7 @@ package final class Ledger: Sendable {
     /// The address at which this run reaches the database; nil if it does not.
     let address: StateFacts.Address?
     /// Distinguishes this run from others in the history of checkpoints.
-    let run = StateLock.thisProcess
+    let run = StateLock.describeProcess()
     private let hold: Hold
     private let isOpen = Locked(true)
 

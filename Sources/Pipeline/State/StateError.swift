@@ -15,6 +15,9 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     case fenced(String)
     /// The engine can't be reached, or can't write now. What was to be written may or may not be.
     case engineUnavailable(String)
+    /// The engine does not let this process do its work: a login that is refused, a database or tables that are missing,
+    /// tables of another version. At a start, a mistake in the configuration; later, somebody may be about to mend it.
+    case engineRefused(path: String, reason: String)
     /// Written by a newer changebot, or no state file at all.
     case unreadable(path: String, reason: String)
     /// The write failed as a whole, most often because the disk is full.
@@ -32,7 +35,8 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
             description
         case .fenced(let reason): "this process may not act for the fleet any more: \(reason)"
         case .cannotCreate(let path, let reason): "can't create \(path): \(reason)"
-        case .unreadable(let path, let reason): "can't use the state in \(path): \(reason)"
+        case .unreadable(let path, let reason), .engineRefused(let path, let reason):
+            "can't use the state in \(path): \(reason)"
         case .cannotWrite(let path, let reason): "can't write \(path): \(reason)"
         }
     }

@@ -55,13 +55,16 @@ final class StateLock: Sendable {
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// How this process describes itself to others.
-    static var thisProcess: String {
+    /// How this process describes itself to others: always the same.
+    static let thisProcess = describeProcess()
+
+    /// - Parameter time: When what is described began.
+    static func describeProcess(since time: String = Timestamp.now) -> String {
         // Foundation's host name would ask the DNS.
         var name = [CChar](repeating: 0, count: 256)
         let isKnown = gethostname(&name, name.count) == 0
         let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
-        return "pid \(getpid()) on \(host) since \(Timestamp.now)"
+        return "pid \(getpid()) on \(host) since \(time)"
     }
 }
 

@@ -7,7 +7,11 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List every bot that has state here, where it stands, and whether it runs.",
-        discussion: "Example: changebot list --state /var/lib/changebot")
+        discussion: """
+            Example: changebot list --state /var/lib/changebot
+
+            With --engine, the fleets in its database follow.
+            """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var state: StateOptions
@@ -29,9 +33,11 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = try config.environments()[0]
         let directory = state.directory(environment)
-        let rows = try rows(directory)
+        let rows = try rows(directory, try state.engine(environment))
         if try environment.isOn(json, "json") {
             for row in rows { try Console.write(Self.json(row)) }
+        } else if rows.isEmpty, try state.engine(environment) != nil {
+            try notes.note("no bot has state in \(directory), and there is no fleet in the engine", environment)
         } else if rows.isEmpty {
             try notes.note("no bot has state in \(directory); for another folder, add --state DIR")
         } else {
@@ -39,11 +45,22 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
-    private func rows(_ directory: String) throws -> [Row] {
+    private func rows(_ directory: String, _ engine: Engine?) throws -> [Row] {
         var running = RunningBot.all(in: directory)
         var rows: [Row] = []
-        for name in try StateCatalogue.names(in: directory) {
-            try StateCatalogue(directory: directory, name: name).forEachState { ledger in
+        var catalogues = try StateCatalogue.names(in: directory).map { StateCatalogue(directory: directory, name: $0) }
+        if let engine {
+            do throws(StateError) {
+                catalogues += try engine.fleets().map { fleet in
+                    StateCatalogue(directory: directory, name: fleet, engine: engine.with(fleet: fleet))
+                }
+            } catch {
+                throw CommandError(error)
+            }
+        }
+        for catalogue in catalogues {
+            let name = catalogue.name
+            try catalogue.forEachState { ledger in
                 var row = Row(
                     name: name, gateway: try ledger.addresses().first ?? "", standing: "not running",
                     checkpoint: try ledger.checkpoint()?.sequence.queryValue,

@@ -2,6 +2,7 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 internal import Pipeline
+internal import PostgreSQL
 internal import Rules
 
 /// Makes all checks of one bot, those that do not depend on each other at the same time.
@@ -19,6 +20,7 @@ struct BotExamination: Sendable {
         await report.finish(.files, rules.files)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await examineGateway(rules.related) }
+            group.addTask { await examineEngine() }
             group.addTask { await examineState() }
         }
     }
@@ -61,12 +63,28 @@ struct BotExamination: Sendable {
         return .ok("embedded, in \(file)")
     }
 
+    private func examineEngine() async {
+        guard bot.hasEngine, bot.choice != .embedded(file: nil) else { return await report.finish(.engine, []) }
+        guard let engine = bot.engine else { return await report.skip([.engine], "the settings are not valid") }
+        let findings = await onOtherThread {
+            let examined: Result<EngineExamination, StateError>
+            do throws(StateError) { examined = .success(try engine.examine()) } catch { examined = .failure(error) }
+            return EngineCheck.findings(
+                examined, isUnverified: engine.address.isUnverified, allowsUnsafe: engine.allowsUnsafe)
+        }
+        await report.finish(.engine, findings)
+    }
+
     private func examineState() async {
         if bot.choice == .embedded(file: nil) {
             return await report.skip([.state, .disk], "a gateway in memory leaves no state")
         }
-        let (state, disk) = await onOtherThread { [catalogue = bot.state] in
+        let (state, disk) = await onOtherThread { [catalogue = bot.state, hasEngine = bot.hasEngine] in
             let folder = StateFolder(examining: catalogue.directory, bot: catalogue.name)
+            // It is for what concerns this machine only.
+            if hasEngine {
+                return (StateCheck.findings(folder, nil), DiskCheck(examining: folder.ancestor)?.finding)
+            }
             let states: Result<[StateExamination], StateError>
             do throws(StateError) { states = .success(try catalogue.examine()) } catch { states = .failure(error) }
             return (StateCheck.findings(folder, states), DiskCheck(examining: folder.ancestor)?.finding)

@@ -11,6 +11,10 @@ struct DoctorBot: Sendable {
     /// For a remote gateway. Nil if something in them is not valid.
     private(set) var access: GatewaySettings?
     let state: StateCatalogue
+    /// Nil if it has none, or something in its settings is not valid.
+    private(set) var engine: Engine?
+    /// Whether the settings name an engine, valid or not.
+    let hasEngine: Bool
     let rulePaths: [String]?
     private(set) var channels: [String]?
     private(set) var following = FeedReader.Following.longpoll
@@ -24,12 +28,19 @@ struct DoctorBot: Sendable {
     init(_ command: DoctorCommand, _ environment: Environment, _ place: String?) throws(CommandError) {
         name = try command.state.botName(environment)
         state = StateCatalogue(directory: command.state.directory(environment), name: name)
+        hasEngine = command.state.engineOptions.engine ?? environment["engine"] != nil
         rulePaths = environment.values(command.rules, "rules")
         advice = Credentials.advice(environment)
         if let place, command.gateway.address == nil, environment["gateway"] == nil {
             findings = [Finding(.error, "\(place): the bot has no 'gateway'", remedy: "write the URL of its keyspace")]
         } else {
             choice = try collect { () throws(CommandError) in try command.gateway.choice(environment) }
+        }
+        engine = try collect { () throws(CommandError) in try command.state.engine(environment) }.flatMap(\.self)
+        if let path = environment["engine-password-file"], hasEngine {
+            let file = SecretFile(
+                path: path, what: "password", setting: environment.naming("engine-password-file"))
+            if file.isExposed { findings.append(.exposed(file.path, what: file.what)) }
         }
         channels = try collect { () throws(CommandError) in
             try environment.value(command.channels, "channels", parse: ChannelList.init(argument:))?.names
@@ -68,6 +79,7 @@ struct DoctorBot: Sendable {
         guard let choice, !findings.contains(where: { $0.level == .error }) else { return }
         let login = access?.credentials.map { "as \($0)" } ?? "without credentials"
         let who = if case .remote = choice { ", \(login)" } else { "" }
-        findings.append(.ok("\(choice.stateAddress)\(who); bot '\(name)', state in \(state.directory)"))
+        let place = engine.map { "\($0.address)" } ?? state.directory
+        findings.append(.ok("\(choice.stateAddress)\(who); bot '\(name)', state in \(place)"))
     }
 }

@@ -7,6 +7,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
     /// Those that related documents need.
     case indexes
+    /// Of a fleet.
+    case engine
     case state, disk, rules, pictures
     /// What webhooks, downloads and `emit` need.
     case files

@@ -82,12 +82,13 @@ extension StateFolder {
 
 /// Judges a state folder and what is in it. Pure.
 enum StateCheck {
-    /// - Parameter states: What is in the bot's files, or why that can't be read.
-    static func findings(_ folder: StateFolder, _ states: Result<[StateExamination], StateError>) -> [Finding] {
+    /// - Parameter states: What is in the bot's files, or why that can't be read. Nil: the state is in an engine.
+    static func findings(_ folder: StateFolder, _ states: Result<[StateExamination], StateError>?) -> [Finding] {
         if let problem = problem(folder) { return [problem] }
         guard folder.folder != nil else { return [.ok("\(folder.path) does not exist yet; 'run' makes it")] }
         let permissions = permissions(folder)
         switch states {
+        case nil: return permissions + [.ok("\(folder.path) can be written to; the state is in the engine")]
         case .failure(let error):
             return permissions + [Finding(.error, error.description, remedy: "choose another folder with --state")]
         case .success(let states) where states.isEmpty:

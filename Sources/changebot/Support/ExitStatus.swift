@@ -121,7 +121,7 @@ extension ExitStatus {
         case .locked: self = .tryLater
         case .missing: self = .missingInput
         case .ambiguous: self = .usage
-        case .foreign, .unreadable: self = .badConfiguration
+        case .foreign, .unreadable, .engineRefused: self = .badConfiguration
         case .fenced: self = .tryLater
         case .engineUnavailable: self = .unreachable
         case .cannotCreate: self = .cannotCreate

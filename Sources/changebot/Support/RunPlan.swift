@@ -300,25 +300,36 @@ extension RunCommand {
     }
 
     private func sharing(_ environment: Environment, isDaemon: Bool) throws(CommandError) -> Sharing? {
-        let partitions = try environment.value(partitions, "partitions", parse: { Int($0) })
+        func naming(_ option: String, isFlag: Bool) -> String { isFlag ? "--\(option)" : environment.naming(option) }
+        let number = try environment.value(partitions, "partitions", parse: { Int($0) })
         guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
+            guard number == nil else {
+                throw environment.contradiction(
+                    ["partitions"],
+                    "\(naming("partitions", isFlag: partitions != nil)) is for members that share the work: add --role auto, or leave it out"
+                )
+            }
             return nil
         }
-        let name = self.role == nil ? environment.naming("role") : "--role"
         let hasEngine = state.engineOptions.engine ?? environment["engine"] != nil
         guard hasEngine || role == .auto else {
             throw environment.contradiction(
-                ["role"], "\(name) \(role) is for one of several processes: add --engine postgres://…, or use auto")
+                ["role"],
+                "\(naming("role", isFlag: self.role != nil)) \(role) is for one of several processes: add --engine postgres://…, or use auto"
+            )
         }
         guard isDaemon else {
             throw environment.contradiction(
-                ["role"], "\(name) is for members that stay: leave --once and --dry-run out")
+                ["role"],
+                "\(naming("role", isFlag: self.role != nil)) is for members that stay: leave --once and --dry-run out")
         }
-        let number = partitions ?? (hasEngine ? Sharing.defaultPartitions : Sharing.partitionsOfOneProcess)
-        guard (1...1024).contains(number) else {
-            throw CommandError(.usage, "--partitions must be from 1 to 1024")
+        return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
+            let number = number ?? (hasEngine ? Sharing.defaultPartitions : Sharing.partitionsOfOneProcess)
+            guard (1...1024).contains(number) else {
+                throw CommandError(.usage, "--partitions must be from 1 to 1024")
+            }
+            return Sharing(role: role, partitions: number)
         }
-        return Sharing(role: role, partitions: number)
     }
 
     /// - Throws: ``CommandError`` with 78 if the bot at `place` has no gateway or no rules.

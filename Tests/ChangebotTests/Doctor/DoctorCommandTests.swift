@@ -59,7 +59,7 @@ import Testing
             let found = try await report(
                 bed.url, ["--rules", bed.folder + "/r.yaml", "--idle", "1s"], state: bed.state)
             #expect(found.result.code == 0, "\(found.result.output)\(found.result.errors)")
-            for check in DoctorCheck.allCases where ![.pictures, .files, .channels, .indexes].contains(check) {
+            for check in DoctorCheck.allCases where ![.pictures, .files, .channels, .indexes, .engine].contains(check) {
                 #expect(found.levels(check) == ["ok"], "\(check): \(found.text(check))")
             }
             #expect(found.levels(.pictures) == ["skipped"] && found.levels(.files) == ["skipped"])

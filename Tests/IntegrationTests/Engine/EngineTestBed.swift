@@ -19,6 +19,10 @@ struct EngineTestBed {
     let fleet: String
     /// Long, so that a busy machine loses none; short for tests that wait for its end.
     var lease: Duration = .seconds(10)
+    /// How the members log in.
+    var database = "postgres"
+    var user: String?
+    var password: @Sendable () -> String? = { nil }
 
     static let apples = """
         version: 1
@@ -71,7 +75,9 @@ struct EngineTestBed {
 
     /// The engine as one process sees it.
     func engine(_ fleet: String? = nil) throws -> Engine {
-        Engine(try PostgresAddress(server.url()), fleet: fleet ?? self.fleet, lease: lease)
+        Engine(
+            try PostgresAddress(server.url(database)), fleet: fleet ?? self.fleet, user: user, password: password,
+            lease: lease)
     }
 
     func place(_ ruleSet: RuleSet, member: Int, fleet: String? = nil) throws -> StatePlace {
@@ -134,6 +140,18 @@ struct EngineTestBed {
         let queue = try engine(fleet).makeQueue()
         defer { queue.close() }
         return try await queue.perform { try $0.run(statement) }
+    }
+
+    /// Runs statements as the administrator of the server. Members may be in the way for a moment.
+    func administer(_ script: String) async throws {
+        var settings = PostgresSettings()
+        // To drop a database, a busy server writes all that it holds to its disk first.
+        settings.deadline = .seconds(120)
+        let queue = PostgresQueue(try PostgresAddress(server.url()), settings: settings)
+        defer { queue.close() }
+        while true {
+            do { return try await queue.perform { try $0.script(script) } } catch PostgresError.conflict {}
+        }
     }
 
     /// Another member takes over by force, as after the time of the lease.

@@ -1,5 +1,6 @@
 import Fleet
 import GatewayClient
+import Locking
 import TestKit
 import Testing
 
@@ -41,6 +42,46 @@ import Testing
     @Test func aFeedThatBeginsWithSuchARowIsReadAgain() async throws {
         let error = await #expect(throws: GatewayError.self) { try await read([Self.failed], last: 9) }
         #expect(error?.code == .serverError)
+    }
+
+    /// The database may be another one, before the first request, after one that failed, and when the feed goes back.
+    @Test func theDatabaseIsConfirmedBeforeMoreIsRead() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 1: .init(status: 503, body: "{}")
+            case 4: ScriptedServer.feed([ScriptedServer.row(1)], last: 1)
+            default: ScriptedServer.feed([ScriptedServer.row(90_000)], last: 90_000)
+            }
+        }
+        defer { server.server.stop() }
+        let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
+        let events = Locked<[String]>([])
+        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteStanding: { _ in }, save: { _ in })
+        feed.confirmDatabase = { events.withLock { $0.append("confirmed") } }
+        for _ in 0..<5 {
+            do {
+                let part = try await feed.changes(after: "80000", limit: 100)
+                events.withLock { $0.append("read \(part.entries.count)") }
+            } catch {
+                events.withLock { $0.append("failed") }
+            }
+        }
+        await gateway.shutdown()
+        #expect(
+            events.withLock { $0 } == [
+                "confirmed", "read 1", "failed", "confirmed", "read 1", "read 1", "confirmed", "read 1",
+            ])
+    }
+
+    @Test func nothingIsReadFromAnotherDatabase() async throws {
+        let server = try ScriptedServer { _, _ in ScriptedServer.feed([ScriptedServer.row(1)], last: 1) }
+        defer { server.server.stop() }
+        let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
+        var feed = GatewayFeed(gateway: gateway, channels: nil, start: .start, noteStanding: { _ in }, save: { _ in })
+        feed.confirmDatabase = { throw DatabaseReset(mark: nil) }
+        await #expect(throws: DatabaseReset.self) { try await feed.changes(after: "0", limit: 100) }
+        #expect(server.requests("/todo/_changes").isEmpty)
+        await gateway.shutdown()
     }
 
     @Test func anEmptyAnswerThatMovesOnMovesTheLog() async throws {

@@ -171,6 +171,34 @@ import Testing
         }
     }
 
+    /// At the next request for the feed, whichever member reads it; not at the next check of the mark.
+    @Test func aResetOfTheGatewaysDatabaseIsNoticedBeforeItIsRead() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let server = try TestPostgres.shared
+            let fleet = EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("reset"))
+            let rules = try bed.rules(EngineTestBed.apples)
+            let (bot, report) = try fleet.bot(rules, member: 1) { settings in
+                settings.sharing = Sharing(role: .auto, partitions: 4)
+                settings.checkInterval = .seconds(3600)
+            }
+            let failure = await #expect(throws: RunError.self) {
+                try await EngineTestBed.running([bot]) {
+                    try await fleet.wait(until: .following, report)
+                    try await bed.load([task("a", "apple")])
+                    try await bed.wait(until: DocumentID("a"), fleet.isDone)
+                    try embedded.misbehave(#"{"reset":true,"on":"_changes","times":1}"#)
+                    // The feed's request ends.
+                    try await bed.load([task("b", "apple")])
+                    while true {
+                        try await Task.sleep(for: .seconds(1))
+                        try await bed.load([task("c\(ContinuousClock.now)", "pear")])
+                    }
+                }
+            }
+            #expect(failure?.code == .databaseReset)
+        }
+    }
+
     @Test func membersOfTwoKindsThatStartAtOnceDoNotWorkTogether() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)

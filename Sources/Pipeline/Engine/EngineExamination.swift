@@ -1,0 +1,111 @@
+internal import PostgreSQL
+
+/// What an engine is like, for whoever checks whether a bot can work with it.
+package struct EngineExamination: Sendable {
+    /// `the fleet 'orders' on postgres://db.example.org/changebot`
+    package let name: String
+    /// `PostgreSQL 15.8`
+    package let server: String
+    /// Whether the server acknowledges before it has written to its disk.
+    package let forgets: Bool
+    /// Whether a server that is killed loses the last writes.
+    package let losesLastWrites: Bool
+    /// A message with the remedy after a semicolon; nil if a run can begin.
+    package let problem: String?
+    /// Nil: there is no such fleet yet.
+    package let standing: FleetStanding?
+}
+
+extension Engine {
+    /// Looks at the engine; changes nothing. Blocks.
+    ///
+    /// - Throws: ``StateError`` if it can't be asked.
+    package func examine() throws(StateError) -> EngineExamination {
+        let queue = makeQueue()
+        defer { queue.close() }
+        do {
+            let (facts, right, tables) = try queue.performNow { connection in
+                let row =
+                    try connection.run(
+                        """
+                        SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
+                            current_setting('synchronous_commit')
+                        """
+                    ).rows.first ?? []
+                let facts = row.map { $0.text ?? "" }
+                let right = try missingRight(connection)
+                guard right == nil else { return (facts, right, Result<Bool, StateError>.success(false)) }
+                do { return (facts, right, .success(try EngineSchema.check(self, connection))) } catch let error
+                    as StateError
+                {
+                    return (facts, right, .failure(error))
+                }
+            }
+            var problem = right
+            var standing: FleetStanding?
+            switch tables {
+            case .success(true): standing = try self.standing()
+            case .success(false): break
+            case .failure(let error): problem = "\(error)"
+            }
+            return EngineExamination(
+                name: description, server: facts.first ?? "", forgets: facts.dropFirst().first == "off",
+                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, standing: standing)
+        } catch {
+            throw .engine(self, .reading, error)
+        }
+    }
+
+    /// What the user lacks, and what to do.
+    private func missingRight(_ connection: PostgresConnection) throws -> String? {
+        let row = try connection.run(
+            """
+            SELECT current_user, has_database_privilege(current_database(), 'CREATE'),
+                (SELECT has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE')
+                    FROM pg_namespace WHERE nspname = $1),
+                (SELECT bool_and(has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+                        AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+                    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                    WHERE nspname = $1 AND c.relkind = 'r')
+            """, [.text(schema)]
+        ).rows.first
+        guard let row, row.count == 4 else { return nil }
+        let user = PostgresConnection.quotedIdentifier(row[0].text ?? "")
+        let name = PostgresConnection.quotedIdentifier(schema)
+        guard let ofSchema = row[2].int else {
+            let database = PostgresConnection.quotedIdentifier(address.database)
+            return row[1] == .int(1)
+                ? nil
+                : "the user \(user) may not make the schema of the fleet; in psql, run: "
+                    + "GRANT CREATE ON DATABASE \(database) TO \(user)"
+        }
+        guard ofSchema == 1, row[3] != .int(0) else {
+            return "the user \(user) may not use the schema of the fleet, which belongs to another; in psql, run: "
+                + "ALTER SCHEMA \(name) OWNER TO \(user), and the same for its tables"
+        }
+        return nil
+    }
+
+    /// The names of all fleets in the database whose tables this user may read, in order. Blocks.
+    ///
+    /// - Throws: ``StateError``.
+    package func fleets() throws(StateError) -> [String] {
+        let prefix = "changebot_"
+        let queue = makeQueue()
+        defer { queue.close() }
+        do {
+            return try queue.performNow { connection in
+                try connection.run(
+                    """
+                    SELECT nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid
+                    WHERE starts_with(nspname, $1) AND relname = 'identity' AND has_schema_privilege(n.oid, 'USAGE')
+                        AND has_table_privilege(c.oid, 'SELECT')
+                    ORDER BY nspname COLLATE "C"
+                    """, [.text(prefix)]
+                ).rows.compactMap { $0.first?.text.map { String($0.dropFirst(prefix.count)) } }
+            }
+        } catch {
+            throw .engine(self, .reading, error)
+        }
+    }
+}

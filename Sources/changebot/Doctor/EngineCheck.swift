@@ -1,0 +1,62 @@
+internal import Pipeline
+internal import PostgreSQL
+
+/// Judges the engine of a fleet. Pure.
+enum EngineCheck {
+    /// - Parameters:
+    ///   - examined: What it is like, or why it can't be asked.
+    ///   - isUnverified: Whether its certificate is not verified, although it is on a network.
+    ///   - allowsUnsafe: Whether it may run with `fsync=off`.
+    static func findings(
+        _ examined: Result<EngineExamination, StateError>, isUnverified: Bool, allowsUnsafe: Bool
+    ) -> [Finding] {
+        var findings: [Finding] = []
+        if isUnverified {
+            findings.append(
+                Finding(
+                    .warning, "the engine's certificate is not verified", remedy: "leave sslmode out of its address"))
+        }
+        switch examined {
+        case .failure(let error):
+            return findings + [
+                Finding(
+                    .error, message: error.description,
+                    otherwise:
+                        "start PostgreSQL, or correct --engine; psql with the same address shows whether it answers")
+            ]
+        case .success(let engine):
+            if engine.forgets {
+                findings.append(
+                    Finding(
+                        allowsUnsafe ? .warning : .error, "fsync is off: it loses data when the machine fails",
+                        remedy: "set fsync=on in the server's postgresql.conf"))
+            }
+            if engine.losesLastWrites {
+                findings.append(
+                    Finding(
+                        .warning, "synchronous_commit is off: it loses the last writes when it is killed",
+                        remedy: "set synchronous_commit=on in the server's postgresql.conf"))
+            }
+            if let problem = engine.problem {
+                findings.append(Finding(.error, message: "\(engine.name), \(engine.server): \(problem)"))
+            } else {
+                findings.append(.ok("\(engine.name), \(engine.server): \(standing(engine.standing))"))
+            }
+            return findings
+        }
+    }
+
+    private static func standing(_ fleet: FleetStanding?) -> String {
+        guard let fleet else { return "it does not exist yet, and 'run' makes it" }
+        if !fleet.sharing.isEmpty {
+            return "\(Quantity.count(fleet.sharing.count, "member")) sharing the work"
+        }
+        guard let running = fleet.members.first(where: \.runs) else {
+            return fleet.members.isEmpty ? "nobody runs" : "nobody runs, \(waiting(fleet.members.count))"
+        }
+        let others = fleet.members.count - 1
+        return "\(running.holder.visible) runs\(others > 0 ? ", \(waiting(others))" : "")"
+    }
+
+    private static func waiting(_ count: Int) -> String { "\(Quantity.count(count)) waiting" }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import LosslessJSON
+import PostgreSQL
+import TestKit
+import Testing
+
+/// Commands that have to do with the engine of a fleet.
+@Suite(.timeLimit(.minutes(5))) struct EngineCommandTests {
+    private static let rule =
+        "  - { name: r, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }\n"
+
+    private static func administer(_ server: TestPostgres, _ script: String) async throws {
+        let queue = PostgresQueue(try PostgresAddress(server.url()))
+        defer { queue.close() }
+        try await queue.perform { try $0.script(script) }
+    }
+
+    /// The finding about the engine.
+    private static func doctor(
+        _ engine: String, _ more: [String] = [], user: String? = nil
+    ) async throws -> (findings: [JSONText], code: Int32) {
+        let folder = NSTemporaryDirectory() + "no-state-\(UUID().uuidString)"
+        let result = try await Program.run(
+            ["doctor", "--json", "--no-wait", "--gateway", "http://127.0.0.1:9/todo", "--state", folder]
+                + ["--engine", engine] + more,
+            environment: user.map { ["CHANGEBOT_ENGINE_USER": $0] } ?? [:])
+        let findings = try result.output.split(separator: "\n").map { try JSONText(String($0)) }
+            .filter { $0.root["check"]?.string == "engine" }
+        return (findings, result.code)
+    }
+
+    private static func expect(
+        _ finding: JSONText?, _ level: String, _ text: String, remedy: String? = nil,
+        location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(finding?.root["level"]?.string == level, sourceLocation: location)
+        #expect(
+            finding?.root["text"]?.string?.contains(text) == true, "\(finding.map { "\($0)" } ?? "none")",
+            sourceLocation: location)
+        if let remedy {
+            #expect(finding?.root["remedy"]?.string?.contains(remedy) == true, sourceLocation: location)
+        }
+    }
+
+    // MARK: - doctor
+
+    @Test func theDoctorExaminesAnEngine() async throws {
+        let server = try TestPostgres.shared
+        let name = server.uniqueName("doctor")
+        let before = try await Self.doctor(server.url(), ["--fleet", name])
+        #expect(before.findings.count == 1)
+        Self.expect(before.findings.first, "ok", "it does not exist yet")
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.rule) { bed in
+            let run = try await Program.run(
+                ["run", "--once", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
+                    + ["--engine", server.url(), "--fleet", name])
+            #expect(run.code == 0)
+        }
+        let after = try await Self.doctor(server.url(), ["--fleet", name])
+        Self.expect(after.findings.first, "ok", "nobody runs")
+    }
+
+    @Test func theDoctorNamesALoginThatIsRefused() async throws {
+        let found = try await Self.doctor(try TestPostgres.shared.url(), user: "nobody-here")
+        Self.expect(found.findings.first, "error", "nobody-here", remedy: "check the user")
+        #expect(found.code == 1)
+    }
+
+    @Test func theDoctorNamesARightThatIsMissing() async throws {
+        let server = try TestPostgres.shared
+        let user = server.uniqueName("doctor_poor")
+        try await Self.administer(server, "CREATE ROLE \(user) LOGIN")
+        let found = try await Self.doctor(server.url(), ["--fleet", server.uniqueName("poor")], user: user)
+        Self.expect(
+            found.findings.first, "error", "may not make the schema", remedy: "GRANT CREATE ON DATABASE \"postgres\" TO"
+        )
+    }
+
+    @Test func theDoctorNamesSettingsThatLoseData() async throws {
+        let server = try TestPostgres(settings: ["fsync=off", "synchronous_commit=off"])
+        let found = try await Self.doctor(server.url())
+        Self.expect(found.findings.first, "error", "fsync is off", remedy: "fsync=on")
+        Self.expect(found.findings.dropFirst().first, "warning", "synchronous_commit is off")
+        let accepted = try await Self.doctor(server.url(), ["--allow-unsafe-engine"])
+        Self.expect(accepted.findings.first, "warning", "fsync is off")
+    }
+
+    @Test func theDoctorSaysThatAnEngineIsAway() async throws {
+        let found = try await Self.doctor("postgres://127.0.0.1:9/none")
+        Self.expect(found.findings.first, "error", "unavailable", remedy: "start PostgreSQL")
+    }
+
+    @Test func withoutAnEngineTheDoctorSaysNothingAboutOne() async throws {
+        let result = try await Program.run(
+            ["doctor", "--json", "--no-wait", "--gateway", "http://127.0.0.1:9/todo"]
+                + ["--state", NSTemporaryDirectory() + "no-state-\(UUID().uuidString)"])
+        #expect(!result.output.contains(#""check":"engine""#))
+    }
+
+    // MARK: - list
+
+    @Test func theListHasTheFleetsOfAnEngine() async throws {
+        let server = try TestPostgres.shared
+        let database = server.uniqueName("list")
+        try server.createDatabase(database)
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.rule) { bed in
+            let engine = ["--engine", server.url(database)]
+            let empty = try await Program.run(["list", "--state", bed.state] + engine)
+            #expect(empty.errors.contains("there is no fleet in the engine"))
+            for fleet in ["one", "two"] {
+                let run = try await Program.run(
+                    ["run", "--once", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
+                        + engine + ["--fleet", fleet])
+                #expect(run.code == 0)
+            }
+            let list = try await Program.run(["list", "--json", "--state", bed.state] + engine)
+            let rows = try list.output.split(separator: "\n").map { try JSONText(String($0)) }
+            #expect(rows.map { $0.root["name"]?.string } == ["one", "two"])
+            #expect(rows.allSatisfy { $0.root["gateway"]?.string == bed.url && $0.root["checkpoint"]?.string != nil })
+        }
+    }
+
+    // MARK: - run
+
+    @Test func partitionsNeedARole() async throws {
+        let command = ["run", "--gateway", "http://127.0.0.1:9/todo", "--rules", "r.yaml"]
+        let engine = ["--engine", "postgres://127.0.0.1:9/none"]
+        let flag = try await Program.run(command + engine + ["--partitions", "8"])
+        #expect(flag.code == 64)
+        #expect(flag.errors.contains("--partitions is for members that share the work: add --role auto"))
+        let file = NSTemporaryDirectory() + "partitions-\(UUID().uuidString).yaml"
+        try """
+        version: 1
+        gateway: http://127.0.0.1:9/todo
+        rules: r.yaml
+        engine: postgres://127.0.0.1:9/none
+        partitions: 8
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let written = try await Program.run(["run", "--config", file])
+        #expect(written.code == 78)
+        #expect(written.errors.contains("'partitions' is for members that share the work"))
+    }
+}

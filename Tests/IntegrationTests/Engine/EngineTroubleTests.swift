@@ -1,0 +1,286 @@
+import DocumentFlow
+import Fleet
+import GatewayClient
+import Glibc
+import Locking
+import LosslessJSON
+import PostgreSQL
+import Rules
+import ServiceLifecycle
+import TestKit
+import Testing
+
+@testable import Pipeline
+
+/// What somebody does to the engine while members run, with and without shared work; and what is wrong at their start.
+@Suite(.timeLimit(.minutes(5))) struct EngineTroubleTests {
+    private static func running(
+        _ fleet: EngineTestBed, shares: Bool, lossDelay: Duration = .seconds(3600),
+        _ body: @escaping @Sendable (RunReport) async throws -> Void
+    ) async throws {
+        let rules = try fleet.bed.rules(EngineTestBed.apples)
+        let (bot, report) = try bot(fleet, rules, shares: shares) { settings in
+            settings.since = .now
+            settings.engineLossDelay = lossDelay
+            settings.checkInterval = .milliseconds(500)
+        }
+        try await EngineTestBed.running([bot]) {
+            try await fleet.wait(until: .following, report)
+            try await fleet.bed.load([task("before", "apple")])
+            try await fleet.bed.wait(until: DocumentID("before"), fleet.isDone)
+            try await body(report)
+        }
+    }
+
+    private static func bot(
+        _ fleet: EngineTestBed, _ rules: RuleSet, shares: Bool, configure: (inout BotSettings) -> Void = { _ in }
+    ) throws -> (bot: Bot, report: RunReport) {
+        try fleet.bot(rules, member: 1) { settings in
+            if shares { settings.sharing = Sharing(role: .auto, partitions: 4) }
+            configure(&settings)
+        }
+    }
+
+    private static func finish(_ fleet: EngineTestBed) async throws {
+        try await fleet.bed.load((1...20).map { task("after\($0)", "apple") })
+        try await fleet.bed.wait(until: (1...20).map { DocumentID("after\($0)") }, fleet.isDone)
+    }
+
+    // MARK: - While members run
+
+    @Test(arguments: [false, true])
+    func tablesThatVanishAreMadeAnewAndNothingIsSkipped(shares: Bool) async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { fleet in
+            try await Self.running(fleet, shares: shares, lossDelay: .milliseconds(300)) { report in
+                try await fleet.administer("DROP SCHEMA \"changebot_\(fleet.fleet)\" CASCADE")
+                // Also what comes while there is no state.
+                try await fleet.bed.load([task("meanwhile", "apple")])
+                try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
+                try await Self.finish(fleet)
+            }
+        }
+    }
+
+    /// Even one that never ran does not begin at what is newest then.
+    @Test func aStandbyThatFindsNoTablesSkipsNothing() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (bot, report) = try Self.bot(fleet, rules, shares: false) { settings in
+                settings.since = .now
+                settings.engineLossDelay = .zero
+            }
+            try await fleet.bot(rules, member: 2, once: true).bot.run()
+            try await fleet.takeLeaseAway()
+            try await EngineTestBed.running([bot]) {
+                try await fleet.wait(until: .standingBy, report)
+                try await fleet.bed.load([task("meanwhile", "apple")])
+                try await fleet.administer("DROP SCHEMA \"changebot_\(fleet.fleet)\" CASCADE")
+                try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
+            }
+        }
+    }
+
+    /// As when a dump is restored.
+    @Test(arguments: [false, true])
+    func tablesThatVanishMayComeBack(shares: Bool) async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { fleet in
+            try await Self.running(fleet, shares: shares) { report in
+                let schema = "changebot_\(fleet.fleet)"
+                try await fleet.administer("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(schema)_away\"")
+                try await fleet.wait(until: .standingBy, report)
+                try await fleet.bed.load([task("meanwhile", "apple")])
+                try await Task.sleep(for: .seconds(1))
+                try await fleet.administer("ALTER SCHEMA \"\(schema)_away\" RENAME TO \"\(schema)\"")
+                try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
+                try await Self.finish(fleet)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aPasswordThatIsChangedEndsNoMember(shares: Bool) async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { bed in
+            var fleet = bed
+            let user = fleet.server.uniqueName("user")
+            let password = Locked("one")
+            try await fleet.administer(
+                """
+                DO $$ BEGIN CREATE ROLE with_password; EXCEPTION WHEN duplicate_object THEN END $$;
+                CREATE ROLE \(user) LOGIN PASSWORD 'one' IN ROLE with_password;
+                GRANT CREATE ON DATABASE postgres TO \(user)
+                """)
+            (fleet.user, fleet.password) = (user, { password.withLock { $0 } })
+            try await Self.running(fleet, shares: shares) { [fleet] report in
+                try await fleet.administer(
+                    """
+                    ALTER ROLE \(user) PASSWORD 'two';
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(user)'
+                    """)
+                try await fleet.wait(until: .standingBy, report)
+                try await Task.sleep(for: .seconds(1))
+                password.withLock { $0 = "two" }
+                try await Self.finish(fleet)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aDatabaseThatIsDroppedAndMadeAgainIsUsed(shares: Bool) async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { bed in
+            var fleet = bed
+            fleet.database = fleet.server.uniqueName("database")
+            try fleet.server.createDatabase(fleet.database)
+            try await Self.running(fleet, shares: shares, lossDelay: .milliseconds(300)) { [fleet] report in
+                try await fleet.administer("DROP DATABASE \(fleet.database) WITH (FORCE)")
+                try await fleet.wait(until: .standingBy, report)
+                try await Task.sleep(for: .seconds(1))
+                try fleet.server.createDatabase(fleet.database)
+                try await Self.finish(fleet)
+            }
+        }
+    }
+
+    /// Nothing that is said to it at the end is answered, and each call alone could wait for ten seconds.
+    @Test(arguments: [false, true])
+    func aFrozenServerDoesNotHoldUpTheEnd(shares: Bool) async throws {
+        try await EngineTestBed.with(server: try TestPostgres()) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (bot, report) = try Self.bot(fleet, rules, shares: shares)
+            var configuration = ServiceGroupConfiguration(
+                services: [.init(service: bot, successTerminationBehavior: .gracefullyShutdownGroup)],
+                logger: BotTestBed.logger)
+            configuration.maximumGracefulShutdownDuration = .seconds(1)
+            let group = ServiceGroup(configuration: configuration)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                try await fleet.wait(until: .following, report)
+                fleet.server.freeze()
+                try await fleet.bed.load((1...20).map { task("a\($0)", "apple") })
+                let began = ContinuousClock.now
+                await group.triggerGracefulShutdown()
+                try? await tasks.waitForAll()
+                #expect(began.duration(to: .now) < .seconds(5))
+            }
+        }
+    }
+
+    // MARK: - At the start
+
+    @Test(arguments: [false, true])
+    func aLoginThatIsRefusedAtTheStartEndsTheRun(shares: Bool) async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            fleet.user = "nobody_\(fleet.fleet)"
+            let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
+            let error = await #expect(throws: StateError.self) { try await bot.run() }
+            #expect(error?.description.contains("check the user") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aDatabaseThatIsMissingAtTheStartEndsTheRun(shares: Bool) async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            fleet.database = fleet.server.uniqueName("missing")
+            let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
+            let error = await #expect(throws: StateError.self) { try await bot.run() }
+            #expect(error?.description.contains("createdb") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aRightThatIsMissingIsNamed(shares: Bool) async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            let user = fleet.server.uniqueName("poor")
+            try await fleet.administer("CREATE ROLE \(user) LOGIN")
+            fleet.user = user
+            let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
+            let error = await #expect(throws: StateError.self) { try await bot.run() }
+            #expect(
+                error?.description.contains("GRANT CONNECT, CREATE ON DATABASE \"postgres\" TO") == true,
+                "\(String(describing: error))")
+            guard case .cannotCreate = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aUserWhoMayNotConnectIsTold(shares: Bool) async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            let user = fleet.server.uniqueName("stranger")
+            fleet.database = fleet.server.uniqueName("closed")
+            try fleet.server.createDatabase(fleet.database)
+            try await fleet.administer(
+                "CREATE ROLE \(user) LOGIN; REVOKE CONNECT ON DATABASE \(fleet.database) FROM PUBLIC")
+            fleet.user = user
+            let (bot, _) = try Self.bot(fleet, try fleet.bed.rules(EngineTestBed.apples), shares: shares)
+            let error = await #expect(throws: StateError.self) { try await bot.run() }
+            #expect(error?.description.contains("GRANT CONNECT") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test func aProcessAlwaysDescribesItselfInTheSameWay() async throws {
+        let first = StateLock.thisProcess
+        try await Task.sleep(for: .milliseconds(1100))
+        #expect(StateLock.thisProcess == first)
+    }
+
+    // MARK: - Removing a fleet
+
+    private static func exists(_ schema: String, _ fleet: EngineTestBed) async throws -> Bool {
+        try await fleet.sql("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'").rows == [[.int(1)]]
+    }
+
+    @Test func aResetRemovesTheFleetOfFixToo() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.bot(rules, member: 1, once: true).bot.run()
+            let fix = Fixer(
+                gateway: Gateway(fleet.bed.url), ruleSet: rules,
+                state: try fleet.place(rules, member: 1, fleet: "fix-" + fleet.fleet), settings: Delivery.Settings(),
+                report: RunReport(), logger: BotTestBed.logger)
+            try await fix.run()
+            #expect(try await Self.exists("changebot_fix-\(fleet.fleet)", fleet))
+            try fleet.engine().reset()
+            #expect(try await !Self.exists("changebot_fix-\(fleet.fleet)", fleet))
+            #expect(try await !Self.exists("changebot_\(fleet.fleet)", fleet))
+        }
+    }
+
+    /// It becomes a member in a transaction that is under way.
+    @Test(arguments: ["", "fix-"])
+    func aMemberThatIsStartingPreventsAReset(prefix: String) async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.bot(rules, member: 1, once: true).bot.run()
+            let engine = try fleet.engine(prefix + fleet.fleet)
+            let queue = engine.makeQueue()
+            defer { queue.close() }
+            try await queue.perform { try EngineSchema.prepare(engine, $0) }
+            let began = Signal()
+            async let start: Void = queue.perform { connection in
+                try connection.transaction { connection in
+                    try EngineMember.lockTurn(engine, connection)
+                    try EngineMember.renew(engine, ruleSetHash: "", connection)
+                    began.raise()
+                    usleep(500_000)
+                }
+            }
+            try await began.wait()
+            let whole = try fleet.engine()
+            let error = await #expect(throws: StateError.self) {
+                try await BlockingCall.run { () throws(StateError) in try whole.reset() }
+            }
+            try await start
+            guard case .locked = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(try await Self.exists("changebot_\(fleet.fleet)", fleet))
+        }
+    }
+}
