@@ -50,9 +50,10 @@ struct SharedWork: Sendable {
             throw .engine(engine, .writing, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
-        return { [tally = engine.tally] connection in
+        return { [member, tally = engine.tally] connection in
             do { try PostgresWorkLog.lockMember(owner, membership: membership, connection) } catch {
-                if case WorkLogError.fenced = error { tally.add(.fencedCommits) }
+                // Not those of a member that has left.
+                if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
                 throw error
             }
         }
@@ -88,7 +89,7 @@ struct SharedWork: Sendable {
         self.member.withLock { $0 = member }
         defer {
             self.member.withLock { $0 = nil }
-            engine.tally.stopReading()
+            engine.tally.endSharing()
         }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving { [log] in
