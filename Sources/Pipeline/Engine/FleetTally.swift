@@ -18,7 +18,8 @@ final class FleetTally: Sendable {
         var counts: [Kind: Int] = [:]
         /// Not added to the engine's yet.
         var unstored: [Kind: Int] = [:]
-        var readsFeed = false
+        /// Of those that share the work.
+        var leases: Set<LeaseName> = []
     }
 
     private let state = Locked(State())
@@ -27,7 +28,7 @@ final class FleetTally: Sendable {
     var counts: [Kind: Int] { state.withLock(\.counts) }
 
     /// Whether this process reads the feed for those that share the work.
-    var readsFeed: Bool { state.withLock(\.readsFeed) }
+    var readsFeed: Bool { state.withLock { $0.leases.contains(.feed) } }
 
     func add(_ kind: Kind) {
         state.withLock { state in
@@ -39,20 +40,24 @@ final class FleetTally: Sendable {
     /// Takes in what happened to a member that shares the work.
     func note(_ note: FleetNote) {
         switch note {
-        case .gained(.feed, _): state.withLock { $0.readsFeed = true }
-        case .released(.feed): stopReading()
-        case .lost(let name):
-            add(.leaseLosses)
-            if name == .feed { stopReading() }
+        case .gained(let name, _): _ = state.withLock { $0.leases.insert(name) }
+        case .released(let name): _ = state.withLock { $0.leases.remove(name) }
+        case .lost(let name): lose(name)
         case .fenced(let name):
             add(.fencedCommits)
-            if name == .feed { stopReading() }
+            lose(name)
         case .unknownCommit: add(.unknownCommits)
         default: break
         }
     }
 
-    func stopReading() { state.withLock { $0.readsFeed = false } }
+    /// A renewal and a refused call may both tell of it.
+    private func lose(_ name: LeaseName) {
+        if state.withLock({ $0.leases.remove(name) }) != nil { add(.leaseLosses) }
+    }
+
+    /// The member has given back everything, or ends.
+    func endSharing() { state.withLock { $0.leases = [] } }
 
     /// Adds what is new to the engine's counts. If that fails, the next call does it.
     func store(_ connection: PostgresConnection) throws(PostgresError) {

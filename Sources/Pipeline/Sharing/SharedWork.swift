@@ -72,9 +72,10 @@ struct SharedWork: Sendable {
             throw .engine(engine, .creating, error)
         }
         let (owner, membership) = (engine.owner, log.membership)
-        return { [tally = engine.tally] connection in
+        return { [member, tally = engine.tally] connection in
             do { try PostgresWorkLog.lockMember(owner, membership: membership, connection) } catch {
-                if case WorkLogError.fenced = error { tally.add(.fencedCommits) }
+                // Not those of a member that has left.
+                if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
                 throw error
             }
         }
@@ -123,7 +124,7 @@ struct SharedWork: Sendable {
         self.member.withLock { $0 = member }
         defer {
             self.member.withLock { $0 = nil }
-            tally?.stopReading()
+            tally?.endSharing()
         }
         await delivery.noteStanding(isCaughtUp: true)
         member.setBeforeLeaving { [log, engine] in

@@ -69,7 +69,8 @@ import Testing
     }
 
     @Test func aMemberThatSharesAndIsDrainedGivesEverythingBack() async throws {
-        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+        // Long enough that a busy machine loses no lease.
+        try await EngineTestBed.with(lease: .seconds(10)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (first, report) = try Self.shared(fleet, rules, member: 1)
             let (second, other) = try Self.shared(fleet, rules, member: 2)
@@ -79,10 +80,11 @@ import Testing
                 try fleet.engine().drain(reader)
                 try await Self.wait(fleet) { standing in
                     standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
+                        && standing.members.first { $0.isDrained }?.id == reader.id
                 }
                 let standing = try fleet.engine().standing()
-                #expect(standing.members.first { $0.isDrained }?.id == reader.id)
                 #expect(standing.shared?.takeovers == 0)
+                #expect(standing.leaseLosses == 0 && standing.fencedCommits == 0)
                 while await ![report.facts().phase, other.facts().phase].contains(.drained) {
                     try await Task.sleep(for: .milliseconds(20))
                 }
@@ -135,7 +137,7 @@ import Testing
                     standing.sharing.map(\.partitions) == [8] && standing.sharing[0].readsFeed
                 }
                 try await fleet.bed.wait(until: Self.ids("a", 200) + Self.ids("b", 200), fleet.isDone)
-                #expect(try fleet.engine().standing().members.first { $0.isDrained }?.id == reader.id)
+                try await Self.wait(fleet) { $0.members.first { $0.isDrained }?.id == reader.id }
             }
             for id in Self.ids("a", 200) + Self.ids("b", 200) {
                 let revision = try await fleet.bed.stored(id)?.root["_rev"]?.string
@@ -197,6 +199,24 @@ import Testing
             }
             #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
         }
+    }
+
+    @Test func aLeaseThatIsLostCountsOnce() {
+        let tally = FleetTally()
+        tally.note(.gained(.feed, takeovers: 0))
+        tally.note(.gained(.partition(1), takeovers: 0))
+        tally.note(.gained(.partition(2), takeovers: 0))
+        #expect(tally.readsFeed)
+        // A renewal tells of it, and then a refused call.
+        tally.note(.lost(.partition(1)))
+        tally.note(.fenced(.partition(1)))
+        tally.note(.released(.partition(2)))
+        tally.note(.lost(.partition(2)))
+        tally.note(.unknownCommit(.feed))
+        #expect(tally.counts == [.leaseLosses: 1, .fencedCommits: 1, .unknownCommits: 1])
+        tally.endSharing()
+        tally.note(.lost(.feed))
+        #expect(!tally.readsFeed && tally.counts[.leaseLosses] == 1)
     }
 
     // MARK: - What the fleet gave up
