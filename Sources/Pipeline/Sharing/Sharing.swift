@@ -23,8 +23,7 @@ package struct Sharing: Sendable, Equatable {
         guard catchesUp else { return }
         throw RunError(
             .badConfiguration,
-            "--catch-up-changed-rules is set: members that share the work may have different rules for a time, so none can "
-                + "say what has changed; leave it out, and apply new rules to all documents with changebot fix --rule NAME"
-        )
+            "--catch-up-changed-rules can't be used with --role: members may have different rules for a time; leave it out, "
+                + "and apply new rules to all documents with changebot fix --rule NAME")
     }
 }

@@ -105,7 +105,7 @@ import Testing
             let password = Locked("one")
             try await fleet.administer(
                 """
-                DO $$ BEGIN CREATE ROLE with_password; EXCEPTION WHEN duplicate_object THEN END $$;
+                DO $$ BEGIN CREATE ROLE with_password; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$;
                 CREATE ROLE \(user) LOGIN PASSWORD 'one' IN ROLE with_password;
                 GRANT CREATE ON DATABASE postgres TO \(user)
                 """)
