@@ -47,7 +47,8 @@ struct ChangeProcessor: Processor {
         switch end {
         case .finished: .done
         case .givenUp: .postponed
-        case .postponed(let due): .parked(max(ContinuousClock.now.duration(to: due), .zero), "it waits to be tried again")
+        case .postponed(let due):
+            .parked(max(ContinuousClock.now.duration(to: due), .zero), "it waits to be tried again")
         }
     }
 

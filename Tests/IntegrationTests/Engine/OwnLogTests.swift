@@ -39,7 +39,9 @@ import Testing
     private static func waiting(_ bed: BotTestBed, _ rules: RuleSet) throws -> Int {
         let ledger = try bed.ledger(rules)
         defer { ledger.close() }
-        return try ledger.read { try $0.value(Int.self, "SELECT (SELECT COUNT(*) FROM work) + (SELECT COUNT(*) FROM parked)") ?? 0 }
+        return try ledger.read {
+            try $0.value(Int.self, "SELECT (SELECT COUNT(*) FROM work) + (SELECT COUNT(*) FROM parked)") ?? 0
+        }
     }
 
     private static func revisions(_ bed: BotTestBed, _ ids: [DocumentID]) async throws -> Set<Substring?> {
