@@ -46,6 +46,27 @@ import Testing
         #expect(window.outcome.position == 3)
     }
 
+    private func look(_ n: Int64, _ id: String, _ kind: FeedEntry.Kind, isParked: Bool = false) -> LoggedChange {
+        LoggedChange(n: n, entry: FeedEntry(kind, DocumentKey(id)), isParked: isParked)
+    }
+
+    @Test func aLookTakesThePlaceOfNoChange() {
+        var window = window([change(1, "a"), look(2, "b", .uncounted), look(3, "a", .due), look(4, "b", .due)])
+        let batch = together(window.take(atMost: 9))
+        #expect(batch.map(\.n) == [3, 4] && batch.map(\.entry.kind) == [.changed, .due])
+        #expect(batch[0].entry.revision == "r1")
+        window.add([look(5, "a", .uncounted)])
+        window.answer(batch[0], .parked(.seconds(1), "slow"))
+        // It is decided as of then, and counted.
+        #expect(window.outcome.parked.map(\.change.n) == [5])
+        #expect(window.outcome.parked.map(\.change.entry.revision) == ["r1"])
+        window.stored()
+        window.add([look(6, "a", .due, isParked: true), change(7, "a", isParked: true)])
+        #expect(window.outcome.joined.map(\.n) == [7])
+        window.answer(batch[1], .done)
+        #expect(window.outcome.position == 7)
+    }
+
     @Test func laterChangesJoinTheParkedOne() {
         var window = window([change(1, "a")])
         let first = together(window.take(atMost: 9))

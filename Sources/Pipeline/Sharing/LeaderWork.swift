@@ -70,6 +70,9 @@ final class LeaderWork: LeaderDuty {
                 case .engineUnavailable, .fenced, .locked: break
                 default: failure.with { $0 = $0 ?? error }
                 }
+            } catch is RunIsStopping {
+                // Somebody else goes on with it.
+                return
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -149,7 +152,9 @@ final class LeaderWork: LeaderDuty {
     /// Brings the documents that must be counted again.
     private func bringRecounts(_ counts: Counts, _ term: LeaderTerm) async throws {
         var last = 0
-        while try await term.hasRoom() {
+        // Not those that come meanwhile: a member with other rules may ask again for each.
+        let newest = try await delivery.ledger.newestRecount()
+        while last < newest, try await term.hasRoom() {
             let recounts = try await delivery.ledger.recounts(after: last, limit: Counts.recountLimit)
             guard let end = recounts.last else { return }
             let ids = Set(recounts.map { DocumentKey($0.id.text) }).sorted()

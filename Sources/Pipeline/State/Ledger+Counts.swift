@@ -181,6 +181,11 @@ extension Ledger {
         }
     }
 
+    /// The highest number of an entry of these; 0 if there is none.
+    func newestRecount() async throws(StateError) -> Int {
+        try await read { try $0.value(Int.self, "SELECT MAX(number) FROM recount") ?? 0 }
+    }
+
     /// These documents will be counted again: the entries up to these numbers are done.
     func dropRecounts(_ recounts: [(number: Int, id: DocumentID)]) async throws(StateError) {
         guard !recounts.isEmpty else { return }

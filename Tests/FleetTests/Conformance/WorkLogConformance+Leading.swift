@@ -48,6 +48,39 @@ extension WorkLogConformance {
             _ = try await log.append([change], upTo: "1", term)
             #expect(try await log.next(try await log.take(2), after: 0, limit: 1).first?.entry == change)
         },
+        WorkLogConformance("all leaves of a document are told") { bed in
+            let log = try await bed.member("a")
+            let term = try #require(try await log.lead())
+            let change = FeedEntry(sequence: "1", id: id(2), revision: "2-b", otherLeaves: ["2-a", "1-\u{e9}"])
+            _ = try await log.append([change], upTo: "1", term)
+            let claim = try await log.take(2)
+            #expect(try await log.next(claim, after: 0, limit: 1).first?.entry == change)
+            var outcome = Outcome(position: 1)
+            outcome.parked = [Parking(LoggedChange(n: 1, entry: change, parks: 1), delay: .zero, reason: "slow")]
+            let parked = try await log.commit(claim, outcome)
+            #expect(try await log.due(parked, limit: 1).first?.entry == change)
+        },
+        WorkLogConformance("looks are appended without a sequence") { bed in
+            let log = try await bed.member("a")
+            let first = try #require(try await log.lead())
+            // Nothing is known of the feed yet.
+            let looks = [FeedEntry(.due, id(0)), FeedEntry(.uncounted, id(1))]
+            let before = try await log.append(looks, upTo: nil, first)
+            #expect(before.sequence == nil && before.n == 2)
+            #expect(try await log.answered() == nil)
+            let term = try await log.append([entry(7, id(0))], upTo: "7", before)
+            let after = try await log.append(looks, upTo: nil, term)
+            #expect(after.sequence == "7" && after.n == 5)
+            let zero = try await log.take(0)
+            let changes = try await log.next(zero, after: 0, limit: 9)
+            #expect(changes.map(\.n) == [1, 3, 4] && changes.map(\.entry.kind) == [.due, .changed, .due])
+            #expect(changes[0].entry == looks[0])
+            _ = try await log.commit(zero, Outcome(position: 4))
+            _ = try await log.commit(try await log.take(1), Outcome(position: 2))
+            #expect(try await log.answered() == Answered(n: 3, sequence: "7"))
+            _ = try await log.commit(try await log.refresh(try await log.take(1)), Outcome(position: 5))
+            #expect(try await log.answered() == Answered(n: 5, sequence: "7"))
+        },
         WorkLogConformance("the answered sequence follows the oldest change") { bed in
             let log = try await bed.member("a")
             #expect(try await log.answered()?.sequence == nil)

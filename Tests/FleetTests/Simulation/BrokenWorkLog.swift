@@ -16,6 +16,8 @@ final class BrokenWorkLog: WorkLog {
         case renewalFromMemory
         /// Parked changes are forgotten.
         case parkingLost
+        /// A wish to look again takes the place of a change that waits.
+        case lookInsteadOfChange
         /// Changes of parked documents are forgotten.
         case joinLost
     }
@@ -98,7 +100,16 @@ final class BrokenWorkLog: WorkLog {
         try await log.due(claim, limit: limit)
     }
     func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
-        try await log.next(claim, after: n, limit: limit)
+        let changes = try await log.next(claim, after: n, limit: limit)
+        guard mistake == .lookInsteadOfChange else { return changes }
+        return changes.map { change in
+            guard let look = changes.last(where: { $0.id == change.id }), !look.entry.kind.isOfFeed else {
+                return change
+            }
+            var change = change
+            change.entry = look.entry
+            return change
+        }
     }
     func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
         try await log.news(interests, within: time)

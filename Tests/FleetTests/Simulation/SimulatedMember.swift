@@ -42,8 +42,10 @@ final class SimulatedMember: @unchecked Sendable {
             world: world)
         let feed = SimulatedFeed(gateway: world.gateway, route: gatewayRoute, clock: clock, oracle: world.oracle)
         let member = FleetMember(
-            log: world.wrap(log, world.engine), feed: feed, processor: processor, settings: world.settings,
-            environment: environment)
+            log: world.wrap(log, world.engine), feed: feed,
+            duty: SimulatedDuty(
+                member: self, gateway: world.gateway, oracle: world.oracle, scheduler: world.scheduler, world: world),
+            processor: processor, settings: world.settings, environment: environment)
         self.member = member
         task = Task(executorPreference: executor) { [self] in
             do {
