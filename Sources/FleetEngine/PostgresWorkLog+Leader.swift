@@ -42,6 +42,13 @@ extension PostgresWorkLog {
         }
     }
 
+    package func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool {
+        try await leading.call { session in
+            let values: [PostgresValue] = [.int(Int(n)), .int(FeedEntry.Kind.uncounted.rawValue)]
+            return try session.connection.run(Self.passed, values).rows.first?.bool(0) ?? false
+        }
+    }
+
     /// Counts a commit that is refused.
     func counting<Result: Sendable>(
         _ body: () async throws(WorkLogError) -> Result
@@ -99,6 +106,13 @@ extension PostgresWorkLog {
             INSERT INTO mark (n, seq) SELECT n, seq FROM f WHERE seq IS NOT NULL
             ON CONFLICT (n) DO UPDATE SET seq = excluded.seq)
         SELECT n, seq FROM f
+        """
+
+    /// `$1` a place, `$2` the kind of changes that may not be parked.
+    private static let passed = """
+        SELECT NOT EXISTS (SELECT FROM partition_position p, LATERAL (
+                SELECT FROM work WHERE partition = p.partition AND n > p.position AND n <= $1::bigint LIMIT 1) w)
+            AND NOT EXISTS (SELECT FROM parked WHERE first_n <= $1::bigint AND kind = $2::int)
         """
 
     /// The newest mark below the oldest change that is not answered. Deletes the marks before it.

@@ -65,6 +65,15 @@ import Testing
         #expect(window.outcome.joined.map(\.n) == [7])
         window.answer(batch[1], .done)
         #expect(window.outcome.position == 7)
+        // A count waits for nothing, and leaves the parked change alone.
+        window.stored()
+        window.add([look(8, "a", .uncounted, isParked: true)])
+        let count = together(window.take(atMost: 9))
+        #expect(count.map(\.n) == [8])
+        window.add([change(9, "a", isParked: true)])
+        #expect(window.outcome.joined.map(\.n) == [9])
+        for count in count { window.answer(count, .parked(.seconds(1), "slow")) }
+        #expect(window.outcome.position == 9 && window.outcome.unparked.isEmpty && window.outcome.parked.isEmpty)
     }
 
     @Test func laterChangesJoinTheParkedOne() {

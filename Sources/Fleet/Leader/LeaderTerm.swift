@@ -61,6 +61,6 @@ package final class LeaderTerm: Sendable {
         return false
     }
 
-    /// Up to where every change in the log is answered.
-    package func answered() async throws(WorkLogError) -> Answered? { try await log.answered() }
+    /// Whether all up to this place was looked at: see ``WorkLog/hasPassed(_:)``.
+    package func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool { try await log.hasPassed(n) }
 }

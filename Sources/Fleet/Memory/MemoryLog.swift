@@ -161,6 +161,13 @@ extension MemoryLog {
         return Term(lease: term.lease, sequence: self.sequence, n: n)
     }
 
+    func hasPassed(_ n: Int64) -> Bool {
+        parts.allSatisfy { part in
+            part.work.first.map { $0.change.n > n } ?? true
+                && part.parked.values.allSatisfy { $0.change.entry.kind != .uncounted || $0.change.firstN > n }
+        }
+    }
+
     mutating func answered() -> Answered? {
         var oldest = Int64.max
         for part in parts {

@@ -71,6 +71,10 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
 
     package func answered() async throws(WorkLogError) -> Answered? { try await change { log, _ in log.answered() } }
 
+    package func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool {
+        try await change { log, _ in log.hasPassed(n) }
+    }
+
     package func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
         let first = try await read { [owner] log, now in log.news(interests, owner, now) }
         guard first.isEmpty else { return first }

@@ -55,6 +55,8 @@ package protocol WorkLog: Sendable {
     func resign(_ term: Term) async throws(WorkLogError)
     /// Up to where every change is answered. Nil: nothing is known yet.
     func answered() async throws(WorkLogError) -> Answered?
+    /// Whether no change up to this place is in the log any more, and none that is only to be counted is parked.
+    func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool
 
     // MARK: Workers
 

@@ -27,6 +27,8 @@ struct PartitionWindow {
         var parks = 0
         var mustBeAlone = false
         var isAlone = false
+        /// Whether it is only counted, while a parked change of it waits for something.
+        var isBesideParked = false
     }
 
     private var subjects: [DocumentKey: Subject] = [:]
@@ -78,20 +80,28 @@ struct PartitionWindow {
                 answered.insert(change.n)
                 continue
             }
-            if var subject = subjects[id] {
-                subject.pending.append(change)
-                subject.attempts = max(subject.attempts, change.attempts)
-                subjects[id] = subject
-            } else if change.isParked && !unparkedInDraft.contains(id) || parkedInDraft.contains(id) {
+            let isCount = change.entry.kind == .uncounted
+            let isBesideParked = subjects[id]?.isBesideParked ?? false
+            let isParked =
+                isBesideParked
+                || subjects[id] == nil
+                    && (change.isParked && !unparkedInDraft.contains(id) || parkedInDraft.contains(id))
+            if isParked, !isCount {
                 // The parked change will be decided as of then: only what the feed says may replace it.
                 if change.entry.kind.isOfFeed {
                     draft.joined.append(change)
                     parkedInDraft.insert(id)
                 }
                 answered.insert(change.n)
+            } else if var subject = subjects[id] {
+                subject.pending.append(change)
+                subject.attempts = max(subject.attempts, change.attempts)
+                subjects[id] = subject
             } else {
+                // What a document adds to totals does not wait for its parked change.
                 subjects[id] = Subject(
-                    pending: [change], firstN: change.n, isParked: false, attempts: change.attempts)
+                    pending: [change], firstN: change.n, isParked: false, attempts: change.attempts,
+                    isBesideParked: isParked)
                 ready.append(id)
             }
         }
@@ -173,6 +183,9 @@ struct PartitionWindow {
         let id = change.id
         guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
         if subject.isAlone { isAlone = false }
+        defer { movePosition() }
+        // Its parked change keeps its place, and is counted with its decision.
+        if subject.isBesideParked, verdict != .postponed { return settle(id, dead: nil) }
         switch verdict {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
@@ -183,7 +196,6 @@ struct PartitionWindow {
         case .failed: putBack(id, isSuspect: true)
         case .postponed: putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
         }
-        movePosition()
     }
 
     private mutating func settle(_ id: DocumentKey, dead reason: String?) {
@@ -202,7 +214,7 @@ struct PartitionWindow {
         }
         subject = Subject(
             pending: subject.pending, firstN: next.n, isParked: false,
-            attempts: subject.pending.reduce(0) { max($0, $1.attempts) })
+            attempts: subject.pending.reduce(0) { max($0, $1.attempts) }, isBesideParked: subject.isBesideParked)
         subjects[id] = subject
         ready.append(id)
     }

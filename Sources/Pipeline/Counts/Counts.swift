@@ -118,6 +118,14 @@ final class Counts: Sendable {
         return true
     }
 
+    /// What to save about candidates that a log keeps while they wait for something: what they add to totals need not
+    /// wait for that. Nil: nothing.
+    func changes(ofParked candidates: [Candidate]) async throws(StateError) -> CountChanges? {
+        var parked = Settlement()
+        parked.passedOver = candidates
+        return try await changes(of: parked)
+    }
+
     private func changesWithoutLook(of settled: Settlement) -> CountChanges {
         var changes = CountChanges(rules: rules.mapValues(\.name))
         changes.isShared = role == .sharer

@@ -22,6 +22,8 @@ struct DatabaseWatch: Sendable {
 
     let marks: MarkDocument
     let ledger: Ledger
+    /// Nil: only this process writes the mark.
+    let engine: Engine?
     /// The channels of the feed that are read; nil for all.
     let channels: [String]?
     /// A dry run only looks: it writes nothing.
@@ -151,8 +153,14 @@ struct DatabaseWatch: Sendable {
 
     /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
     private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
+        guard !isReadOnly else { return }
+        guard let engine else { return try await replaceOwnNow(change) }
+        try await engine.whileAloneWithMark(waits: false) { try await replaceOwnNow(change) }
+    }
+
+    private func replaceOwnNow(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         let check = try await check()
-        guard !isReadOnly, check.known != nil else { return }
+        guard check.known != nil else { return }
         let replaced = try await marks.replace { found in
             guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
             return change(own.mark)

@@ -94,13 +94,24 @@ struct StateKeeper: Sendable {
         _ held: StateCatalogue.Opened? = nil,
         onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
     ) async throws -> Watched {
+        guard let engine = place.catalogue.engine, !place.isReadOnly else { return try await openNow(held, onReset) }
+        var watched: Watched?
+        try await engine.whileAloneWithMark(waits: true) { watched = try await openNow(held, onReset) }
+        guard let watched else { throw CancellationError() }
+        return watched
+    }
+
+    private func openNow(
+        _ held: StateCatalogue.Opened?,
+        _ onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
+    ) async throws -> Watched {
         var state: StateCatalogue.Opened
         var seen: FoundMark?
         if let held { state = held } else { (state, seen) = try await openStateOfMark() }
         do {
             while true {
                 let watch = DatabaseWatch(
-                    marks: marks, ledger: state.ledger, channels: channels, isReadOnly: place.isReadOnly,
+                    marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels, isReadOnly: place.isReadOnly,
                     logger: logger, checkInterval: checkInterval)
                 let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
                 guard case .reset(let reset) = finding else {

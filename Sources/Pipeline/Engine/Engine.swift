@@ -102,4 +102,32 @@ package struct Engine: Sendable {
         settings.idleInTransactionTimeout = min(deadline, lease / 2)
         return PostgresQueue(address, user: user, settings: settings, password: password)
     }
+
+    /// A member that stands still while it has the lock keeps others that open the state waiting for so long at most.
+    private static let longestOpening: Duration = .seconds(30)
+
+    /// Calls `body` while no other member writes the mark of the database.
+    ///
+    /// CouchDB checks no revisions of local documents. Two members that mark a new database at once would each take it
+    /// for a database of their own, and a mark that is written late over a newer one would look like a restored database.
+    ///
+    /// - Parameter waits: Whether to wait for others, for some time. Else nothing is done if another is at it.
+    func whileAloneWithMark(waits: Bool, _ body: () async throws -> Void) async throws {
+        let queue = makeQueue()
+        // Gives the lock back, too.
+        defer { queue.close() }
+        let end = ContinuousClock.now + Self.longestOpening
+        while .now < end {
+            let isMine = try? await queue.perform { [schema] connection in
+                try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])
+                    .rows.first?.first == .int(1)
+            }
+            if isMine == true { break }
+            guard waits else { return }
+            // Whether the engine answers is noticed by whoever opens the state.
+            guard isMine != nil else { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await body()
+    }
 }

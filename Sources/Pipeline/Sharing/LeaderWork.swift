@@ -179,7 +179,7 @@ final class LeaderWork: LeaderDuty {
             end.withLock { $0 = n }
         }
         let last = end.withLock { $0 }
-        while try await (term.answered()?.n ?? 0) < last {
+        while try await !term.hasPassed(last) {
             try await bringRecounts(counts, term)
             try await Task.sleep(for: Self.interval / 4)
         }

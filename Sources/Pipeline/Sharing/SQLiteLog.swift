@@ -177,6 +177,16 @@ final class SQLiteLog {
         return Term(lease: term.lease, sequence: reached, n: Int64(end))
     }
 
+    func hasPassed(_ n: Int64) throws -> Bool {
+        try session.value(
+            Bool.self,
+            """
+            SELECT NOT EXISTS (SELECT 1 FROM partition_position p
+                    WHERE (SELECT MIN(n) FROM work WHERE work.partition = p.partition) <= ?1)
+                AND NOT EXISTS (SELECT 1 FROM parked WHERE first_n <= ?1 AND kind = ?2)
+            """, [Int(n), FeedEntry.Kind.uncounted.rawValue]) ?? false
+    }
+
     func answered() throws -> Answered? {
         let oldest = try session.value(
             Int.self,

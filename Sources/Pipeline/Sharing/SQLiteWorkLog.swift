@@ -108,6 +108,8 @@ final class SQLiteWorkLog: WorkLog {
 
     func answered() async throws(WorkLogError) -> Answered? { try await call { try $0.answered() } }
 
+    func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool { try await call { try $0.hasPassed(n) } }
+
     func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
         let (found, due) = try await call { log in
             let found = try log.news(interests)

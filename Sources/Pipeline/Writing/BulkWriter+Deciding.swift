@@ -70,7 +70,10 @@ extension BulkWriter {
             if plan.decision.error?.isTemporary == true {
                 undecided.append(plan.candidate)
             } else if let wait = plan.decision.error?.wait {
-                waiting.append((.now + wait, plan.candidate))
+                // What it adds is not known.
+                var candidate = plan.candidate
+                candidate.contributed = nil
+                waiting.append((.now + wait, candidate))
             } else if plan.candidate.countsOnly {
                 end(countsOnly: plan, &settled)
             } else if plan.needsAction || settings.changeLimit != nil || plan.refusal != nil
@@ -84,7 +87,7 @@ extension BulkWriter {
         await endIdle(idle, &settled)
         try await finish(settled)
         try await shared.downloads?.check()
-        await postpone(waiting)
+        try await postpone(waiting)
         return plans
     }
 
@@ -309,7 +312,7 @@ extension BulkWriter {
         let due = await shared.busy.due(plans.compactMap { $0.decision.isChanged ? place($0) : nil })
         guard !due.isEmpty else { return plans }
         let waiting = plans.filter { due[place($0)] != nil && $0.decision.isChanged }
-        await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
+        try await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
         await shared.busy.log(waiting.map(place), to: logger)
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
     }
@@ -351,7 +354,7 @@ extension BulkWriter {
             }
         }
         try await finish(settled)
-        await postpone(postponed)
+        try await postpone(postponed)
         return decided
     }
 

@@ -170,13 +170,21 @@ extension BulkWriter {
                 rest.append(candidate)
             }
         }
-        await postpone(contested)
+        try await postpone(contested)
         return rest
     }
 
     /// Postpones candidates without their documents: the latest content is decided later.
-    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
+    ///
+    /// - Throws: ``StateError``.
+    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async throws(StateError) {
         guard !candidates.isEmpty else { return }
+        let ofLog = candidates.map(\.candidate).filter { $0.isOfLog && $0.contributed != nil }
+        if !ofLog.isEmpty, let changes = try await shared.counts?.changes(ofParked: ofLog),
+            try await ledger.recordOwnWrites([], counts: changes)
+        {
+            shared.counts?.noteChange()
+        }
         var freed = 0
         let waiting = candidates.map { due, candidate in
             var candidate = candidate

@@ -81,6 +81,33 @@ extension WorkLogConformance {
             _ = try await log.commit(try await log.refresh(try await log.take(1)), Outcome(position: 5))
             #expect(try await log.answered() == Answered(n: 5, sequence: "7"))
         },
+        WorkLogConformance("a place is passed though changes are parked") { bed in
+            let log = try await bed.member("a")
+            #expect(try await log.hasPassed(0))
+            let term = try #require(try await log.lead())
+            let entries = [entry(1, id(0)), FeedEntry(.uncounted, id(1)), entry(3, id(0, 1))]
+            _ = try await log.append(entries, upTo: "3", term)
+            #expect(try await log.hasPassed(1) == false)
+            #expect(try await log.hasPassed(0))
+            var outcome = Outcome(position: 1)
+            outcome.parked = [Parking(LoggedChange(n: 1, entry: entries[0], parks: 1), delay: .zero, reason: "slow")]
+            let zero = try await log.commit(try await log.take(0), outcome)
+            #expect(try await log.hasPassed(1))
+            #expect(try await log.hasPassed(2) == false)
+            // One that is only to be counted is waited for.
+            outcome = Outcome(position: 2)
+            outcome.parked = [Parking(LoggedChange(n: 2, entry: entries[1], parks: 1), delay: .zero, reason: "slow")]
+            let one = try await log.commit(try await log.take(1), outcome)
+            #expect(try await log.hasPassed(2) == false)
+            outcome = Outcome(position: 2)
+            outcome.unparked = [id(1)]
+            _ = try await log.commit(one, outcome)
+            #expect(try await log.hasPassed(2))
+            #expect(try await log.hasPassed(3) == false)
+            _ = try await log.commit(zero, Outcome(position: 3))
+            #expect(try await log.hasPassed(3))
+            #expect(try await log.answered() == nil)
+        },
         WorkLogConformance("the answered sequence follows the oldest change") { bed in
             let log = try await bed.member("a")
             #expect(try await log.answered()?.sequence == nil)

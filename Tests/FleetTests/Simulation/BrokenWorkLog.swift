@@ -95,6 +95,7 @@ final class BrokenWorkLog: WorkLog {
     func leave() async throws(WorkLogError) { try await log.leave() }
     func lead() async throws(WorkLogError) -> Term? { try await log.lead() }
     func answered() async throws(WorkLogError) -> Answered? { try await log.answered() }
+    func hasPassed(_ n: Int64) async throws(WorkLogError) -> Bool { try await log.hasPassed(n) }
     func backlog() async throws(WorkLogError) -> Backlog { try await log.backlog() }
     func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         try await log.due(claim, limit: limit)

@@ -56,7 +56,7 @@ final class Oracle: @unchecked Sendable {
         if !inWork.insert(Work(owner: owner, id: change.id)).inserted {
             violate("\(owner) works on \(change.id) twice at once")
         }
-        if let last = answered[lease]?[change.id], change.n < last {
+        if change.entry.kind.isOfFeed, let last = answered[lease]?[change.id], change.n < last {
             violate("\(owner) gets \(change.id) at \(change.n) after \(last)")
         }
     }
@@ -64,7 +64,8 @@ final class Oracle: @unchecked Sendable {
     func ends(_ change: LoggedChange, _ verdict: Verdict, _ lease: Lease, _ owner: String) {
         inWork.remove(Work(owner: owner, id: change.id))
         switch verdict {
-        case .done, .parked, .dead: markAnswered(change.id, change.n, lease)
+        // A look may come while an older change is parked.
+        case .done, .parked, .dead: if change.entry.kind.isOfFeed { markAnswered(change.id, change.n, lease) }
         case .failed, .postponed: break
         }
     }

@@ -224,6 +224,41 @@ import Testing
         }
     }
 
+    /// What a document adds is known, although the receiver does not take its event.
+    @Test(arguments: [false, true]) func totalsDoNotWaitForAReceiver(isPassFirst: Bool) async throws {
+        let receiver = try TestReceiver { _, _ in .answer(503) }
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: order }
+                    then: [ { webhook: { url: \(receiver.url) } } ]
+                  - name: count
+                    when: { type: order }
+                    then:
+                      - aggregate:
+                          into: { jq: '"orders"' }
+                          document: { type: total }
+                          count: { orders: {} }
+                """)
+            @Sendable func load(_ numbers: Range<Int>) async throws {
+                try await fleet.bed.load(
+                    numbers.map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
+            }
+            try await load(0..<20)
+            try await fleet.sharing(rules, members: 1...2, partitions: 2) { _ in
+                if isPassFirst {
+                    try await fleet.bed.wait(until: ["orders"]) { $0["orders"]?.integer == 20 }
+                }
+                try await load(20..<50)
+                try await fleet.bed.wait(until: ["orders"]) { $0["orders"]?.integer == 50 }
+                #expect(try await fleet.sql("SELECT count(*) FROM parked").rows == [[.int(50)]])
+            }
+        }
+    }
+
     // MARK: - Several do what one does
 
     private static let chains = """
