@@ -111,7 +111,8 @@ struct StateKeeper: Sendable {
         do {
             while true {
                 let watch = DatabaseWatch(
-                    marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels, isReadOnly: place.isReadOnly,
+                    marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels,
+                    isReadOnly: place.isReadOnly,
                     logger: logger, checkInterval: checkInterval)
                 let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
                 guard case .reset(let reset) = finding else {

@@ -240,7 +240,7 @@ import Testing
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()
             let fix = Fixer(
-                gateway: Gateway(fleet.bed.url), ruleSet: rules,
+                gateway: Gateway(fleet.bed.url, settings: fleet.bed.settings), ruleSet: rules,
                 state: try fleet.place(rules, member: 1, fleet: "fix-" + fleet.fleet), settings: Delivery.Settings(),
                 report: RunReport(), logger: BotTestBed.logger)
             try await fix.run()
