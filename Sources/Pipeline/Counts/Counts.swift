@@ -26,18 +26,17 @@ final class Counts: Sendable {
         /// The entries of the ledger up to this number are in the queue, or were.
         var queuedRecounts = 0
         var isReadingOver = false
-        /// The numbers of the rules for which not all documents are counted.
-        var incomplete: [Int]
+        /// What the ledger knows of the rules, by their indexes in the rule set.
+        var known: [Int: Ledger.CountedRule]
+        /// When that was looked up.
+        var lookedAt = ContinuousClock.now
         /// When it was last known that nobody counts.
         var nobodyCountedAt: ContinuousClock.Instant?
     }
 
     let role: Role
     private let ledger: Ledger
-    /// By their numbers in the ledger.
-    private let rules: [Int: AggregateRule]
-    /// The numbers of the rules, by their indexes in the rule set.
-    private let numbers: [Int: Int]
+    private let aggregates: [AggregateRule]
     private let state: Locked<State>
     /// A total has changed, or may be written from now on.
     let changed = Signal()
@@ -50,10 +49,9 @@ final class Counts: Sendable {
         return ruleSet.aggregates.isEmpty ? nil : Counts(.keeper, ruleSet.aggregates, rules, ledger)
     }
 
-    /// Of a process that shares its work. Forgets what the ledger knows of other rules: those of the process that began
-    /// last are counted.
+    /// Of a process that shares its work.
     static func sharer(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts {
-        Counts(.sharer, ruleSet.aggregates, try await ledger.openCounts(ruleSet.aggregates, isShared: true), ledger)
+        Counts(.sharer, ruleSet.aggregates, try await ledger.shareCounts(ruleSet.aggregates, begins: true), ledger)
     }
 
     /// Nil if no rule counts.
@@ -64,16 +62,22 @@ final class Counts: Sendable {
     private init(_ role: Role, _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger) {
         self.role = role
         self.ledger = ledger
-        var byNumber: [Int: AggregateRule] = [:]
-        for rule in rules { if let number = known[rule.index]?.number { byNumber[number] = rule } }
-        self.rules = byNumber
-        numbers = known.mapValues(\.number)
-        let incomplete = known.values.filter { !$0.isComplete }.map(\.number).sorted()
-        state = Locked(State(isComplete: incomplete.isEmpty, incomplete: incomplete))
+        aggregates = rules
+        state = Locked(State(isComplete: known.values.allSatisfy(\.isComplete), known: known))
+    }
+
+    /// By their numbers in the ledger, which change if a process that shares its work was silent for long.
+    private var rules: [Int: AggregateRule] {
+        let known = state.withLock(\.known)
+        var rules: [Int: AggregateRule] = [:]
+        for rule in aggregates { if let number = known[rule.index]?.number { rules[number] = rule } }
+        return rules
     }
 
     /// The numbers of the rules for which not all documents are counted.
-    var incomplete: [Int] { state.withLock(\.incomplete) }
+    var incomplete: [Int] {
+        state.withLock { $0.known.values.filter { !$0.isComplete }.map(\.number).sorted() }
+    }
 
     /// The names of the rules for which not all documents are counted, for people.
     var incompleteNames: String { incomplete.compactMap(name).joined(separator: ", ") }
@@ -94,17 +98,41 @@ final class Counts: Sendable {
     }
 
     func contributed(_ contributions: [Contribution]) -> Contributed {
+        let known = state.withLock(\.known)
         var byNumber: [Int: Contribution] = [:]
         for contribution in contributions {
-            if let number = numbers[contribution.rule] { byNumber[number] = contribution }
+            if let number = known[contribution.rule]?.number { byNumber[number] = contribution }
         }
         return Contributed(contributions: byNumber)
     }
 
     /// What to save about settled candidates; nil: nothing, because nobody counts.
     func changes(of settled: Settlement) async throws(StateError) -> CountChanges? {
-        if role == .sharer, rules.isEmpty, try await nobodyCounts() { return nil }
+        if role == .sharer {
+            if aggregates.isEmpty, try await nobodyCounts() { return nil }
+            if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
+        }
         return changesWithoutLook(of: settled)
+    }
+
+    /// Tells the others which rules this process has, and finds out their numbers.
+    private func lookAgain() async throws(StateError) {
+        let now = ContinuousClock.now
+        let known = try await ledger.shareCounts(aggregates)
+        state.withLock { state in
+            (state.known, state.lookedAt) = (known, now)
+            state.isComplete = known.values.allSatisfy(\.isComplete)
+        }
+    }
+
+    /// Keeps the rules of a process that shares its work known to the others, until it is cancelled.
+    func keepKnown() async throws {
+        while true {
+            try await Task.sleep(for: Self.othersInterval * 5)
+            guard !aggregates.isEmpty else { continue }
+            // Whether the engine answers is noticed by others.
+            try? await lookAgain()
+        }
     }
 
     /// A process without rules that count must learn soon that another has some.
@@ -182,7 +210,7 @@ final class Counts: Sendable {
 
     /// Marks the documents among these that hold totals and that somebody else has changed.
     func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
-        guard !rules.isEmpty else { return }
+        guard !aggregates.isEmpty else { return }
         let holders = try await ledger.counted(among: documents).holders
         guard !holders.isEmpty else { return }
         try await ledger.markTotals(holders)
@@ -227,7 +255,8 @@ final class Counts: Sendable {
 
     /// For each rule that is not complete, whether a document may hold old totals of it.
     func leftovers(_ document: JSONValue) -> [(rule: Int, members: Int)] {
-        incomplete.compactMap { number in
+        let rules = rules
+        return incomplete.compactMap { number in
             guard let rule = rules[number], rule.mayHoldTotals(document) else { return nil }
             return (number, rule.members.count)
         }
@@ -235,35 +264,27 @@ final class Counts: Sendable {
 
     /// All documents are counted.
     func complete() async throws(StateError) {
-        try await ledger.completeCounts(incomplete)
+        let numbers = incomplete
+        try await ledger.completeCounts(numbers)
         CrashPoint.countsCompleted.pass()
         state.withLock { state in
-            state.isComplete = true
-            state.incomplete = []
+            state.known = state.known.mapValues { rule in
+                Ledger.CountedRule(
+                    number: rule.number, isComplete: rule.isComplete || numbers.contains(rule.number))
+            }
+            state.isComplete = state.known.values.allSatisfy(\.isComplete)
         }
         changed.raise()
     }
 
     // MARK: - For the one that leads
 
-    /// What a leader may do about counts.
-    enum Standing: Equatable {
-        /// Other rules are counted: somebody who knows them must lead.
-        case ofOtherRules
-        /// Not all documents are counted for these rules.
-        case incomplete([Int])
-        case complete
-    }
-
-    /// Looks at what is counted in all.
-    func look() async throws(StateError) -> Standing {
-        let counted = try await ledger.countedRules()
-        guard Set(counted.keys) == Set(rules.keys) else { return .ofOtherRules }
-        let incomplete = counted.filter { !$0.value }.keys.sorted()
-        state.withLock { state in
-            state.incomplete = incomplete
-            state.isComplete = incomplete.isEmpty
-        }
-        return incomplete.isEmpty ? .complete : .incomplete(incomplete)
+    /// Looks again for which rules not all documents are counted. Forgets rules that no process has any more.
+    ///
+    /// - Returns: Their numbers.
+    func look() async throws(StateError) -> [Int] {
+        try await lookAgain()
+        try await ledger.dropUnusedCounts(otherThan: state.withLock { $0.known.values.map(\.number) })
+        return incomplete
     }
 }

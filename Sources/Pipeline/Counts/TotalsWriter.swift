@@ -64,7 +64,9 @@ struct TotalsWriter {
             let totals = try await ledger.totalsToWrite(after: last, limit: settings.limits.documents)
             guard let end = totals.last else { return round }
             last = end.id.text
-            try await write(totals, &round)
+            // Others may count for rules that this process does not have.
+            let own = totals.compactMap { $0.only { counts.name(of: $0) != nil } }
+            if !own.isEmpty { try await write(own, &round) }
         }
     }
 

@@ -245,6 +245,7 @@ package struct Bot: Service {
                     }
                 }
                 if let tenure { group.addTask { try await tenure.untilLost() } }
+                if sharedWork != nil, let counts { group.addTask { try await counts.keepKnown() } }
                 if settings.delivery.observer != nil { group.addTask { try await followNewest(delivery.progress) } }
                 defer { group.cancelAll() }
                 try await group.next()

@@ -119,54 +119,65 @@ final class LeaderWork: LeaderDuty {
     /// How long it waits after totals were written: changes that come meanwhile are one write.
     private static let totalsInterval: Duration = .milliseconds(200)
 
+    /// Documents that others ask to have counted again are brought at once, but not those of a short time ago: a member
+    /// with other rules asks again for each.
+    private static let recountInterval: Duration = .seconds(5)
+
     private func keepCounts(_ term: LeaderTerm) async throws {
         guard let counts, let pass else { return }
         var writer = delivery.makeTotalsWriter(counts)
-        var hasSaid = false
+        var recounts = Recounts()
         while true {
-            let standing = try await counts.look()
-            if standing == .ofOtherRules {
-                if !hasSaid {
-                    logger.warning(
-                        """
-                        another member has other rules that count: counts wait until all have the same rules, or until that \
-                        member reads the feed
-                        """)
-                }
-                hasSaid = true
-            } else {
-                hasSaid = false
-                try await bringRecounts(counts, term)
-                if case .incomplete(let rules) = standing {
-                    try await Task.sleep(for: Self.timeToLearn)
-                    try await countAll(rules, counts, pass, term)
-                }
-                _ = try await writer.writeAll()
-                try await Task.sleep(for: Self.totalsInterval)
+            let incomplete = try await counts.look()
+            try await bring(&recounts, term)
+            if !incomplete.isEmpty {
+                try await Task.sleep(for: Self.timeToLearn)
+                try await countAll(incomplete, counts, pass, &recounts, term)
             }
+            if counts.isComplete { _ = try await writer.writeAll() }
+            try await Task.sleep(for: Self.totalsInterval)
             // Own changes are noticed at once, those of others by looking.
             try await counts.changed.wait(until: .now + Self.interval)
         }
     }
 
+    /// The documents that must be counted again.
+    private struct Recounts {
+        /// When some were last brought.
+        var broughtAt: ContinuousClock.Instant?
+        /// The place of the last one in the log.
+        var end: Int64 = 0
+    }
+
     /// Brings the documents that must be counted again.
-    private func bringRecounts(_ counts: Counts, _ term: LeaderTerm) async throws {
-        var last = 0
-        // Not those that come meanwhile: a member with other rules may ask again for each.
+    ///
+    /// - Returns: Whether there are any.
+    @discardableResult
+    private func bring(_ recounts: inout Recounts, _ term: LeaderTerm) async throws -> Bool {
         let newest = try await delivery.ledger.newestRecount()
+        guard newest > 0 else { return false }
+        if let last = recounts.broughtAt, last.duration(to: .now) < Self.recountInterval { return true }
+        recounts.broughtAt = .now
+        var last = 0
+        // Not those that come meanwhile.
         while last < newest, try await term.hasRoom() {
-            let recounts = try await delivery.ledger.recounts(after: last, limit: Counts.recountLimit)
-            guard let end = recounts.last else { return }
-            let ids = Set(recounts.map { DocumentKey($0.id.text) }).sorted()
-            try await term.append(ids.map { FeedEntry(.uncounted, $0) })
+            let next = try await delivery.ledger.recounts(after: last, limit: Counts.recountLimit)
+            guard let end = next.last else { break }
+            let ids = Set(next.map { DocumentKey($0.id.text) }).sorted()
+            recounts.end = try await term.append(ids.map { FeedEntry(.uncounted, $0) })
             // From here on, the log has them.
-            try await delivery.ledger.dropRecounts(recounts)
+            try await delivery.ledger.dropRecounts(next)
             last = end.number
         }
+        return true
     }
 
     /// Brings all documents that may add anything, and waits until they are counted.
-    private func countAll(_ rules: [Int], _ counts: Counts, _ pass: CountsPass, _ term: LeaderTerm) async throws {
+    private func countAll(
+        _ rules: [Int], _ counts: Counts, _ pass: CountsPass, _ recounts: inout Recounts, _ term: LeaderTerm
+    ) async throws {
+        // A rule that came meanwhile is not among them.
+        guard counts.incomplete == rules else { return }
         let names = pass.begin()
         try await delivery.ledger.restartCounts(rules)
         let intake = pass.makeIntake()
@@ -178,13 +189,15 @@ final class LeaderWork: LeaderDuty {
             let n = try await term.append(ids.map { FeedEntry(.uncounted, $0) })
             end.withLock { $0 = n }
         }
-        let last = end.withLock { $0 }
-        while try await !term.hasPassed(last) {
-            try await bringRecounts(counts, term)
+        // Members with other rules ask again for what they could not count: before they pass it.
+        var isCounted = false
+        while !isCounted {
             try await Task.sleep(for: Self.interval / 4)
+            let hasPassed = try await term.hasPassed(max(end.withLock { $0 }, recounts.end))
+            isCounted = try await !bring(&recounts, term) && hasPassed
         }
         // Another rule may have come meanwhile.
-        guard try await counts.look() == .incomplete(rules) else { return }
+        guard try await counts.look() == rules else { return }
         try await pass.complete(names)
     }
 }

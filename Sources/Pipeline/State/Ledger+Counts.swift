@@ -17,12 +17,8 @@ extension Ledger {
     /// What is known of other rules is forgotten: nobody counts for them any more. So is what is known of a rule that
     /// has changed, and of one whose documents were not all counted: they are counted from the beginning.
     ///
-    /// - Parameter isShared: Other processes may be counting: what is known of rules whose documents were not all counted
-    ///   is kept, until one of them begins again with ``restartCounts(_:)``.
     /// - Returns: For each rule, by its index in the rule set.
-    func openCounts(
-        _ rules: [AggregateRule], isShared: Bool = false
-    ) async throws(StateError) -> [Int: CountedRule] {
+    func openCounts(_ rules: [AggregateRule]) async throws(StateError) -> [Int: CountedRule] {
         let isUsed = try await read {
             try $0.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM aggregate_rule)") ?? false
         }
@@ -34,7 +30,7 @@ extension Ledger {
             for row in try database.rows("SELECT number, name, fingerprint, is_complete FROM aggregate_rule") {
                 let rule = wanted[row["name"]].flatMap { $0.fingerprint == row["fingerprint"] ? $0 : nil }
                 let known = CountedRule(number: row["number"], isComplete: rule != nil && row["is_complete"])
-                if !known.isComplete, rule == nil || !isShared { try Self.forget(known.number, database) }
+                if !known.isComplete { try Self.forget(known.number, database) }
                 if let rule {
                     found[rule.index] = known
                 } else {
@@ -53,6 +49,75 @@ extension Ledger {
             try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
             return found
         } ?? [:]
+    }
+
+    /// The same for one of several processes that share the work: what is known of other rules is kept, as somebody may
+    /// have them, and of rules whose documents were not all counted, as somebody may be counting. To be called again and
+    /// again: ``dropUnusedCounts(otherThan:)`` forgets rules that nobody has had for a while.
+    ///
+    /// - Parameter begins: The first time. In a state's file, which no other process has, it then begins as a run that
+    ///   works alone.
+    func shareCounts(_ rules: [AggregateRule], begins: Bool = false) async throws(StateError) -> [Int: CountedRule] {
+        if store.language == .sqlite, begins { return try await openCounts(rules) }
+        guard !rules.isEmpty else { return [:] }
+        if store.language == .sqlite {
+            let counted = try await countedRules()
+            return try await read { database in
+                let rows = try database.rows("SELECT number, name FROM aggregate_rule")
+                var found: [Int: CountedRule] = [:]
+                for rule in rules {
+                    guard let row = rows.first(where: { $0["name"] == OwnWrite.key(rule.name) }) else { continue }
+                    let number: Int = row["number"]
+                    found[rule.index] = CountedRule(number: number, isComplete: counted[number] ?? false)
+                }
+                return found
+            }
+        }
+        return try await write { database in
+            try database.lockCounts()
+            let rows = try database.rows("SELECT number, name, fingerprint, is_complete FROM aggregate_rule")
+            var found: [Int: CountedRule] = [:]
+            for rule in rules {
+                let row = rows.first { $0["name"] == OwnWrite.key(rule.name) && $0["fingerprint"] == rule.fingerprint }
+                if let row {
+                    found[rule.index] = CountedRule(number: row["number"], isComplete: row["is_complete"])
+                } else {
+                    found[rule.index] = try database.value(
+                        Int.self,
+                        "INSERT INTO aggregate_rule (name, fingerprint, is_complete) VALUES (?, ?, 0) RETURNING number",
+                        [OwnWrite.key(rule.name), rule.fingerprint]
+                    ).map { CountedRule(number: $0, isComplete: false) }
+                }
+            }
+            try database.executeEach(
+                "UPDATE aggregate_rule SET seen = EXTRACT(EPOCH FROM clock_timestamp()) WHERE number = ?",
+                found.values.map { [$0.number] })
+            return found
+        } ?? [:]
+    }
+
+    /// After so many seconds, a rule that no member has is not counted any more.
+    static let timeOfUnusedCounts = 30
+
+    /// Forgets rules that no process of those that share the work has had for a while.
+    func dropUnusedCounts(otherThan known: [Int]) async throws(StateError) {
+        guard store.language == .postgres else { return }
+        let unused = try await read { database in
+            try database.values(
+                Int.self, "SELECT number FROM aggregate_rule WHERE seen < EXTRACT(EPOCH FROM clock_timestamp()) - ?",
+                [Self.timeOfUnusedCounts])
+        }.filter { !known.contains($0) }
+        guard !unused.isEmpty else { return }
+        try await write { database in
+            try database.lockCounts()
+            for number in unused {
+                let gone = try database.execute(
+                    """
+                    DELETE FROM aggregate_rule WHERE number = ? AND seen < EXTRACT(EPOCH FROM clock_timestamp()) - ?
+                    """, [number, Self.timeOfUnusedCounts])
+                if gone > 0 { try Self.forget(number, database) }
+            }
+        }
     }
 
     /// The rules that are counted, by their numbers, and whether all documents are counted for each.
@@ -215,6 +280,12 @@ extension Ledger {
         /// The rules that led to the last changes.
         let chain: RuleChain
         let parts: [Part]
+
+        /// Its parts of these rules; nil if it has none.
+        func only(_ isWanted: (_ rule: Int) -> Bool) -> TotalToWrite? {
+            let wanted = parts.filter { isWanted($0.rule) }
+            return wanted.isEmpty ? nil : TotalToWrite(id: id, version: version, chain: chain, parts: wanted)
+        }
     }
 
     /// The documents whose totals have changed since they were written, in the order of their ids.

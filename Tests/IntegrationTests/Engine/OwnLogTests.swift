@@ -194,6 +194,25 @@ import Testing
         }
     }
 
+    @Test func rulesThatCountWorkInALogOfOneProcess() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(CountsModel.rules)
+            let model = CountsModel(phone: bed.phone, tasks: 40)
+            var random = SplitMix64(seed: 5)
+            for _ in 0..<60 { try await model.edit(&random) }
+            let seed = random
+            for round in 0..<2 {
+                try await Self.sharing(bed, rules) {
+                    var random = seed
+                    for _ in 0..<(40 + round) { try await model.edit(&random) }
+                    while try await !model.faults().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+                }
+            }
+            try await bed.runOnce(rules)
+            try await model.check("")
+        }
+    }
+
     @Test func aCheckpointThatIsSetAgainRepeats() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(EngineTestBed.apples)

@@ -82,6 +82,42 @@ import Testing
         }
     }
 
+    /// It comes and goes, while the others stay.
+    @Test func aMemberWithOtherRulesChangesNoTotals() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(CountsModel.rules)
+            let other = try fleet.bed.rules(
+                CountsModel.rules.replacing("hours: { jq: .hours }", with: "days: { jq: .days }"))
+            let model = CountsModel(phone: fleet.bed.phone, tasks: 40)
+            var random = SplitMix64(seed: 9)
+            for _ in 0..<40 { try await model.edit(&random) }
+            let seed = random
+            try await fleet.sharing(rules, members: 1...2) { _ in
+                var random = seed
+                try await wait(until: model)
+                for (number, rules) in [(3, other), (4, rules)] {
+                    let (bot, report) = try fleet.bot(rules, member: number) { settings in
+                        settings.sharing = Sharing(role: .worker, partitions: 16)
+                    }
+                    let edits = random
+                    try await EngineTestBed.running([bot]) {
+                        try await fleet.wait(until: .following, report)
+                        var random = edits
+                        for _ in 0..<40 { try await model.edit(&random) }
+                    }
+                    for _ in 0..<20 { try await model.edit(&random) }
+                }
+                try await wait(until: model)
+                // The other version is forgotten.
+                while try await fleet.sql("SELECT count(*) FROM aggregate_rule").rows != [[.int(1)]] {
+                    try await Task.sleep(for: Self.pause)
+                }
+                try await wait(until: model)
+            }
+            #expect(try await fleet.sql("SELECT count(*) FROM recount").rows == [[.int(0)]])
+        }
+    }
+
     // MARK: - Times
 
     @Test func aTimerFiresOnceWhicheverMemberHasTheDocument() async throws {
