@@ -91,6 +91,8 @@ struct DatabaseMark: Sendable, Equatable {
     var channels: [String]?
     /// RFC 3339.
     var savedAt = ""
+    /// Of a fleet: which write made it. Otherwise empty.
+    var write = ""
 
     init(identity: String) { self.identity = identity }
 
@@ -138,6 +140,7 @@ struct DatabaseMark: Sendable, Equatable {
         ruleSetHash = document["rule_set"]?.string ?? ""
         channels = document["channels"]?.elements?.compactMap(\.string)
         savedAt = document["saved_at"]?.string ?? ""
+        write = document["write"]?.string ?? ""
     }
 
     private static func quoted(_ text: String) -> String {
@@ -159,6 +162,7 @@ struct DatabaseMark: Sendable, Equatable {
                 }
             }
             writer.member("saved_at", string: savedAt)
+            if !write.isEmpty { writer.member("write", string: write) }
         }
         return writer.bytes
     }

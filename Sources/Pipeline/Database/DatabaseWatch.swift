@@ -98,7 +98,8 @@ struct DatabaseWatch: Sendable {
 
     private func look(isSecond: Bool) async throws -> Finding {
         let check = try await check()
-        switch check.result(try await marks.find(), isSecondCheck: isSecond) {
+        let found = try await marks.find()
+        switch check.result(found, isSecondCheck: isSecond) {
         case .same(let found):
             try await ledger.noteMark(generation: found.generation)
             return .same(found.mark)
@@ -110,7 +111,15 @@ struct DatabaseWatch: Sendable {
         case .lookAgain:
             guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
             return try await look(isSecond: true)
-        case .reset(let reset): return .reset(reset)
+        case .reset(let reset):
+            if let mark = reset.mark, reset.isOlder, let found, found.mark == mark,
+                try await ledger.takeUnansweredMarkWrite(mark.write)
+            {
+                // Written late over a newer one: CouchDB checks no revisions of local documents.
+                try await ledger.noteMark(generation: found.generation)
+                return .same(mark)
+            }
+            return .reset(reset)
         }
     }
 
@@ -161,11 +170,15 @@ struct DatabaseWatch: Sendable {
     private func replaceOwnNow(_ change: (DatabaseMark) -> DatabaseMark) async throws {
         let check = try await check()
         guard check.known != nil else { return }
+        let write = engine == nil ? "" : try await ledger.beginMarkWrite()
         let replaced = try await marks.replace { found in
             guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
-            return change(own.mark)
+            var mark = change(own.mark)
+            mark.write = write
+            return mark
         }
         if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
+        if engine != nil { _ = try await ledger.takeUnansweredMarkWrite(write) }
     }
 
     /// The reset of the database since the run began, if there was one. For the end of a one-shot run: a gateway that

@@ -51,10 +51,21 @@ final class FleetWatch: Sendable {
     }
 
     private func standing() async -> FleetStanding? {
-        try? await queue.perform { [engine] connection in
-            guard try EngineSchema.check(engine, connection) else { return nil }
-            return try FleetStanding(connection)
+        let began = ContinuousClock.now
+        // A connection that was idle while the engine was started again is found broken by the first call.
+        while began.duration(to: .now) < Self.deadline / 2 {
+            do {
+                return try await queue.perform { [engine] connection in
+                    guard try EngineSchema.check(engine, connection) else { return nil }
+                    return try FleetStanding(connection)
+                }
+            } catch PostgresError.unavailable {
+                try? await Task.sleep(for: Self.deadline / 10)
+            } catch {
+                return nil
+            }
         }
+        return nil
     }
 
     /// Blocks for a moment.

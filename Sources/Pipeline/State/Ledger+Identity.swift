@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import GatewayClient
 
 // Which database the state belongs to, and at which addresses it is reached.
@@ -63,6 +64,26 @@ extension Ledger {
                 database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
                 ["mark", "\(generation)"])
         }
+    }
+
+    /// Records that a process of a fleet is about to write the mark.
+    ///
+    /// - Returns: Which write it is, for ``DatabaseMark/write``.
+    func beginMarkWrite() async throws(StateError) -> String {
+        let id = UUID().uuidString
+        try await write { database in
+            try database.execute("DELETE FROM mark_write WHERE at < clock_timestamp() - interval '7 days'")
+            try database.execute("INSERT INTO mark_write (id) VALUES (?)", [id])
+        }
+        return id
+    }
+
+    /// The mark of this write was found in the database, or the gateway has answered it.
+    ///
+    /// - Returns: Whether it was not answered before: so it may have come late, over newer marks.
+    func takeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
+        guard store.language == .postgres, !id.isEmpty else { return false }
+        return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
     }
 
     /// Records in a state that is being opened which database it belongs to, before another process can look.

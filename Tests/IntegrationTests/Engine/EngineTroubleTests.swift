@@ -229,6 +229,36 @@ import Testing
         #expect(StateLock.thisProcess == first)
     }
 
+    // MARK: - Marks that are written late
+
+    /// CouchDB lets a write of a local document pass that was under way while others wrote newer ones.
+    @Test func aMarkThatIsWrittenLateIsNoRestoredDatabase() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            func runOnce() async throws {
+                try await fleet.bot(rules, member: 1, once: true) { $0.onReset = .stop }.bot.run()
+            }
+            func writeMark(_ write: String) async throws {
+                let gateway = Gateway(fleet.bed.url, settings: fleet.bed.settings)
+                _ = try await MarkDocument(gateway: gateway, name: "changebot").replace { found in
+                    var mark = found?.mark
+                    mark?.write = write
+                    return mark
+                }
+                // Others had written it more often.
+                try await fleet.sql("UPDATE identity SET value = '99' WHERE name = 'mark'")
+            }
+            try await runOnce()
+            try await fleet.sql("INSERT INTO mark_write (id) VALUES ('late')")
+            try await writeMark("late")
+            try await runOnce()
+            #expect(try await fleet.sql("SELECT count(*) FROM mark_write").rows == [[.int(0)]])
+            // The same mark again is that of a backup.
+            try await writeMark("late")
+            await #expect(throws: RunError.self) { try await runOnce() }
+        }
+    }
+
     // MARK: - Removing a fleet
 
     private static func exists(_ schema: String, _ fleet: EngineTestBed) async throws -> Bool {
