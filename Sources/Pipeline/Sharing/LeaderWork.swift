@@ -193,6 +193,8 @@ final class LeaderWork: LeaderDuty {
         var isCounted = false
         while !isCounted {
             try await Task.sleep(for: Self.interval / 4)
+            // Nobody asks for rules that no member has any more.
+            _ = try await counts.look()
             let hasPassed = try await term.hasPassed(max(end.withLock { $0 }, recounts.end))
             isCounted = try await !bring(&recounts, term) && hasPassed
         }

@@ -97,7 +97,7 @@ extension Ledger {
     }
 
     /// After so many seconds, a rule that no member has is not counted any more.
-    static let timeOfUnusedCounts = 30
+    static let timeOfUnusedCounts = 15
 
     /// Forgets rules that no process of those that share the work has had for a while.
     func dropUnusedCounts(otherThan known: [Int]) async throws(StateError) {

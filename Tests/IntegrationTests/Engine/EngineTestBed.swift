@@ -32,12 +32,15 @@ struct EngineTestBed {
             then: [ { merge: { done: true } } ]
         """
 
-    /// - Parameter server: Nil: the one that all tests share.
+    /// - Parameters:
+    ///   - server: Nil: the one that all tests share.
+    ///   - countsRevisions: See ``BotTestBed/with(countsRevisions:_:)``.
     static func with(
-        server: TestPostgres? = nil, lease: Duration = .seconds(10), _ body: (EngineTestBed) async throws -> Void
+        server: TestPostgres? = nil, lease: Duration = .seconds(10), countsRevisions: Bool = false,
+        _ body: (EngineTestBed) async throws -> Void
     ) async throws {
         let server = try server ?? TestPostgres.shared
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: countsRevisions) { bed in
             try await body(EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("fleet"), lease: lease))
         }
     }

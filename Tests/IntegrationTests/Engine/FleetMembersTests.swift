@@ -121,7 +121,7 @@ import Testing
     // MARK: - Releasing
 
     @Test func theLeasesOfAMemberThatIsReleasedGoToOthersAndNothingIsLost() async throws {
-        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+        try await EngineTestBed.with(lease: .seconds(3), countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let bots = try (1...2).map { try Self.shared(fleet, rules, member: $0) }
             try await EngineTestBed.running(bots.map(\.bot)) {

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func severalMembersDoWhatOneDoes() async throws {
-        try await EngineTestBed.with { fleet in
+        try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await Self.sharing(fleet, rules, members: 3) { reports in
                 for report in reports { try await fleet.wait(until: .following, report) }
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func membersOfTwoKindsThatStartAtOnceDoNotWorkTogether() async throws {
-        try await EngineTestBed.with { fleet in
+        try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let kinds = try (1...4).map { number in
                 try fleet.bot(rules, member: number) { settings in
