@@ -246,7 +246,7 @@ import Testing
                     return mark
                 }
                 // Others had written it more often.
-                try await fleet.sql("UPDATE identity SET value = '99' WHERE name = 'mark'")
+                try await fleet.sql("UPDATE identity SET value = '1000000' WHERE name = 'mark'")
             }
             try await runOnce()
             try await fleet.sql("INSERT INTO mark_write (id) VALUES ('late')")
