@@ -9,7 +9,7 @@ extension PostgresWorkLog {
                 .int(outcome.releases ? 1 : 0),
             ]
         let rest = Self.statements(for: outcome, partition: claim.partition, keepsLetters: keepsDeadLetters)
-        return try await counting { [working] () async throws(WorkLogError) in
+        return try await fenced.counting { [working] () async throws(WorkLogError) in
             // One round trip.
             if rest.isEmpty { return try await working.change { try Self.move(claim, values, $0.connection) } }
             return try await working.call { session in

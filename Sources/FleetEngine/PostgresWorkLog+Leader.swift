@@ -24,7 +24,7 @@ extension PostgresWorkLog {
                 SQLArray.texts(entries.map(\.sequence)), SQLArray.bytes(entries.map(\.id.bytes)),
                 SQLArray.bytes(entries.map(\.revisionBytes)), SQLArray.smallNumbers(entries.map(\.kind.rawValue)),
             ]
-        return try await counting { [leading] () async throws(WorkLogError) in
+        return try await fenced.counting { [leading] () async throws(WorkLogError) in
             try await leading.change { session in
                 let row = try session.connection.run(Self.appending, values).rows.first
                 guard let row else { throw WorkLogError.fenced("the lease is void, or the log does not end there") }
@@ -46,18 +46,6 @@ extension PostgresWorkLog {
         try await leading.call { session in
             let values: [PostgresValue] = [.int(Int(n)), .int(FeedEntry.Kind.uncounted.rawValue)]
             return try session.connection.run(Self.passed, values).rows.first?.bool(0) ?? false
-        }
-    }
-
-    /// Counts a commit that is refused.
-    func counting<Result: Sendable>(
-        _ body: () async throws(WorkLogError) -> Result
-    ) async throws(WorkLogError) -> Result {
-        do throws(WorkLogError) {
-            return try await body()
-        } catch {
-            if case .fenced = error { state.withLock { $0.fencedCommits += 1 } }
-            throw error
         }
     }
 }

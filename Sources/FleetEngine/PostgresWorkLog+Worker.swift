@@ -60,8 +60,7 @@ extension PostgresWorkLog {
     }
 
     package func backlog() async throws(WorkLogError) -> Backlog {
-        let fenced = state.withLock(\.fencedCommits)
-        return try await leading.call { session in
+        return try await leading.call { [fenced] session in
             let rows = try session.connection.run(Self.facts).rows
             let parts = try rows.map { row in
                 Backlog.Part(
@@ -70,7 +69,7 @@ extension PostgresWorkLog {
             }
             return Backlog(
                 parts: parts, leader: rows.first?[6].text, dead: try rows.first?.int(7) ?? 0,
-                takeovers: try rows.first?.int(8) ?? 0, fencedCommits: fenced)
+                takeovers: try rows.first?.int(8) ?? 0, fencedCommits: fenced.count)
         }
     }
 }

@@ -26,10 +26,10 @@ package final class PostgresWorkLog: WorkLog {
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
     let working: WorkLogCalls
+    let fenced = FencedCommits()
     let state = Locked(State())
 
     struct State {
-        var fencedCommits = 0
         var membership: Int64?
     }
 

@@ -55,6 +55,8 @@ import Testing
         let batch = together(window.take(atMost: 9))
         #expect(batch.map(\.n) == [3, 4] && batch.map(\.entry.kind) == [.changed, .due])
         #expect(batch[0].entry.revision == "r1")
+        // A change does not make a count unnecessary: the rules may pass over it.
+        #expect(batch.map(\.mustBeCounted) == [false, true])
         window.add([look(5, "a", .uncounted)])
         window.answer(batch[0], .parked(.seconds(1), "slow"))
         // It is decided as of then, and counted.

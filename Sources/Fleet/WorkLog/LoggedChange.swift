@@ -65,23 +65,29 @@ package struct LoggedChange: Hashable, Sendable {
     /// In a parked change: how often it was parked, 1 or more.
     package var parks = 0
 
+    /// Whether what the document adds to totals must be found out, even if nothing else about it is to be decided. Not
+    /// stored: a log has the kind.
+    package var mustBeCounted: Bool
+
     package init(
         n: Int64, entry: FeedEntry, attempts: Int = 0, isParked: Bool = false, firstN: Int64? = nil, parks: Int = 0
     ) {
         (self.n, self.entry, self.attempts, self.isParked) = (n, entry, attempts, isParked)
         self.firstN = firstN ?? n
         self.parks = parks
+        mustBeCounted = entry.kind == .uncounted
     }
 
     package var id: DocumentKey { entry.id }
 
     /// Of changes of one document, in their order, the one that stands for all: what the feed said last; otherwise a
-    /// time; otherwise a count. It has the place of the last one.
+    /// time; otherwise a count. It has the place of the last one, and is counted if one of them is to be.
     static func standing(for changes: [LoggedChange]) -> LoggedChange? {
         guard var last = changes.last else { return nil }
         let newest =
             changes.last { $0.entry.kind.isOfFeed } ?? changes.last { $0.entry.kind == .due } ?? last
         last.entry = newest.entry
+        last.mustBeCounted = changes.contains(where: \.mustBeCounted)
         return last
     }
 }

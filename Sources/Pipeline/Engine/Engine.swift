@@ -79,9 +79,10 @@ package struct Engine: Sendable {
 
     /// The fleet of `changebot fix`, and of rules that are applied to all documents; nil if this is one.
     var fixes: Engine? {
-        let prefix = "fix-"
-        return fleet.hasPrefix(prefix) ? nil : with(fleet: prefix + fleet)
+        fleet.hasPrefix(Self.prefixOfFixes) ? nil : with(fleet: Self.prefixOfFixes + fleet)
     }
+
+    private static let prefixOfFixes = "fix-"
 
     /// For messages; without credentials.
     package var description: String { "the fleet '\(fleet)' on \(address)" }
@@ -114,11 +115,15 @@ package struct Engine: Sendable {
     /// - Parameter waits: Whether to wait for others, for some time. Else nothing is done if another is at it.
     func whileAloneWithMark(waits: Bool, _ body: () async throws -> Void) async throws {
         let queue = makeQueue()
+        // The passes of a fleet write the same mark.
+        let schema =
+            (fleet.hasPrefix(Self.prefixOfFixes)
+            ? with(fleet: String(fleet.dropFirst(Self.prefixOfFixes.count))) : self).schema
         // Gives the lock back, too.
         defer { queue.close() }
         let end = ContinuousClock.now + Self.longestOpening
         while .now < end {
-            let isMine = try? await queue.perform { [schema] connection in
+            let isMine = try? await queue.perform { connection in
                 try connection.run("SELECT pg_try_advisory_lock(hashtextextended($1, 3))", [.text(schema)])
                     .rows.first?.first == .int(1)
             }

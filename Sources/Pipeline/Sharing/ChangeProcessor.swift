@@ -20,7 +20,7 @@ struct ChangeProcessor: Processor {
         }
         let open = Monitor(Set(changes.map(\.n)))
         let candidates = changes.map { change in
-            candidate(change).ofLog { end in
+            counted(change).ofLog { end in
                 guard open.with({ $0.contains(change.n) }) else { return }
                 // Removed last: once nothing is open, there is no other answer than these.
                 answer(change, Self.verdict(end))
@@ -52,6 +52,13 @@ struct ChangeProcessor: Processor {
         }
     }
 
+    /// An own revision is not decided, but it may have to be counted.
+    private func counted(_ change: LoggedChange) -> Candidate {
+        var candidate = candidate(change)
+        if change.mustBeCounted { candidate.passCandidates = 1 }
+        return candidate
+    }
+
     private func candidate(_ change: LoggedChange) -> Candidate {
         let entry = change.entry
         let id = DocumentID(change.id.text)
@@ -78,7 +85,6 @@ struct ChangeProcessor: Processor {
         case .uncounted:
             var candidate = Candidate(id: id, revision: nil, document: [], expectedBytes: Candidate.usualBytes)
             candidate.countsOnly = true
-            candidate.passCandidates = 1
             return candidate
         }
     }

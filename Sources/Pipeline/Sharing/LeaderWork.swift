@@ -124,7 +124,7 @@ final class LeaderWork: LeaderDuty {
     private static let recountInterval: Duration = .seconds(5)
 
     private func keepCounts(_ term: LeaderTerm) async throws {
-        guard let counts, let pass else { return }
+        guard let counts, let pass else { return try await forgetCounts() }
         var writer = delivery.makeTotalsWriter(counts)
         var recounts = Recounts()
         while true {
@@ -138,6 +138,14 @@ final class LeaderWork: LeaderDuty {
             try await Task.sleep(for: Self.totalsInterval)
             // Own changes are noticed at once, those of others by looking.
             try await counts.changed.wait(until: .now + Self.interval)
+        }
+    }
+
+    /// Without rules that count: those that no member has any more are not to be counted.
+    private func forgetCounts() async throws {
+        while true {
+            try await delivery.ledger.dropUnusedCounts(otherThan: [])
+            try await Task.sleep(for: Self.recountInterval)
         }
     }
 

@@ -24,11 +24,11 @@ final class SQLiteWorkLog: WorkLog {
     private let path: String
     private let time: @Sendable () -> Int
     private let state = Locked(State())
+    private let fenced = FencedCommits()
     /// Something may be new for ``news(_:within:)``.
     private let changed = Signal()
 
     private struct State {
-        var fencedCommits = 0
         /// What this handle has seen last: an incarnation, and how many changes it had. A file with fewer is an older one.
         var seen: (incarnation: String, changes: Int) = ("", 0)
     }
@@ -99,7 +99,7 @@ final class SQLiteWorkLog: WorkLog {
     func append(
         _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term {
-        let stored = try await counting { () async throws(WorkLogError) in
+        let stored = try await fenced.counting { () async throws(WorkLogError) in
             try await call { [partitions] in try $0.append(entries, upTo: sequence, term, among: partitions) }
         }
         if !entries.isEmpty { changed.raise() }
@@ -129,7 +129,7 @@ final class SQLiteWorkLog: WorkLog {
     }
 
     func commit(_ claim: Claim, _ outcome: Outcome) async throws(WorkLogError) -> Claim {
-        let stored = try await counting { () async throws(WorkLogError) in
+        let stored = try await fenced.counting { () async throws(WorkLogError) in
             try await call { try $0.commit(claim, outcome) }
         }
         if !outcome.parked.isEmpty || !outcome.joined.isEmpty { changed.raise() }
@@ -138,7 +138,7 @@ final class SQLiteWorkLog: WorkLog {
 
     func backlog() async throws(WorkLogError) -> Backlog {
         var backlog = try await call { try $0.backlog() }
-        backlog.fencedCommits = state.withLock(\.fencedCommits)
+        backlog.fencedCommits = fenced.count
         return backlog
     }
 
@@ -174,17 +174,6 @@ final class SQLiteWorkLog: WorkLog {
             throw error
         } catch {
             throw WorkLogError(store.error(.writing, error))
-        }
-    }
-
-    private func counting<Result: Sendable>(
-        _ body: () async throws(WorkLogError) -> Result
-    ) async throws(WorkLogError) -> Result {
-        do throws(WorkLogError) {
-            return try await body()
-        } catch {
-            if case .fenced = error { state.withLock { $0.fencedCommits += 1 } }
-            throw error
         }
     }
 }

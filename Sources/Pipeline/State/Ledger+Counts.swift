@@ -117,6 +117,8 @@ extension Ledger {
                     """, [number, Self.timeOfUnusedCounts])
                 if gone > 0 { try Self.forget(number, database) }
             }
+            try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
+            try database.execute("DELETE FROM recount WHERE NOT EXISTS (SELECT 1 FROM aggregate_rule)")
         }
     }
 

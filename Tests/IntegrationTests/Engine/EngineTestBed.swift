@@ -69,9 +69,7 @@ struct EngineTestBed {
         try await Self.running(bots.map(\.bot)) {
             for report in reports { try await wait(until: .following, report) }
             // Until the partitions are shared out.
-            while try await sql("SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'").rows
-                != [[.int(bots.count)]]
-            { try await Task.sleep(for: .milliseconds(20)) }
+            try await wait(until: bots.count, "SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'")
             try await body(reports)
         }
     }
@@ -155,6 +153,11 @@ struct EngineTestBed {
         while true {
             do { return try await queue.perform { try $0.script(script) } } catch PostgresError.conflict {}
         }
+    }
+
+    /// Returns once a statement in the fleet's schema returns this number.
+    func wait(until number: Int, _ statement: String) async throws {
+        while try await sql(statement).rows != [[.int(number)]] { try await Task.sleep(for: .milliseconds(20)) }
     }
 
     /// Another member takes over by force, as after the time of the lease.

@@ -18,6 +18,9 @@ import Testing
 
     // MARK: - Counts
 
+    /// The model's rules with another rule that counts, of the same name.
+    private static let otherVersion = CountsModel.rules.replacing("hours: { jq: .hours }", with: "days: { jq: .days }")
+
     private func wait(until model: CountsModel) async throws {
         while try await !model.faults().isEmpty { try await Task.sleep(for: Self.pause) }
     }
@@ -86,18 +89,35 @@ import Testing
     @Test func anUpdateOfRulesThatCountEnds() async throws {
         try await EngineTestBed.with { fleet in
             let new = try fleet.bed.rules(CountsModel.rules)
-            let old = try fleet.bed.rules(
-                CountsModel.rules.replacing("hours: { jq: .hours }", with: "days: { jq: .days }"))
+            let old = try fleet.bed.rules(Self.otherVersion)
             let model = CountsModel(phone: fleet.bed.phone, tasks: 40)
             var random = SplitMix64(seed: 11)
             for _ in 0..<60 { try await model.edit(&random) }
             try await fleet.sharing(old, members: 1...2) { _ in
-                while try await fleet.sql("SELECT is_complete FROM aggregate_rule").rows != [[.int(1)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 1, "SELECT is_complete FROM aggregate_rule")
             }
             try await fleet.sharing(new, members: 3...4) { _ in try await wait(until: model) }
             try await model.check("")
+        }
+    }
+
+    @Test func withoutRulesThatCountNothingIsKeptForThem() async throws {
+        try await EngineTestBed.with { fleet in
+            let counting = try fleet.bed.rules(CountsModel.rules)
+            let model = CountsModel(phone: fleet.bed.phone, tasks: 20)
+            var random = SplitMix64(seed: 3)
+            for _ in 0..<30 { try await model.edit(&random) }
+            try await fleet.sharing(counting, members: 1...1) { _ in try await wait(until: model) }
+            let none = try fleet.bed.rules(EngineTestBed.apples)
+            let ids = (0..<30).map { DocumentID("a\($0)") }
+            try await fleet.sharing(none, members: 2...3) { _ in
+                // Until then, each decided document waits for whoever counts.
+                try await fleet.bed.load(ids.map { task($0.text, "apple") })
+                try await fleet.bed.wait(until: ids, fleet.isDone)
+                try await fleet.wait(until: 0, "SELECT count(*) FROM aggregate_rule")
+                try await fleet.wait(until: 0, "SELECT count(*) FROM recount")
+            }
+            try await fleet.wait(until: 0, "SELECT count(*) FROM contribution")
         }
     }
 
@@ -105,8 +125,7 @@ import Testing
     @Test func aMemberWithOtherRulesChangesNoTotals() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(CountsModel.rules)
-            let other = try fleet.bed.rules(
-                CountsModel.rules.replacing("hours: { jq: .hours }", with: "days: { jq: .days }"))
+            let other = try fleet.bed.rules(Self.otherVersion)
             let model = CountsModel(phone: fleet.bed.phone, tasks: 40)
             var random = SplitMix64(seed: 9)
             for _ in 0..<40 { try await model.edit(&random) }
@@ -128,13 +147,9 @@ import Testing
                 }
                 try await wait(until: model)
                 // The other version is forgotten.
-                while try await fleet.sql("SELECT count(*) FROM aggregate_rule").rows != [[.int(1)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 1, "SELECT count(*) FROM aggregate_rule")
                 // Then nobody asks for documents to be counted again.
-                while try await fleet.sql("SELECT count(*) FROM recount").rows != [[.int(0)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 0, "SELECT count(*) FROM recount")
                 try await wait(until: model)
             }
         }
@@ -161,9 +176,7 @@ import Testing
             try await fleet.bed.load(
                 ids.map { ($0, #"{"_id":"\#($0)","type":"task","dueAt":\#(clock.now + 1000)}"#) })
             try await fleet.sharing(rules, configure: clock.set) { _ in
-                while try await fleet.sql("SELECT count(*) FROM timer WHERE fired = 0").rows != [[.int(40)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 40, "SELECT count(*) FROM timer WHERE fired = 0")
                 for id in ids { #expect(try await fleet.bed.stored(id)?.root["reminders"] == nil) }
                 clock.move(by: 1000)
                 try await fleet.bed.wait(until: ids.dropLast(), isReminded)
@@ -171,9 +184,7 @@ import Testing
             // Another member goes on with what is left; nothing fires again.
             try await fleet.sharing(rules, members: 4...4, configure: clock.set) { _ in
                 try await fleet.bed.wait(until: ids, isReminded)
-                while try await fleet.sql("SELECT count(*) FROM timer WHERE fired = 0").rows != [[.int(0)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 0, "SELECT count(*) FROM timer WHERE fired = 0")
             }
             for id in ids {
                 #expect(try await fleet.bed.stored(id)?.root["_rev"]?.string?.hasPrefix("2-") == true)
@@ -198,9 +209,7 @@ import Testing
                     }
                 }
             ) { _ in
-                while try await fleet.sql("SELECT count(*) FROM schedule").rows != [[.int(1)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 1, "SELECT count(*) FROM schedule")
                 for count in 1...2 {
                     clock.move(by: 86_400)
                     while passes.withLock(\.count) < count { try await Task.sleep(for: Self.pause) }
@@ -269,15 +278,11 @@ import Testing
             ) { _ in
                 try await fleet.bed.load(
                     (0..<200).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
-                while try await fleet.sql("SELECT count(*) FROM parked").rows != [[.int(200)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 200, "SELECT count(*) FROM parked")
                 try await fleet.bed.load((0..<300).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: (0..<300).map { DocumentID("a\($0)") }, fleet.isDone)
                 isUp.withLock { $0 = true }
-                while try await fleet.sql("SELECT count(*) FROM parked").rows != [[.int(0)]] {
-                    try await Task.sleep(for: Self.pause)
-                }
+                try await fleet.wait(until: 0, "SELECT count(*) FROM parked")
             }
         }
     }

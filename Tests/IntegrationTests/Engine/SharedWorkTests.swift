@@ -13,20 +13,6 @@ import Testing
 
 /// The members of a fleet share the work.
 @Suite struct SharedWorkTests {
-    /// Runs members that share the work for as long as `body` takes, then stops them gracefully.
-    private static func sharing(
-        _ fleet: EngineTestBed, _ rules: RuleSet, members: Int, partitions: Int = 16,
-        _ body: @escaping @Sendable ([RunReport]) async throws -> Void
-    ) async throws {
-        let bots = try (1...members).map { number in
-            try fleet.bot(rules, member: number) { settings in
-                settings.sharing = Sharing(role: .auto, partitions: partitions)
-            }
-        }
-        let reports = bots.map(\.report)
-        try await EngineTestBed.running(bots.map(\.bot)) { try await body(reports) }
-    }
-
     private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
         (1...count).map { DocumentID("\(prefix)\($0)") }
     }
@@ -34,12 +20,10 @@ import Testing
     @Test func severalMembersDoWhatOneDoes() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 3) { reports in
+            try await fleet.sharing(rules, members: 1...3) { reports in
                 for report in reports { try await fleet.wait(until: .following, report) }
                 // Until the partitions are shared out.
-                while try await fleet.sql("SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'").rows
-                    != [[.int(3)]]
-                { try await Task.sleep(for: .milliseconds(50)) }
+                try await fleet.wait(until: 3, "SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'")
                 try await fleet.bed.load((1...300).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 300), fleet.isDone)
             }
@@ -58,7 +42,7 @@ import Testing
             for _ in 0..<5 {
                 let name = fleet.server.uniqueName("start")
                 let next = EngineTestBed(bed: fleet.bed, server: fleet.server, fleet: name)
-                try await Self.sharing(next, rules, members: 6) { reports in
+                try await next.sharing(rules, members: 1...6) { reports in
                     for report in reports { try await next.wait(until: .following, report) }
                 }
             }
@@ -68,10 +52,10 @@ import Testing
     @Test func aMemberThatJoinsGetsAShare() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 1) { first in
+            try await fleet.sharing(rules, members: 1...1) { first in
                 try await fleet.wait(until: .following, first[0])
                 try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
-                try await Self.sharing(fleet, rules, members: 2) { _ in
+                try await fleet.sharing(rules, members: 1...2) { _ in
                     try await fleet.bed.load((1...100).map { task("b\($0)", "apple") })
                     try await fleet.bed.wait(until: Self.ids("a", 100) + Self.ids("b", 100), fleet.isDone)
                 }
@@ -95,7 +79,7 @@ import Testing
                     when: { type: step }
                     then: [ { put: { id: { jq: '"third." + ._id' }, document: { type: last } } } ]
                 """)
-            try await Self.sharing(fleet, rules, members: 2) { reports in
+            try await fleet.sharing(rules, members: 1...2) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.bed.load((1...50).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: (1...50).map { DocumentID("third.second.a\($0)") }) { _ in true }
@@ -115,7 +99,7 @@ import Testing
                     when: {}
                     then: [ { put: { id: { jq: '"gone." + ._id' }, document: { type: trace } } } ]
                 """)
-            try await Self.sharing(fleet, rules, members: 2) { reports in
+            try await fleet.sharing(rules, members: 1...2) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.bed.load([task("a", "apple")])
                 let revision = try #require(try await fleet.bed.stored(DocumentID("a"))?.root["_rev"]?.string)
@@ -129,7 +113,7 @@ import Testing
     @Test func aServerThatIsKilledLosesNothing() async throws {
         try await EngineTestBed.with(server: try TestPostgres()) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 2) { reports in
+            try await fleet.sharing(rules, members: 1...2) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.bed.load((1...100).map { task("a\($0)", "apple") })
                 fleet.server.stop()
@@ -143,7 +127,7 @@ import Testing
     @Test func oneThatRunsAloneWaitsForThoseThatShare() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 1) { reports in
+            try await fleet.sharing(rules, members: 1...1) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.running(rules, member: 2) { alone in
                     try await fleet.wait(until: .standingBy, alone)
@@ -155,7 +139,7 @@ import Testing
     @Test func aResetOfTheDatabaseMovesTheLog() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 1) { reports in
+            try await fleet.sharing(rules, members: 1...1) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 try await fleet.bed.load([task("a", "apple")])
                 try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
@@ -227,7 +211,7 @@ import Testing
     @Test func anotherNumberOfPartitionsIsRefused() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await Self.sharing(fleet, rules, members: 1, partitions: 16) { reports in
+            try await fleet.sharing(rules, members: 1...1, partitions: 16) { reports in
                 try await fleet.wait(until: .following, reports[0])
                 let (bot, _) = try fleet.bot(rules, member: 2) { settings in
                     settings.sharing = Sharing(role: .auto, partitions: 8)
