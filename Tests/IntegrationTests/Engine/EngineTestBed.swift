@@ -69,7 +69,8 @@ struct EngineTestBed {
         try await Self.running(bots.map(\.bot)) {
             for report in reports { try await wait(until: .following, report) }
             // Until the partitions are shared out.
-            try await wait(until: bots.count, "SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'")
+            try await wait(
+                until: 1, "SELECT count(DISTINCT owner) >= \(bots.count) FROM work_lease WHERE name <> 'feed'")
             try await body(reports)
         }
     }
