@@ -112,6 +112,12 @@ actor CandidateQueue {
         return Freed(bytes: newer.cost, documents: 1)
     }
 
+    /// Makes candidates that were taken ready again.
+    func putBack(_ candidates: [Candidate]) {
+        ready += candidates
+        wake()
+    }
+
     /// These candidates are settled; the next one of each document becomes ready.
     func release(_ candidates: [Candidate]) { release(candidates.map(\.id)) }
 
@@ -262,6 +268,8 @@ struct Candidate: Sendable {
     /// The body, as the gateway sent it. Empty: it must be read first.
     var document: [UInt8]
     private var mustBeRead = false
+    /// How often it was postponed before.
+    var absences = 0
     /// How many writes were tried, whatever became of them.
     var attempts = 0
     /// Consecutive writes that conflicted.
@@ -440,6 +448,7 @@ struct Candidate: Sendable {
         isCounted = isCounted || other.isCounted
         isMatched = isMatched || other.isMatched
         isOfTimer = isOfTimer || other.isOfTimer
+        absences = max(absences, other.absences)
         isOfLog = isOfLog && other.isOfLog
         countsOnly = countsOnly && other.countsOnly
         passCandidates += other.passCandidates

@@ -2,19 +2,35 @@ internal import DocumentFlow
 internal import Logging
 internal import ServiceLifecycle
 
-/// One receiver of webhooks: lets a limited number of requests through, and none while it is down.
+/// One receiver of webhooks: lets a limited number of requests through, and none while it is down. What would wait for
+/// long is sent away.
 actor WebhookReceiver {
     typealias Instant = ContinuousClock.Instant
 
     /// Requests at a time. One, while it is not known whether the receiver is up again.
     private static let concurrency = 8
+    /// While it is slow, that is logged this often.
+    private static let slownessInterval: Duration = .seconds(60)
+
+    /// Whether a request may be sent now.
+    enum Entry {
+        /// Yes; call ``leave(since:)`` after it.
+        case open(since: Instant)
+        /// The receiver is down.
+        case down(until: Instant)
+        /// Too many requests wait already.
+        case busy(until: Instant)
+    }
 
     /// Scheme, host and port.
     private let origin: String
     private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
     private var health: ReceiverHealth
+    private var pace = ReceiverPace(places: WebhookReceiver.concurrency)
+    private var slownessShownAt: Instant?
     private var active = 0
+    private var isReviewing = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(
@@ -27,28 +43,56 @@ actor WebhookReceiver {
         health = ReceiverHealth(retries, backoff)
     }
 
-    /// Waits until a request may be sent; call ``leave()`` after it.
+    /// Waits until a request may be sent, or it is clear that it would wait for too long.
     ///
     /// - Parameters:
     ///   - key: Of the event.
     ///   - document: Waits while the receiver is down.
-    /// - Returns: Nil; or, without a request, when to try again because the receiver is down.
+    ///   - absences: How often the document was sent away before.
     /// - Throws: `CancellationError`.
-    func enter(_ key: String, _ document: String) async throws -> Instant? {
+    func enter(_ key: String, _ document: String, absences: Int) async throws -> Entry {
         while true {
             try Task.checkCancellation()
-            if let due = health.due(key, now: .now) {
+            let now = Instant.now
+            if let due = health.due(key, now: now) {
                 noteWaiting(document)
-                return due
+                return .down(until: due)
             }
             if active < limit {
                 active += 1
-                return nil
+                pace.begin(now: now)
+                return .open(since: now)
             }
             // What is under way is finished, and no more.
-            if Task.isShuttingDownGracefully { return .now }
+            if Task.isShuttingDownGracefully { return .busy(until: now) }
+            guard waiting.count < pace.room(isReturning: absences > 0, now: now) else {
+                noteSlowness(now)
+                return .busy(until: pace.sendAway(absences: absences, now: now))
+            }
+            reviewLater()
             // Ends with a request that is under way, which a cancellation of all writers ends too.
             await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    private func noteSlowness(_ now: Instant) {
+        if let shown = slownessShownAt, shown.duration(to: now) < Self.slownessInterval { return }
+        slownessShownAt = now
+        logger.notice(
+            "a receiver of webhooks answers slowly; what is for it waits, and other changes do not",
+            metadata: [LogKey.url: "\(origin)"])
+    }
+
+    /// While requests hang, no answer shows those that wait that their turn is far.
+    private func reviewLater() {
+        guard !isReviewing else { return }
+        isReviewing = true
+        Task {
+            repeat {
+                try? await Task.sleep(for: ReceiverPace.longestWait)
+                wake(0)
+            } while !waiting.isEmpty
+            isReviewing = false
         }
     }
 
@@ -63,13 +107,21 @@ actor WebhookReceiver {
 
     private var limit: Int { health.outage == nil ? Self.concurrency : 1 }
 
-    func leave() {
+    func leave(since start: Instant) {
         active -= 1
+        pace.end(start: start, now: .now)
         // Those that must wait for another attempt find that out.
-        let count = health.outage == nil ? min(max(0, limit - active), waiting.count) : waiting.count
-        let woken = waiting[..<count]
-        waiting.removeFirst(count)
-        for continuation in woken { continuation.resume() }
+        wake(health.outage == nil ? max(0, limit - active) : waiting.count)
+    }
+
+    /// Lets the first ones look again whether there is a place, and those for whom there is no room to wait.
+    private func wake(_ count: Int) {
+        let room = pace.room(isReturning: true, now: .now)
+        let first = waiting.prefix(count)
+        let rest = waiting.dropFirst(count)
+        waiting = Array(rest.prefix(room))
+        for continuation in first { continuation.resume() }
+        for continuation in rest.dropFirst(room) { continuation.resume() }
     }
 
     /// The event was accepted, or refused for good: either way the receiver is there.

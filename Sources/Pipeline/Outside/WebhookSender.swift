@@ -17,7 +17,10 @@ final class WebhookSender: Sendable {
         case accepted(JSONText?, isNew: Bool)
         /// Refused for good.
         case refused(reason: String)
+        /// The receiver is down.
         case postponed(until: ContinuousClock.Instant)
+        /// Too many requests wait for the receiver.
+        case sentAway(until: ContinuousClock.Instant)
     }
 
     private let contents: SecretContents
@@ -55,29 +58,36 @@ final class WebhookSender: Sendable {
     ///   - document: Whose change it is about.
     ///   - revision: Of the document. A rule with `at` that fires for a time again, on another revision, sends again,
     ///     although the id is the same.
+    ///   - absences: How often it was sent away before.
     /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
     func send(
-        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?,
+        absences: Int
     ) async throws -> Outcome {
         let key = AcceptedEvents.Key(id: identity.id, revision: revision)
         if let known = accepted.withLock({ $0[key] }) { return .accepted(known.answer, isNew: false) }
         let receiver = receiver(effect.access.origin)
-        if let due = try await receiver.enter(identity.id, document) { return .postponed(until: due) }
+        let start: ContinuousClock.Instant
+        switch try await receiver.enter(identity.id, document, absences: absences) {
+        case .open(let now): start = now
+        case .down(let due): return .postponed(until: due)
+        case .busy(let due): return .sentAway(until: due)
+        }
         do {
-            let outcome = try await attempt(effect, identity, document, receiver)
+            let outcome = try await attempt(effect, identity, document, receiver, sent: start)
             if case .accepted(let answer, _) = outcome { accepted.withLock { $0.insert(key, answer) } }
-            await receiver.leave()
+            await receiver.leave(since: start)
             return outcome
         } catch {
-            await receiver.leave()
+            await receiver.leave(since: start)
             throw error
         }
     }
 
     private func attempt(
-        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ document: String, _ receiver: WebhookReceiver
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ document: String, _ receiver: WebhookReceiver,
+        sent: ContinuousClock.Instant
     ) async throws -> Outcome {
-        let sent = ContinuousClock.now
         do {
             let judgement = try await exchange(effect, identity)
             await receiver.answered(identity.id, sent: sent)

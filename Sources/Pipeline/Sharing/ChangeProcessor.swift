@@ -56,6 +56,7 @@ struct ChangeProcessor: Processor {
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
         if change.mustBeCounted { candidate.passCandidates = 1 }
+        candidate.absences = change.parks
         return candidate
     }
 

@@ -35,8 +35,9 @@ extension BulkWriter {
         // If another document can't be written, the change is not written either.
         let others = try await writeOthers(for: plans, &context)
         let all = try await writeRelated(for: plans, after: others, &context)
-        let outside = try await carryOut(&plans, after: all, &context)
-        var decided = try await writes(of: plans, after: all, outside)
+        let prepared = plans.indices.map { PreparedPlan(plans[$0], all.standing(of: $0)) }
+        var decided = try await carryOut(prepared.filter { !$0.waitsForReceivers })
+        decided.webhooks = prepared.filter(\.waitsForReceivers)
         decided.again += again
         return decided
     }
@@ -45,6 +46,8 @@ extension BulkWriter {
     struct Decided {
         /// The writes of the changed documents themselves; everything that must come before them is done.
         var writes: [Planner.Write] = []
+        /// To be carried out once their receivers have accepted them.
+        var webhooks: [PreparedPlan] = []
         /// To be settled again: documents to be read again, or in a dry run those that would have been `put`.
         var again: [Candidate] = []
     }
@@ -315,47 +318,6 @@ extension BulkWriter {
         try await postpone(waiting.compactMap { plan in due[place(plan)].map { ($0, plan.candidate) } })
         await shared.busy.log(waiting.map(place), to: logger)
         return plans.filter { due[place($0)] == nil || !$0.decision.isChanged }
-    }
-
-    // MARK: - The writes
-
-    /// The writes of the changed documents themselves. Dead-letters or postpones those whose other documents could not
-    /// be written, and settles those that need no write.
-    private func writes(
-        of plans: [Planner.Plan], after others: OtherDocuments.Result, _ outside: OutsideResult
-    ) async throws -> Decided {
-        var decided = Decided()
-        var settled = Settlement()
-        var postponed: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
-        for (index, plan) in plans.enumerated() {
-            if others.outdated.contains(index) {
-                var candidate = plan.candidate
-                candidate.dropContent()
-                candidate.outdatedDecisions += 1
-                if candidate.outdatedDecisions.isMultiple(of: Self.outdatedBeforeInsisting) {
-                    postponed.append((.now + AttemptLimits.contestedWait, candidate))
-                } else {
-                    decided.again.append(candidate)
-                }
-            } else if let reason = others.failures[index] {
-                settled.deadLetter(
-                    plan.candidate, plan.candidate.deadLetter(rule: others.failedRules[index], reason: reason))
-            } else if let failure = outside.failures[index] {
-                settled.deadLetter(
-                    plan.candidate, plan.candidate.deadLetter(rule: failure.rule, reason: failure.reason))
-            } else if let due = others.postponed[index] ?? outside.postponed[index] {
-                postponed.append((due, plan.candidate))
-            } else if plan.decision.isChanged {
-                decided.writes.append(plan.write(keepsContent: settings.observer?.wantsDocuments == true))
-            } else {
-                let hasEffect = others.plansWithWrites.contains(index) || outside.plansWithEffects.contains(index)
-                if !hasEffect, !plan.decision.fired.isEmpty { settled.unchanged += 1 }
-                settled.end(plan.candidate, isWrite: hasEffect)
-            }
-        }
-        try await finish(settled)
-        try await postpone(postponed)
-        return decided
     }
 
     // MARK: - Counting, and candidates that need no write

@@ -10,10 +10,10 @@ extension BulkWriter {
     /// Writes documents, and settles their candidates as the answers arrive.
     ///
     /// - Returns: The candidates to decide again, after their documents have been read again.
-    func write(_ writes: [Planner.Write], _ context: inout WriterContext) async throws -> [Candidate] {
+    func write(_ writes: [Planner.Write], _ sender: inout BulkSender) async throws -> [Candidate] {
         var again: [Candidate] = []
         for request in limits.requests(writes.map { $0.document }) {
-            try await context.sender.send(request) { answered, outcomes in
+            try await sender.send(request) { answered, outcomes in
                 CrashPoint.written.pass()
                 var settled = Settlement()
                 var written: [(Planner.Write, RevisionID)] = []
@@ -188,6 +188,7 @@ extension BulkWriter {
         var freed = 0
         let waiting = candidates.map { due, candidate in
             var candidate = candidate
+            candidate.absences += 1
             freed += candidate.releaseBudget()
             if !candidate.isDeleted { candidate.dropContent() }
             return (due: due, candidate: candidate)

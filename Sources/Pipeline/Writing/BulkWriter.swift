@@ -63,22 +63,33 @@ package struct BulkWriter: Sendable {
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func run() async throws {
-        var context = makeContext()
-        do {
-            while true {
-                var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes, writer: number)
-                if open.isEmpty { return }
-                while !open.isEmpty { open = try await decideAndWrite(&open, &context) }
+        let (batches, beside) = AsyncStream<WebhookBatch>.makeStream()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask {
+                defer { beside.finish() }
+                do { try await work(beside) } catch is RunIsStopping { await queue.abort() }
             }
-        } catch is RunIsStopping {
-            await queue.abort()
+            for await batch in batches { group.addTask { try await send(batch) } }
+        }
+    }
+
+    private func work(_ beside: AsyncStream<WebhookBatch>.Continuation) async throws {
+        var context = makeContext()
+        while true {
+            var open = await queue.take(limit: limits.documents, byteLimit: limits.bytes, writer: number)
+            if open.isEmpty { return }
+            while !open.isEmpty { open = try await decideAndWrite(&open, &context, beside) }
         }
     }
 
     /// Decides and writes candidates. Empties `open`, so that what was read is freed before anything is sent.
     ///
-    /// - Returns: Those that are not settled yet.
-    private func decideAndWrite(_ open: inout [Candidate], _ context: inout WriterContext) async throws -> [Candidate] {
+    /// - Parameter beside: Takes the candidates with webhooks, and settles them while this writer goes on.
+    /// - Returns: Those that this writer must settle yet.
+    private func decideAndWrite(
+        _ open: inout [Candidate], _ context: inout WriterContext,
+        _ beside: AsyncStream<WebhookBatch>.Continuation
+    ) async throws -> [Candidate] {
         let unread = open.filter(\.isUnread)
         if !unread.isEmpty {
             open.removeAll(where: \.isUnread)
@@ -88,7 +99,8 @@ package struct BulkWriter: Sendable {
         open = try await withConflicts(open)
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
-        let again = try await write(decided.writes, &context)
+        let again = try await write(decided.writes, &context.sender)
+        try await send(decided.webhooks, beside)
         try await context.pause(before: undecided)
         return again + decided.again + undecided + later
     }
@@ -193,27 +205,29 @@ package struct BulkWriter: Sendable {
         let retrier = Retrier(policy, pauses: settings.pauses, logger: logger) { [progress] in
             await progress.noteRetry()
         }
-        func sender(_ gateway: Gateway) -> BulkSender {
-            BulkSender(
-                gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses, policy: policy,
-                logger: logger)
-        }
-        var senders: [String?: BulkSender] = [nil: sender(shared.gateway)]
-        for (keyspace, sibling) in shared.siblings { senders[keyspace] = sender(sibling) }
+        let sender = makeSender(shared.gateway)
+        var senders: [String?: BulkSender] = [nil: sender]
+        for (keyspace, sibling) in shared.siblings { senders[keyspace] = makeSender(sibling) }
         return WriterContext(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
                 downloads: shared.downloads, interruptions: shared.interruptions,
                 note: shared.interruptions.makeNote(number),
                 countsEffects: settings.effectLimits != nil, now: settings.now),
-            sender: sender(shared.gateway),
+            sender: sender,
             others: OtherDocuments(
                 ledger: ledger, progress: progress, limits: limits, senders: senders, locks: shared.locks,
                 busy: shared.busy, logger: logger),
             search: RelatedSearch(
-                gateway: shared.gateway, shared: shared.search, reader: sender(shared.gateway).reader,
+                gateway: shared.gateway, shared: shared.search, reader: sender.reader,
                 idsPerRequest: limits.documents, retrier: retrier, logger: logger),
             retrier: retrier)
+    }
+
+    func makeSender(_ gateway: Gateway) -> BulkSender {
+        BulkSender(
+            gateway: gateway, progress: progress, pace: shared.pace, pauses: settings.pauses,
+            policy: .ofKnownGateway(settings.retries), logger: logger)
     }
 }
 

@@ -287,6 +287,42 @@ import Testing
         }
     }
 
+    /// A receiver answers nothing for long. What is for it waits in the log; the others of their partition go on.
+    @Test func whatWaitsForASlowReceiverHoldsUpNothingElse() async throws {
+        let mayAnswer = Monitor(false)
+        let receiver = try TestReceiver { _, _ in
+            mayAnswer.block { $0 }
+            return .answer(204)
+        }
+        try await EngineTestBed.with { fleet in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: order }
+                    then: [ { webhook: { url: \(receiver.url) } } ]
+                  - name: apples
+                    when: { type: task, task: apple, done: { $exists: false } }
+                    then: [ { merge: { done: true } } ]
+                """)
+            try await fleet.sharing(rules, members: 1...1, partitions: 1) { _ in
+                // More than a partition has in work at once.
+                try await fleet.bed.load(
+                    (0..<1200).map { (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order"}"#) })
+                await receiver.wait(for: 8)
+                try await fleet.bed.load((0..<100).map { task("a\($0)", "apple") })
+                try await fleet.bed.wait(until: (0..<100).map { DocumentID("a\($0)") }, fleet.isDone)
+                #expect(receiver.requests.count == 8)
+                mayAnswer.with { $0 = true }
+                await receiver.wait(for: 1200)
+                try await fleet.wait(until: 0, "SELECT count(*) FROM parked")
+            }
+            #expect(Set(receiver.requests.map(\.documentID)).count == 1200)
+        }
+    }
+
     /// What a document adds is known, although the receiver does not take its event.
     @Test(arguments: [false, true]) func totalsDoNotWaitForAReceiver(isPassFirst: Bool) async throws {
         let receiver = try TestReceiver { _, _ in .answer(503) }

@@ -354,6 +354,57 @@ import Testing
         }
     }
 
+    // MARK: - A slow receiver
+
+    @Test func aSlowReceiverHoldsUpNoOtherChanges() async throws {
+        let mayAnswer = Monitor(false)
+        let receiver = try TestReceiver { _, _ in
+            mayAnswer.block { $0 }
+            return .answer(204)
+        }
+        try await BotTestBed.with { bed in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try bed.rules(rules(receiver.url))
+            let notes = (0..<50).map { (id: DocumentID("n\($0)"), body: #"{"_id":"n\#($0)","type":"note"}"#) }
+            // More than all writers take at once, and the notes are among them.
+            try await bed.load(orders(600) + notes)
+            let counters = try await bed.following(rules) {
+                await receiver.wait(for: 8)
+                for note in notes { try await bed.wait(until: note.id) { $0["stamped"]?.bool == true } }
+                #expect(receiver.requests.count == 8)
+                mayAnswer.with { $0 = true }
+                await receiver.wait(for: 600)
+            }
+            #expect(counters.webhooksSent == 600)
+            #expect(counters.retries == 0)
+            #expect(Set(receiver.requests.map(\.documentID)).count == 600)
+            #expect(receiver.requests.count == 600)
+            #expect(receiver.mostTogether == 8)
+        }
+    }
+
+    @Test func whatASlowReceiverAnswersIsWrittenWhileOthersWait() async throws {
+        let mayAnswer = Monitor(false)
+        let receiver = try TestReceiver { request, _ in
+            if request.documentID != "o1" { mayAnswer.block { $0 } }
+            return .answer(200, body: #"{"id":"p"}"#)
+        }
+        try await BotTestBed.with { bed in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try bed.rules(
+                rules(receiver.url, merging, when: "{ type: order, payment: { $exists: false } }"))
+            try await bed.following(rules) {
+                try await bed.load(orders(1))
+                await receiver.wait(for: 1)
+                try await bed.load([order("o1")])
+                try await bed.wait(until: "o1") { $0["payment"] != nil }
+                #expect(receiver.requests.count == 2)
+                mayAnswer.with { $0 = true }
+                try await bed.wait(until: "o0") { $0["payment"] != nil }
+            }
+        }
+    }
+
     // MARK: - Answers that are written
 
     private let merging = "response: { merge: { payment: { jq: $response.body.id }, code: { jq: $response.status } } }"

@@ -1,0 +1,91 @@
+internal import Glibc
+
+/// How fast a receiver of webhooks takes requests, and so who may wait for a place and who is to come back later.
+///
+/// A value without a clock: the caller passes the time. A receiver that answers soon has all that is there waiting for
+/// it. One that answers late must not keep the changes that wait for it in memory, or others from being read: what would
+/// wait for more than ``longestWait`` is sent away, each with a turn of its own.
+struct ReceiverPace: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Nobody waits longer for a place, as far as is known.
+    static let longestWait: Duration = .seconds(1)
+    /// What comes back at its turn may wait so much longer: a turn is only a guess.
+    private static let patience = 2
+    /// Who is sent away comes back after this time, or twice as long each time: the receiver may be fast again by then.
+    private static let longestAbsence: Duration = .seconds(5)
+    private static let doublings = 6
+    /// So many of those that are away are counted.
+    private static let countedAbsences = 10_000
+    /// The weight of the newest answer in ``usual``.
+    private static let weight = 0.125
+
+    /// Requests at a time.
+    private let places: Int
+    /// The geometric mean of the newest requests' times, so that one that hangs says little. Nil: none has ended yet.
+    private var usual: Double?
+    /// When the requests under way began.
+    private var begun: [Instant] = []
+    /// When those that were sent away come back, in order.
+    private var absences: [Instant] = []
+    /// A number from 0 up to, not including, 1.
+    private let random: @Sendable () -> Double
+
+    init(places: Int, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+        self.places = places
+        self.random = random
+    }
+
+    mutating func begin(now: Instant) { begun.append(now) }
+
+    /// - Parameter start: When the request that has ended now began.
+    mutating func end(start: Instant, now: Instant) {
+        if let index = begun.firstIndex(of: start) { begun.remove(at: index) }
+        let time = log(max(start.duration(to: now) / .seconds(1), 0.001))
+        usual = usual.map { $0 + (time - $0) * Self.weight } ?? time
+    }
+
+    /// How many may wait for a place: at least as many as there are places.
+    ///
+    /// - Parameter isReturning: Whether it was sent away before.
+    mutating func room(isReturning: Bool, now: Instant) -> Int {
+        guard let interval = interval(now) else { return .max }
+        forgetReturned(now)
+        let longest = Self.longestWait * (isReturning ? Self.patience : 1) / .seconds(1)
+        // Those that were sent away come first.
+        if !isReturning, Double(absences.count) * interval > longest { return 0 }
+        return max(places, Int(min(longest / interval, 1e6)))
+    }
+
+    /// Sends somebody away.
+    ///
+    /// - Parameter absences: How often it was sent away before.
+    /// - Returns: When it is to come back.
+    mutating func sendAway(absences before: Int, now: Instant) -> Instant {
+        forgetReturned(now)
+        let turn = Self.longestWait + .seconds((interval(now) ?? 0) * Double(absences.count + 1))
+        let longest = Self.longestAbsence * (1 << min(before, Self.doublings))
+        // Not all at once.
+        let absence = turn <= longest ? turn : longest * (0.5 + random() / 2)
+        let back = now + absence
+        if absences.count < Self.countedAbsences {
+            let later = absences.reversed().prefix { $0 > back }.count
+            absences.insert(back, at: absences.count - later)
+        }
+        return back
+    }
+
+    private mutating func forgetReturned(_ now: Instant) {
+        if let first = absences.first, first <= now { absences.removeFirst(absences.prefix { $0 <= now }.count) }
+    }
+
+    /// The seconds from one free place to the next; nil if nothing is known.
+    private func interval(_ now: Instant) -> Double? {
+        let usual = usual.map { exp($0) }
+        // A request under way takes at least as long as it has taken.
+        let times = begun.map { max(usual ?? 0, $0.duration(to: now) / .seconds(1)) }
+        let free = usual.map { Double(places - min(places, times.count)) / $0 } ?? 0
+        let rate = times.reduce(free) { $0 + ($1 > 0 ? 1 / $1 : .infinity) }
+        return rate > 0 && rate.isFinite ? 1 / rate : nil
+    }
+}
