@@ -33,6 +33,31 @@ import Testing
         }
     }
 
+    @Test func whatIsDueIsReadInParts() async throws {
+        try await LedgerTestBed.withLedgers { _, ledger in
+            try await ledger.setTimes([
+                TimedDocument(id: "a", times: [time("x", 5), time("y", 5), time("z", 1)]),
+                TimedDocument(id: "b\u{0}", times: [time("x", 3), time("y", 4, true)]),
+                TimedDocument(id: "c", times: [time("x", 5), time("other", 1), time("y", 9)]),
+            ])
+            func all(from start: Int? = nil, limit: Int) async throws -> [String] {
+                var found: [WaitingTimer] = []
+                while true {
+                    let next = try await ledger.timers(
+                        from: start, dueBy: 5, ofRules: ["x", "y", "z"], after: found.last, limit: limit)
+                    if next.isEmpty { return found.map { "\($0.id) \($0.rule) \($0.due)" } }
+                    found += next
+                }
+            }
+            let expected = ["a z 1", "b\u{0} x 3", "a x 5", "a y 5", "c x 5"]
+            for limit in 1...6 {
+                #expect(try await all(limit: limit) == expected)
+                #expect(try await all(from: 3, limit: limit) == Array(expected.dropFirst()))
+                #expect(try await all(from: 4, limit: limit) == Array(expected.dropFirst(2)))
+            }
+        }
+    }
+
     @Test func timesAreReplacedAndDropped() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([TimedDocument(id: "a", times: [time("x", 1), time("y", 2, true), time("z", 9)])])

@@ -142,7 +142,11 @@ extension PartitionLoop.Work {
         return !loop.isDraining && hasRoom && loop.inbox.withLock(\.hasChanges)
     }
 
-    private var hasRoom: Bool { loop.settings.window - window.count >= loop.settings.window / 2 }
+    /// Much is read at once, unless there is nothing else to do.
+    private var hasRoom: Bool {
+        let room = loop.settings.window - window.count
+        return room >= loop.settings.window / 2 || room > 0 && !window.hasReady
+    }
 
     /// Returns at once if there is something to collect already.
     private func wait(until deadline: Duration?) async -> Bool {
@@ -197,8 +201,8 @@ extension PartitionLoop.Work {
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while batches < loop.settings.batchesAtOnce, loop.tenure.isValid {
-            guard let batch = window.take(atMost: loop.settings.batch) else { return stopWaiting() }
+        while places >= max(1, loop.settings.batch / 2), loop.tenure.isValid {
+            guard let batch = window.take(atMost: min(places, loop.settings.batch)) else { return stopWaiting() }
             switch batch {
             case .together(let changes):
                 guard enter(isAlone: false) else { return putBack(changes) }
@@ -220,6 +224,9 @@ extension PartitionLoop.Work {
             }
         }
     }
+
+    /// How many more changes may be in work. Few that take long do not keep the others of their calls' places.
+    private var places: Int { loop.settings.batch * loop.settings.batchesAtOnce - window.runningCount }
 
     private mutating func enter(isAlone: Bool) -> Bool {
         guard isAlone else {

@@ -123,6 +123,9 @@ struct PartitionWindow {
 
     // MARK: Starting
 
+    /// Whether there are changes that are not in work.
+    var hasReady: Bool { !ready.isEmpty || !suspects.isEmpty }
+
     /// What may start now. A suspect waits until nothing is in work, and nothing starts before it.
     mutating func take(atMost limit: Int) -> Batch? {
         guard !isAlone else { return nil }

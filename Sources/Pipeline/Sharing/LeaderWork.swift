@@ -84,29 +84,31 @@ final class LeaderWork: LeaderDuty {
 
     // MARK: - Times
 
-    /// The most documents that are brought for their times and not decided yet.
-    private static let timersUnderWay = 1_000
-    /// A time that did not fire is brought again after so long: another member's clock may be behind, or its rules old.
-    private static let timerRetry: Duration = .seconds(60)
+    /// So many times are read at once.
+    private static let timersAtOnce = 1_000
 
     /// Brings documents whose time has come. Each time is brought once, and again only after a while.
     private func fireTimers(_ term: LeaderTerm) async throws {
         let rules = ruleSet.timedRules
         guard !rules.isEmpty else { return }
-        var brought: [WaitingTimer: ContinuousClock.Instant] = [:]
+        var brought = BroughtTimers()
         while true {
-            let due = try await delivery.ledger.timers(
-                dueBy: delivery.settings.now(), ofRules: rules, limit: Self.timersUnderWay)
-            let now = ContinuousClock.now
-            // Those that are not due any more have fired.
-            let stillDue = Set(due)
-            brought = brought.filter { stillDue.contains($0.key) && $0.value.duration(to: now) < Self.timerRetry }
-            let new = due.filter { brought[$0] == nil }
-            if !new.isEmpty, try await term.hasRoom() {
-                let ids = Set(new.map { DocumentKey($0.id.text) }).sorted()
-                try await term.append(ids.map { FeedEntry(.due, $0) })
-                for timer in new { brought[timer] = now }
-                logger.debug("the time of rules has come", metadata: [LogKey.documents: "\(ids.count)"])
+            let now = delivery.settings.now()
+            brought.begin(now: now, .now)
+            var last: WaitingTimer?
+            while try await term.hasRoom() {
+                let due = try await delivery.ledger.timers(
+                    from: brought.start, dueBy: now, ofRules: rules, after: last, limit: Self.timersAtOnce)
+                let ids = Set(brought.new(among: due).map { DocumentKey($0.id.text) }).sorted()
+                if !ids.isEmpty {
+                    try await term.append(ids.map { FeedEntry(.due, $0) })
+                    logger.debug("the time of rules has come", metadata: [LogKey.documents: "\(ids.count)"])
+                }
+                brought.note(due)
+                last = due.last
+                guard due.count < Self.timersAtOnce else { continue }
+                brought.end()
+                break
             }
             try await Task.sleep(for: Self.interval)
         }

@@ -124,15 +124,25 @@ extension Ledger {
         }
     }
 
-    /// The earliest timers that are due.
+    /// The earliest timers that are due, in a fixed order.
     ///
-    /// - Parameter rules: Only those of these rules.
-    func timers(dueBy now: Int, ofRules rules: [String], limit: Int) async throws(StateError) -> [WaitingTimer] {
+    /// - Parameters:
+    ///   - rules: Only those of these rules.
+    ///   - start: Only those from this time on; nil: all.
+    ///   - last: Only those after this one; nil: from the first one on.
+    func timers(
+        from start: Int? = nil, dueBy now: Int, ofRules rules: [String], after last: WaitingTimer? = nil, limit: Int
+    ) async throws(StateError) -> [WaitingTimer] {
         try await read { database in
             let wanted = rules.map { _ in "?" }.joined(separator: ", ")
+            let place = last.map { ($0.due, $0.id.text, $0.rule) } ?? (start ?? .min, "", "")
             return try database.rows(
-                "SELECT id, rule, due FROM timer WHERE fired = 0 AND due <= ? AND rule IN (\(wanted)) ORDER BY due LIMIT ?",
-                [now] + rules.map { WholeText($0) } + [limit]
+                """
+                SELECT id, rule, due FROM timer
+                WHERE fired = 0 AND due <= ? AND rule IN (\(wanted)) AND due >= ? AND (due, id, rule) > (?, ?, ?)
+                ORDER BY due, id, rule LIMIT ?
+                """,
+                [now] + rules.map { WholeText($0) } + [place.0, place.0, WholeText(place.1), WholeText(place.2), limit]
             ).map { row in
                 WaitingTimer(id: DocumentID((row[0] as WholeText).text), rule: (row[1] as WholeText).text, due: row[2])
             }

@@ -364,7 +364,7 @@ import Testing
         }
         try await BotTestBed.with { bed in
             defer { mayAnswer.with { $0 = true } }
-            let rules = try bed.rules(rules(receiver.url))
+            let rules = try bed.rules(rules(receiver.url, "timeout: 5m"))
             let notes = (0..<50).map { (id: DocumentID("n\($0)"), body: #"{"_id":"n\#($0)","type":"note"}"#) }
             // More than all writers take at once, and the notes are among them.
             try await bed.load(orders(600) + notes)
