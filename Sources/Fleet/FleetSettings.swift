@@ -9,7 +9,7 @@ package struct FleetSettings: Sendable {
     package var window = 1_000
     /// How many changes one call of the processor gets at most.
     package var batch = 100
-    /// How many calls of the processor may run at once for one partition.
+    /// How many such calls' changes may be in work at once for one partition.
     package var batchesAtOnce = 4
 
     /// After how many tries alone a document is dead.

@@ -145,7 +145,7 @@ extension PartitionLoop.Work {
     /// Much is read at once, unless there is nothing else to do.
     private var hasRoom: Bool {
         let room = loop.settings.window - window.count
-        return room >= loop.settings.window / 2 || room > 0 && !window.hasReady
+        return room >= loop.settings.window / 2 || room >= loop.settings.batch && !window.hasReady
     }
 
     /// Returns at once if there is something to collect already.
