@@ -6,8 +6,7 @@ internal import Rules
 ///
 /// They are in the ledger; this is the run's view of them. One for the run and its passes over all documents.
 package final class DocumentTimers: Sendable {
-    /// The most documents that timers have in the pipeline at a time, so that any number of them leaves the feed its
-    /// share.
+    /// The most documents of timers that are decided at a time, so that any number of them leaves the feed its share.
     static let portion = 100
 
     private struct State {
@@ -15,6 +14,8 @@ package final class DocumentTimers: Sendable {
         var documents = DocumentSketch()
         /// Documents whose timers are due, and that are being decided.
         var underWay: Set<DocumentID> = []
+        /// Those of them that were postponed: they keep no others from being decided.
+        var postponed: Set<DocumentID> = []
         /// When whoever fires timers wakes up; nil: not for a timer.
         var wakesAt: Int?
     }
@@ -113,8 +114,8 @@ package final class DocumentTimers: Sendable {
     /// Documents of timers that are due, the earliest first; they are under way from now on. Empty if there is none, or
     /// no room.
     func takeDue(by now: Int) throws -> [DocumentID] {
-        let underWay = state.withLock(\.underWay)
-        let room = Self.portion - underWay.count
+        let (underWay, postponed) = state.withLock { ($0.underWay, $0.postponed.count) }
+        let room = Self.portion - (underWay.count - postponed)
         guard room > 0 else { return [] }
         let due = try ledger.documentsWithTimers(dueBy: now, limit: room, otherThan: underWay)
         state.withLock { $0.underWay.formUnion(due) }
@@ -133,10 +134,21 @@ package final class DocumentTimers: Sendable {
         return next
     }
 
+    /// These candidates wait for something else than their time.
+    func notePostponed(_ candidates: [Candidate]) {
+        let isNew = state.withLock { state in
+            candidates.reduce(false) { state.underWay.contains($1.id) && state.postponed.insert($1.id).inserted || $0 }
+        }
+        if isNew { changed.raise() }
+    }
+
     /// These candidates are settled.
     func release(_ candidates: [Candidate]) {
         let released = state.withLock { state in
-            candidates.reduce(false) { state.underWay.remove($1.id) != nil || $0 }
+            candidates.reduce(false) { isAny, candidate in
+                state.postponed.remove(candidate.id)
+                return state.underWay.remove(candidate.id) != nil || isAny
+            }
         }
         if released { changed.raise() }
     }

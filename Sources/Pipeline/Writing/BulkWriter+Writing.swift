@@ -195,6 +195,7 @@ extension BulkWriter {
         }
         await shared.budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.isOfLog })
         await queue.postpone(waiting)
+        shared.timers?.notePostponed(waiting.map(\.candidate).filter(\.isOfTimer))
     }
 }
 

@@ -354,6 +354,28 @@ import Testing
         }
     }
 
+    @Test func timesThatWaitForAReceiverHoldUpNoOtherTimes() async throws {
+        let receiver = try TestReceiver { _, _ in .answer(503) }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - { name: call, when: { type: order }, at: .dueAt, then: [webhook: { url: \(receiver.url) }] }
+                  - { name: mark, when: { type: note }, at: .dueAt, then: [merge: { marked: true }] }
+                """)
+            let now = Timestamp.secondsNow
+            let orders = (0..<150).map {
+                (DocumentID("o\($0)"), #"{"_id":"o\#($0)","type":"order","dueAt":\#(now + 1)}"#)
+            }
+            let notes = (0..<3).map { (DocumentID("n\($0)"), #"{"_id":"n\#($0)","type":"note","dueAt":\#(now + 2)}"#) }
+            try await bed.load(orders + notes)
+            try await bed.following(rules) {
+                try await bed.wait(until: notes.map(\.0)) { $0["marked"]?.bool == true }
+            }
+        }
+    }
+
     // MARK: - A slow receiver
 
     @Test func aSlowReceiverHoldsUpNoOtherChanges() async throws {
