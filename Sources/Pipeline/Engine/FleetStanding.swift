@@ -79,6 +79,9 @@ package struct FleetStanding: Sendable {
     /// Those that share the work.
     package var sharing: [Member] { members.filter(\.shares) }
 
+    /// The same process as it is now. Nil: it has ended, or its lease has run out.
+    package func now(_ member: Member) -> Member? { members.first { $0.owner == member.owner } }
+
     /// The rules of all members but commands, with how many have them, the most frequent first.
     package var ruleSets: [(hash: String, members: Int)] {
         let hashes = members.map(\.ruleSetHash).filter { !$0.isEmpty }
