@@ -99,7 +99,7 @@ extension PostgresWorkLog {
             all.append(
                 Statement(
                     sql: attempting,
-                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.number))]))
+                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.total))]))
         }
         let retried = latest(outcome.attempted.filter(\.isParked), by: \.id)
         if !retried.isEmpty {
@@ -107,7 +107,7 @@ extension PostgresWorkLog {
                 Statement(
                     sql: retrying,
                     values: [
-                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.number)),
+                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.total)),
                     ]))
         }
         return all

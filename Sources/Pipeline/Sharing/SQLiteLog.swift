@@ -317,10 +317,10 @@ final class SQLiteLog {
     private func note(_ attempts: [Attempt], _ partition: Int) throws {
         try session.executeEach(
             "UPDATE work SET attempts = ? WHERE partition = ? AND n = ?",
-            attempts.filter { !$0.isParked }.map { [$0.number, partition, Int($0.n)] })
+            attempts.filter { !$0.isParked }.map { [$0.total, partition, Int($0.n)] })
         try session.executeEach(
             "UPDATE parked SET attempts = ? WHERE partition = ? AND id = ?",
-            attempts.filter(\.isParked).map { [$0.number, partition, StoredBytes($0.id)] })
+            attempts.filter(\.isParked).map { [$0.total, partition, StoredBytes($0.id)] })
     }
 
     private static let columns = "n, first_n, seq, id, rev, kind, attempts, parks"

@@ -243,7 +243,7 @@ import Testing
             let claim = try #require(try await log.claim([3], atMost: 1).first)
             let entry = FeedEntry(sequence: "7", id: DocumentKey("a"), revision: revision)
             var outcome = Outcome(position: claim.position)
-            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "5 tries alone failed")]
+            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "too many tries")]
             _ = try await log.commit(claim, outcome)
             try await log.leave()
 
