@@ -1,3 +1,4 @@
+internal import FleetEngine
 internal import PostgreSQL
 
 /// What the engine knows of a fleet, for whoever asks.
@@ -108,7 +109,7 @@ extension FleetStanding {
             }
             let facts = try connection.run(
                 """
-                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(Self.deadLetterOfChange))) FROM fleet
+                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(PostgresWorkLog.deadLetterOfChange))) FROM fleet
                 """
             ).rows.first
             shared = Shared(
@@ -132,13 +133,6 @@ extension FleetStanding {
         unknownCommits = count(.unknownCommits)
         (server, risks) = try Self.server(connection)
     }
-
-    /// SQL, with a row of `dead_change`: its dead letter, as ``PostgresWorkLog`` makes it.
-    static let deadLetterOfChange = """
-        SELECT number FROM dead_letter
-        WHERE dead_letter.id = dead_change.id AND rule IS NULL
-            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
-        """
 
     private static func members(_ areShared: Bool, _ connection: PostgresConnection) throws(PostgresError) -> [Member] {
         // Those that have just begun to share the work may not be in `member` yet.

@@ -312,7 +312,20 @@ final class SQLiteLog {
                     WholeText(dead.reason), Timestamp.now,
                 ]
             })
+        guard !dead.isEmpty else { return }
+        try session.execute(
+            """
+            DELETE FROM dead_change
+            WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC LIMIT 1 OFFSET ?)
+                AND NOT EXISTS (
+                    SELECT 1 FROM dead_letter
+                    WHERE dead_letter.id = dead_change.id AND rule IS NULL
+                        AND dead_letter.sequence IS NOT DISTINCT FROM NULLIF(dead_change.seq, ''))
+            """, [Self.keptDeadChanges])
     }
+
+    /// Of dead changes whose dead letters are gone, those among the newest so many of all are kept.
+    static let keptDeadChanges = 1_000
 
     private func note(_ attempts: [Attempt], _ partition: Int) throws {
         try session.executeEach(
