@@ -81,6 +81,7 @@ extension PostgresWorkLog {
                             SQLArray.bytes(dead.map { Array($0.change.entry.revision.utf8) }),
                             SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
                         ]))
+                all.append(Statement(sql: forgetting, values: [.int(keptDeadChanges)]))
             }
         }
         let parked = latest(outcome.parked, by: \.change.id)
@@ -99,7 +100,7 @@ extension PostgresWorkLog {
             all.append(
                 Statement(
                     sql: attempting,
-                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.number))]))
+                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.total))]))
         }
         let retried = latest(outcome.attempted.filter(\.isParked), by: \.id)
         if !retried.isEmpty {
@@ -107,7 +108,7 @@ extension PostgresWorkLog {
                 Statement(
                     sql: retrying,
                     values: [
-                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.number)),
+                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.total)),
                     ]))
         }
         return all
@@ -171,6 +172,23 @@ extension PostgresWorkLog {
         SELECT nullif(seq, ''), id, nullif(rev, ''), attempts, convert_to(reason, 'UTF8'),
             to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''
         FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::int[], $5::text[]) d (seq, id, rev, attempts, reason)
+        """
+
+    /// SQL, with a row of `dead_change`: its dead letter, as it is kept here.
+    package static let deadLetterOfChange = """
+        SELECT number FROM dead_letter
+        WHERE dead_letter.id = dead_change.id AND rule IS NULL
+            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
+        """
+
+    /// Of dead changes whose dead letters are gone, those among the newest so many of all are kept.
+    static let keptDeadChanges = 1_000
+
+    /// `$1` is ``keptDeadChanges``.
+    private static let forgetting = """
+        DELETE FROM dead_change
+        WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC OFFSET $1::bigint LIMIT 1)
+            AND NOT EXISTS (\(deadLetterOfChange))
         """
 
     private static let parking = """

@@ -194,9 +194,15 @@ package enum WorkLogTables {
                 "the tables of the work log are of version \(version), and this program needs \(Self.version)")
         }
         guard there == partitions else {
-            throw WorkLogError.refused(
-                "the fleet has \(there) partitions, which can't be changed to \(partitions): use \(there), or another "
-                    + "fleet")
+            throw WorkLogError.refused("\(other(partitions, there)): \(remedy(there))")
         }
     }
+
+    /// Why a fleet with so many partitions can't have another number of them.
+    package static func other(_ partitions: Int, _ there: Int) -> String {
+        "the fleet has \(there) partitions, which can't be changed to \(partitions)"
+    }
+
+    /// What to do then.
+    package static func remedy(_ there: Int) -> String { "use --partitions \(there), or another --fleet" }
 }

@@ -40,6 +40,15 @@ extension BotMetrics {
     }
 }
 
+extension BotMetrics {
+    /// What waits in the log of a process that is in no fleet.
+    func set(_ log: Waiting.OwnLog) {
+        set(.fleetBacklog, Double(log.changes))
+        set(.fleetOldestChange, Double(log.oldest ?? 0))
+        set(.fleetParked, Double(log.parked))
+    }
+}
+
 extension MetricFamily {
     fileprivate static let fleetEngineUp = MetricFamily(
         "changebot_fleet_engine_up", .gauge, "1 if the engine of the fleet answered when it was asked last.")
@@ -53,13 +62,13 @@ extension MetricFamily {
     fileprivate static let fleetPartitions = MetricFamily(
         "changebot_fleet_partitions_owned", .gauge, "Partitions that this member works on.")
     fileprivate static let fleetBacklog = MetricFamily(
-        "changebot_fleet_backlog_changes", .gauge, "Changes that wait in the fleet's log.")
+        "changebot_fleet_backlog_changes", .gauge, "Changes that wait in the log of a fleet or of this bot.")
     fileprivate static let fleetPartitionBacklog = MetricFamily(
         "changebot_fleet_partition_backlog_changes", .gauge, "Changes that wait in a partition of this member.")
     fileprivate static let fleetOldestChange = MetricFamily(
-        "changebot_fleet_oldest_change_seconds", .gauge, "How long the oldest change has waited in the fleet's log.")
+        "changebot_fleet_oldest_change_seconds", .gauge, "How long the oldest change has waited in the log.")
     fileprivate static let fleetParked = MetricFamily(
-        "changebot_fleet_parked_changes", .gauge, "Changes of the fleet that wait for another try.")
+        "changebot_fleet_parked_changes", .gauge, "Changes that wait for another try outside the log.")
     fileprivate static let fleetDead = MetricFamily(
         "changebot_fleet_dead_changes", .gauge, "Changes that ended each process that tried them.")
     fileprivate static let fleetTakeovers = MetricFamily(

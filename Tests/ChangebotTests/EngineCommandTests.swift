@@ -60,6 +60,33 @@ import Testing
         Self.expect(after.findings.first, "ok", "nobody runs")
     }
 
+    /// Once it was noticed only by the run, which was refused.
+    @Test func theDoctorNamesAnotherNumberOfPartitions() async throws {
+        let server = try TestPostgres.shared
+        let fleet = ["--fleet", server.uniqueName("partitions")]
+        let engine = ["--engine", server.url()] + fleet
+        let shares = ["--role", "auto", "--partitions"]
+        try await CommandTestBed.with(rules: Self.rule) { bed in
+            let run = ["--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state] + engine
+            let member = try await WatchedBot.start(run + shares + ["8"])
+            while try await Self.doctor(server.url(), fleet + shares + ["8"]).findings.first?.root["text"]?.string?
+                .contains("1 member sharing the work") != true
+            {}
+            let other = try await Self.doctor(server.url(), fleet + shares + ["4"])
+            Self.expect(
+                other.findings.first, "error", "has 8 partitions, which can't be changed to 4",
+                remedy: "use --partitions 8, or another --fleet")
+            #expect(other.code == 1)
+            // As the run says.
+            let refused = try await Program.run(["run"] + run + shares + ["4"])
+            #expect(refused.code == 78)
+            #expect(refused.errors.contains("has 8 partitions, which can't be changed to 4: use --partitions 8"))
+            #expect(await member.process.stop() == 0)
+        }
+        let alone = try await Self.doctor(server.url(), fleet + ["--partitions", "4"])
+        #expect(alone.code == 64 && alone.findings.isEmpty)
+    }
+
     @Test func theDoctorNamesALoginThatIsRefused() async throws {
         let found = try await Self.doctor(try TestPostgres.shared.url(), user: "nobody-here")
         Self.expect(found.findings.first, "error", "nobody-here", remedy: "check the user")

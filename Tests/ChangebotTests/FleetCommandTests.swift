@@ -83,6 +83,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["--role", "auto", "--partitions", "8"], "it still has 8 partitions and reads the feed: "),
+        ([], "it still has the lease of the run: "),
+    ])
+    func drainingIsWaitedFor(role: [String], rest: String) async throws {
+        let server = try TestPostgres.shared
+        try await CommandTestBed.with(rules: Self.rules) { bed in
+            // Long enough for two commands while the member stands still.
+            let engine = ["--engine", server.url(), "--fleet", server.uniqueName("fleet"), "--lease", "60s"]
+            let bot = try await Self.start(bed, 1, engine + role)
+            let isAlone = role.isEmpty
+            let id = try #require(
+                try await Self.wait(engine) {
+                    isAlone
+                        ? $0.first?["runs"]?.bool == true
+                        : Self.haveShares($0, ["8"]) && $0.first?["reads_feed"]?.bool == true
+                }.first?["id"]?.string)
+            bot.process.signal(SIGSTOP)
+            let early = try await Program.run(["fleet", "drain", id, "--wait", "0s"] + engine)
+            #expect(early.code == 75 && early.output.hasPrefix("asked to drain: \(id), pid "), "\(early)")
+            #expect(early.errors.contains("the member is not drained after 0s: \(rest)\(id), pid "), "\(early)")
+            bot.process.signal(SIGCONT)
+            let done = try await Program.run(["fleet", "drain", id, "--wait", "1h"] + engine)
+            #expect(done.code == 0 && done.output.hasPrefix("drained: \(id), pid "), "\(done)")
+            #expect(try await Self.members(Self.status(engine)).map { $0["state"]?.string } == ["drained"])
+
+            let both = try await Program.run(["fleet", "drain", id, "--undo", "--wait", "1s"] + engine)
+            #expect(both.code == 64 && both.errors.contains("leave out --wait"), "\(both)")
+            #expect(await bot.process.stop() == 0)
+        }
+    }
+
     @Test func aMemberMustBeNamedIfSeveralWork() async throws {
         let server = try TestPostgres.shared
         try await Self.with(server) { _, engine, _, _ in

@@ -57,4 +57,44 @@ import Testing
         #expect(engine.isEmpty && engine.checkpoint.sequence == "500")
         #expect((0..<8).allSatisfy { engine.holder(of: $0) == nil })
     }
+
+    /// Answers when it is told.
+    private struct Slow: Processor {
+        let isOver: Signal
+
+        func process(
+            _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
+        ) async {
+            try? await isOver.wait()
+            for change in changes { answer(change, .done) }
+        }
+    }
+
+    /// So a kill by chance seldom counts in full against a document that takes long.
+    @Test(.timeLimit(.minutes(1))) func aTryIsStoredAgainOnceTheProcessHasSurvivedIt() async throws {
+        let clock = SystemFleetClock()
+        let totals = Monitor<[Int]>([])
+        let engine = MemoryEngine(
+            partitions: 1, leaseTime: .seconds(2), time: { clock.now },
+            observer: { commit in
+                guard case .committed(_, let outcome, _, _) = commit else { return }
+                totals.with { $0 += outcome.attempted.map(\.total) }
+            })
+        var settings = FleetSettings()
+        (settings.survival, settings.suspiciousTakeovers) = (.milliseconds(1), 0)
+        let isOver = Signal()
+        let entry = FeedEntry(sequence: "1", id: DocumentKey("a"), revision: "1-a")
+        let member = FleetMember(
+            log: MemoryWorkLog(engine, owner: "a", link: MemoryLink(clock: clock), clock: clock),
+            feed: Feed(entries: [entry]), processor: Slow(isOver: isOver), settings: settings)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await member.run() }
+            await totals.wait { $0.count >= 2 }
+            isOver.raise()
+            member.stop()
+            try await group.waitForAll()
+        }
+        #expect(totals.with { $0 } == [4, 1])
+        #expect(engine.isEmpty)
+    }
 }

@@ -98,20 +98,20 @@ import Testing
         #expect(window.take(atMost: 9) == nil)
         window.answer(batch[1], .done)
         guard case .alone(let alone, let attempt) = window.take(atMost: 9) else { return fail() }
-        #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, number: 1))
+        #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, total: 4))
         #expect(window.take(atMost: 9) == nil)
         window.answer(alone, .failed("no"))
-        #expect(window.outcome.parked.map(\.change.attempts) == [1])
+        #expect(window.outcome.parked.map(\.change.attempts) == [4])
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
     @Test func aTryThatDidNotHappenDoesNotCount() {
-        var window = window([change(1, "a", attempts: 4)])
+        var window = window([change(1, "a", attempts: 16)])
         for _ in 0..<3 {
             guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
                 return fail()
             }
-            #expect(attempt.number == 5)
+            #expect(attempt.total == 20)
             window.answer(alone, .postponed)
         }
         #expect(!window.needsCommit(0))
@@ -119,10 +119,46 @@ import Testing
 
     /// Once the position stood still until something else happened.
     @Test func aDocumentThatWasTriedOftenEnoughIsDeadWithoutATry() {
-        var window = window([change(1, "a", attempts: 5), change(2, "b")])
+        var window = window([change(1, "a", attempts: 20), change(2, "b")])
         #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
         #expect(window.outcome.dead.map(\.change.n) == [1])
+        #expect(window.outcome.dead.map(\.change.attempts) == [5])
         #expect(window.outcome.position == 1)
+    }
+
+    /// How many processes a document ends until it is dead.
+    private func deaths(isSurvivedForSomeTime: Bool) -> Int {
+        var (stored, deaths) = (0, 0)
+        while true {
+            var window = window([change(1, "a", attempts: stored)])
+            window.beCareful(upTo: 1)
+            guard case .alone(_, let attempt) = window.take(atMost: 9) else {
+                #expect(window.outcome.dead.map(\.change.n) == [1])
+                return deaths
+            }
+            stored = attempt.total
+            if isSurvivedForSomeTime, let survival = window.survival { stored = survival.total }
+            deaths += 1
+        }
+    }
+
+    /// Both end, the one that is most likely innocent later.
+    @Test func aDocumentThatEndsProcessesIsDeadAfterFiveOrAfterTwenty() {
+        #expect(deaths(isSurvivedForSomeTime: false) == 5)
+        #expect(deaths(isSurvivedForSomeTime: true) == 20)
+    }
+
+    @Test(arguments: [(Verdict.failed("no"), [16]), (.postponed, [])])
+    func aTryThatIsSurvivedCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
+        var window = window([change(1, "a", attempts: 12)])
+        guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
+        #expect(window.survival == Attempt(n: 1, id: DocumentKey("a"), isParked: false, total: 13))
+        window.survive()
+        #expect(window.survival == nil)
+        window.answer(alone, verdict)
+        #expect(window.outcome.parked.map(\.change.attempts) == parked)
+        // One that was not tried counts nothing.
+        if case .alone(_, let attempt) = window.take(atMost: 9) { #expect(attempt.total == 16) }
     }
 
     /// Once it was decided again, after the later change.

@@ -43,4 +43,12 @@ import Testing
         let panels = (dashboard as? [String: Any])?["panels"] as? [Any]
         #expect((panels?.count ?? 0) > 10)
     }
+
+    @Test(arguments: [
+        "partitions_owned", "backlog_changes", "oldest_change_seconds", "parked_changes", "dead_changes",
+        "takeovers_total", "lease_losses_total", "fenced_commits_total",
+    ])
+    func theDashboardShowsFleets(metric: String) throws {
+        #expect(try Self.text("assets/grafana-dashboard.json").contains("changebot_fleet_\(metric){bot=~"))
+    }
 }

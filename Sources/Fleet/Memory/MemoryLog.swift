@@ -273,9 +273,9 @@ extension MemoryLog.Part {
 
     mutating func note(_ attempt: Attempt) {
         if attempt.isParked {
-            parked[attempt.id]?.change.attempts = attempt.number
+            parked[attempt.id]?.change.attempts = attempt.total
         } else if let index = work.firstIndex(where: { $0.change.n == attempt.n }) {
-            work[index].change.attempts = attempt.number
+            work[index].change.attempts = attempt.total
         }
     }
 }

@@ -56,7 +56,8 @@ package struct LoggedChange: Hashable, Sendable {
     /// Its place in the log. Rises by 1 from change to change over all partitions, beginning with 1.
     package var n: Int64
     package var entry: FeedEntry
-    /// How often it was tried alone without an answer: the try failed, or its process ended. See ``Attempt``.
+    /// What its tries alone without an answer add up to: they failed, or their process ended. See ``Attempt``. In a dead
+    /// change, how many tries that are.
     package var attempts = 0
     /// In a change of the log: whether the document was parked when this was read.
     package var isParked = false

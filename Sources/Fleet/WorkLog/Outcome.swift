@@ -9,7 +9,7 @@ package struct Outcome: Hashable, Sendable {
     /// Changes of parked documents. Each takes the place of the parked one, which keeps its time; if none is there any
     /// more, it is parked and due at once.
     package var joined: [LoggedChange] = []
-    /// Tries that are about to begin.
+    /// Tries that are about to begin, or that the process has survived for some time.
     package var attempted: [Attempt] = []
     /// Whether the lease ends with this commit.
     package var releases = false
@@ -41,16 +41,18 @@ package struct Parking: Hashable, Sendable {
 }
 
 /// A try of one document alone that is about to begin. Stored before, so that it counts even if it ends the process.
+/// Stored again with a lower total once the process has survived it for some time: it may still end it, but then another
+/// reason is more likely.
 package struct Attempt: Hashable, Sendable {
     /// The newest change of the document.
     package var n: Int64
     package var id: DocumentKey
     /// Whether it is the parked change of the document.
     package var isParked: Bool
-    /// Which try this is; the first is 1.
-    package var number: Int
+    /// What the tries of the document add up to, this one included. See ``FleetSettings/survivalsPerAttempt``.
+    package var total: Int
 
-    package init(n: Int64, id: DocumentKey, isParked: Bool, number: Int) {
-        (self.n, self.id, self.isParked, self.number) = (n, id, isParked, number)
+    package init(n: Int64, id: DocumentKey, isParked: Bool, total: Int) {
+        (self.n, self.id, self.isParked, self.total) = (n, id, isParked, total)
     }
 }

@@ -94,6 +94,8 @@ final class PartitionLoop: Sendable {
         var backoff: Backoff
         /// When the engine may be called again.
         var callAfter: Duration?
+        /// When the process has survived the try that is under way alone.
+        var survivesAt: Duration?
         var isCareful: Bool
         /// Whether the partition waits in the gate to be alone.
         var isWaiting = false
@@ -117,6 +119,7 @@ extension PartitionLoop.Work {
         if let callAfter, loop.environment.clock.now < callAfter { return await wait(until: callAfter) }
         callAfter = nil
         do throws(WorkLogError) {
+            try await noteSurvival()
             if loop.isDraining {
                 if batches == 0 {
                     try await release()
@@ -133,7 +136,7 @@ extension PartitionLoop.Work {
             callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
             return true
         }
-        return canGoOn ? true : await wait(until: nil)
+        return canGoOn ? true : await wait(until: survivesAt)
     }
 
     /// Whether there is something to do without any news.
@@ -209,7 +212,7 @@ extension PartitionLoop.Work {
                 process(changes, isAlone: false, &group)
             case .alone(let change, let attempt):
                 // The first try may have been ended by something else; from the second one on, nothing else may be.
-                let isAlone = attempt.number > 1
+                let isAlone = change.attempts > 0
                 guard enter(isAlone: isAlone) else { return putBack([change]) }
                 var outcome = window.outcome
                 outcome.attempted = [attempt]
@@ -220,6 +223,7 @@ extension PartitionLoop.Work {
                     putBack([change])
                     throw error
                 }
+                survivesAt = loop.environment.clock.now + loop.settings.survival
                 process([change], isAlone: isAlone, &group)
             }
         }
@@ -227,6 +231,20 @@ extension PartitionLoop.Work {
 
     /// How many more changes may be in work. Few that take long do not keep the others of their calls' places.
     private var places: Int { loop.settings.batch * loop.settings.batchesAtOnce - window.runningCount }
+
+    /// A try that began some time ago, and has no answer yet, is most likely not what will end the process.
+    private mutating func noteSurvival() async throws(WorkLogError) {
+        guard let survival = window.survival else {
+            survivesAt = nil
+            return
+        }
+        guard let survivesAt, loop.environment.clock.now >= survivesAt else { return }
+        var outcome = window.outcome
+        outcome.attempted = [survival]
+        try await commit(outcome)
+        window.survive()
+        self.survivesAt = nil
+    }
 
     private mutating func enter(isAlone: Bool) -> Bool {
         guard isAlone else {

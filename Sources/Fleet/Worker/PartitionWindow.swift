@@ -31,6 +31,11 @@ struct PartitionWindow {
         var isBesideParked = false
     }
 
+    private struct Trial {
+        var attempt: Attempt
+        var isSurvived = false
+    }
+
     private var subjects: [DocumentKey: Subject] = [:]
     private var ready = Queue<DocumentKey>()
     private var suspects = Queue<DocumentKey>()
@@ -44,7 +49,10 @@ struct PartitionWindow {
     /// Documents whose parked change is stored, changed or removed by the draft.
     private var parkedInDraft: Set<DocumentKey> = []
     private var unparkedInDraft: Set<DocumentKey> = []
-    private let attempts: Int
+    /// What a try counts, unless the process has survived it for some time: then it counts 1.
+    private let weight: Int
+    /// Nobody tries a document again whose tries add up to this.
+    private let limit: Int
     private let retryDelay: Duration
     /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
     private var carefulUpTo: Int64 = 0
@@ -53,15 +61,16 @@ struct PartitionWindow {
     private(set) var readUpTo: Int64
     /// How many changes the processor has.
     private(set) var runningCount = 0
-    /// Whether the processor has one that nothing else may be in work with.
-    private var isAlone = false
+    /// What the processor has that nothing else may be in work with.
+    private var trial: Trial?
     /// How many changes were read that are not below the position.
     var count: Int { open.count }
 
     init(position: Int64, settings: FleetSettings) {
         readUpTo = position
         draft = Outcome(position: position)
-        attempts = settings.attempts
+        weight = settings.survivalsPerAttempt
+        limit = settings.attempts * weight
         retryDelay = settings.retryDelay
     }
 
@@ -128,7 +137,7 @@ struct PartitionWindow {
 
     /// What may start now. A suspect waits until nothing is in work, and nothing starts before it.
     mutating func take(atMost limit: Int) -> Batch? {
-        guard !isAlone else { return nil }
+        guard trial == nil else { return nil }
         var batch: [LoggedChange] = []
         while true {
             if let id = suspects.first {
@@ -151,17 +160,17 @@ struct PartitionWindow {
     /// Nil if it was tried often enough: then it is dead.
     private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
-        guard subject.attempts < attempts else {
-            settle(id, dead: "\(subject.attempts) tries alone failed or ended the process")
+        guard subject.attempts < limit else {
+            settle(id, dead: "too many tries alone failed or ended the process")
             movePosition()
             return nil
         }
-        isAlone = true
+        let attempt = Attempt(
+            n: change.n, id: id, isParked: subject.isParked, total: subject.attempts + weight)
+        trial = Trial(attempt: attempt)
         subjects[id]?.isAlone = true
-        subjects[id]?.attempts += 1
-        return .alone(
-            change,
-            Attempt(n: change.n, id: id, isParked: subject.isParked, number: subject.attempts + 1))
+        subjects[id]?.attempts = attempt.total
+        return .alone(change, attempt)
     }
 
     private mutating func start(_ id: DocumentKey) -> LoggedChange? {
@@ -179,13 +188,32 @@ struct PartitionWindow {
         return newest
     }
 
+    // MARK: Surviving
+
+    /// What is to be stored when the process has survived the try that is under way for some time. Nil: there is none, or
+    /// it is stored already.
+    var survival: Attempt? {
+        guard let trial, !trial.isSurvived else { return nil }
+        var attempt = trial.attempt
+        attempt.total -= weight - 1
+        return attempt
+    }
+
+    /// The survival is stored.
+    mutating func survive() {
+        guard let survival else { return }
+        trial?.isSurvived = true
+        subjects[survival.id]?.attempts -= weight - 1
+    }
+
     // MARK: Answers
 
     /// Takes the answer to a change that the processor has. A second answer is ignored.
     mutating func answer(_ change: LoggedChange, _ verdict: Verdict) {
         let id = change.id
         guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
-        if subject.isAlone { isAlone = false }
+        let cost = trial?.isSurvived == true ? 1 : weight
+        if subject.isAlone { trial = nil }
         defer { movePosition() }
         // Its parked change keeps its place, and is counted with its decision.
         if subject.isBesideParked, verdict != .postponed { return settle(id, dead: nil) }
@@ -193,19 +221,34 @@ struct PartitionWindow {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
         case .parked(let delay, let reason): park(id, attempts: 0, delay, reason)
-        case .failed(let reason) where subject.attempts >= attempts: settle(id, dead: reason)
-        case .failed(let reason) where subject.attempts > 0:
-            park(id, attempts: subject.attempts, retryDelay * (1 << min(subject.attempts - 1, 10)), reason)
+        // An answer counts in full, however long it took.
+        case .failed(let reason) where subject.isAlone: fail(id, total: subject.attempts - cost + weight, reason)
         case .failed: putBack(id, isSuspect: true)
-        case .postponed: putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
+        case .postponed:
+            // It was not tried.
+            if subject.isAlone { subjects[id]?.attempts -= cost }
+            putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
         }
     }
+
+    private mutating func fail(_ id: DocumentKey, total: Int, _ reason: String) {
+        subjects[id]?.attempts = total
+        guard total < limit else { return settle(id, dead: reason) }
+        park(id, attempts: total, retryDelay * (1 << min(tries(total) - 1, 10)), reason)
+    }
+
+    /// How many tries add up to this at least.
+    private func tries(_ total: Int) -> Int { (total + weight - 1) / weight }
 
     private mutating func settle(_ id: DocumentKey, dead reason: String?) {
         guard var subject = subjects[id], let running = subject.running else { return }
         runningCount -= 1
         markAnswered(subject.covered)
-        if let reason { draft.dead.append(DeadChange(running, reason: reason)) }
+        if let reason {
+            var change = running
+            change.attempts = tries(subject.attempts)
+            draft.dead.append(DeadChange(change, reason: reason))
+        }
         if subject.isParked {
             draft.unparked.append(id)
             unparkedInDraft.insert(id)
@@ -248,11 +291,7 @@ struct PartitionWindow {
         subject.running = nil
         subject.covered = []
         subject.mustBeAlone = isSuspect
-        if subject.isAlone {
-            // It was not tried.
-            subject.attempts -= 1
-            subject.isAlone = false
-        }
+        subject.isAlone = false
         subjects[id] = subject
         // First again: it may be waited for elsewhere, see ``TrialGate``.
         if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }

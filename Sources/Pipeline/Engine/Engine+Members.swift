@@ -1,4 +1,5 @@
 internal import Fleet
+internal import FleetEngine
 internal import PostgreSQL
 
 /// What operators ask of the members of a fleet. Each call blocks.
@@ -101,7 +102,7 @@ extension Engine {
             let rows = try connection.run(
                 """
                 SELECT number, id, rev, kind, partition, attempts, reason, at FROM (
-                    SELECT (\(FleetStanding.deadLetterOfChange) ORDER BY number DESC LIMIT 1) AS number, n, id, rev, kind,
+                    SELECT (\(PostgresWorkLog.deadLetterOfChange) ORDER BY number DESC LIMIT 1) AS number, n, id, rev, kind,
                         partition, attempts, reason, CAST(EXTRACT(EPOCH FROM at) AS bigint) AS at
                     FROM dead_change) d
                 WHERE number IS NOT NULL OR $1::int = 1 ORDER BY n

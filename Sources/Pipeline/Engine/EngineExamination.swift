@@ -1,3 +1,4 @@
+internal import FleetEngine
 internal import PostgreSQL
 
 /// What an engine is like, for whoever checks whether a bot can work with it.
@@ -14,6 +15,12 @@ package struct EngineExamination: Sendable {
     package let problem: String?
     /// Nil: there is no such fleet yet.
     package let standing: FleetStanding?
+
+    /// Whether the fleet has another number of partitions than a member would have: what is so, and what to do.
+    package func otherPartitions(than wanted: Int) -> (text: String, remedy: String)? {
+        guard let there = standing?.shared?.parts.count, there != wanted else { return nil }
+        return (WorkLogTables.other(wanted, there), WorkLogTables.remedy(there))
+    }
 }
 
 extension Engine {

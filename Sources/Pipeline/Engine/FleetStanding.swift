@@ -1,3 +1,4 @@
+internal import FleetEngine
 internal import PostgreSQL
 
 /// What the engine knows of a fleet, for whoever asks.
@@ -79,6 +80,9 @@ package struct FleetStanding: Sendable {
     /// Those that share the work.
     package var sharing: [Member] { members.filter(\.shares) }
 
+    /// The same process as it is now. Nil: it has ended, or its lease has run out.
+    package func now(_ member: Member) -> Member? { members.first { $0.owner == member.owner } }
+
     /// The rules of all members but commands, with how many have them, the most frequent first.
     package var ruleSets: [(hash: String, members: Int)] {
         let hashes = members.map(\.ruleSetHash).filter { !$0.isEmpty }
@@ -105,7 +109,7 @@ extension FleetStanding {
             }
             let facts = try connection.run(
                 """
-                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(Self.deadLetterOfChange))) FROM fleet
+                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(PostgresWorkLog.deadLetterOfChange))) FROM fleet
                 """
             ).rows.first
             shared = Shared(
@@ -129,13 +133,6 @@ extension FleetStanding {
         unknownCommits = count(.unknownCommits)
         (server, risks) = try Self.server(connection)
     }
-
-    /// SQL, with a row of `dead_change`: its dead letter, as ``PostgresWorkLog`` makes it.
-    static let deadLetterOfChange = """
-        SELECT number FROM dead_letter
-        WHERE dead_letter.id = dead_change.id AND rule IS NULL
-            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
-        """
 
     private static func members(_ areShared: Bool, _ connection: PostgresConnection) throws(PostgresError) -> [Member] {
         // Those that have just begun to share the work may not be in `member` yet.

@@ -1,4 +1,15 @@
+internal import Encodings
 internal import Fleet
+
+/// What waits in a log that is in a state's file.
+package struct OwnLogStanding: Sendable {
+    /// Changes in the log.
+    package let waiting: Int
+    /// Since when the oldest of them waits, in seconds; nil if there is none.
+    package let oldest: Int?
+    /// Changes that wait for another try outside the log.
+    package let parked: Int
+}
 
 // The log of those that share the work, beside the rest of the state.
 extension Ledger {
@@ -10,6 +21,22 @@ extension Ledger {
         try await log.prepare()
         do { try await log.beginAlone() } catch { throw .file(path, error) }
         return log
+    }
+
+    /// What waits in the log of the state's file. Nil: it has none.
+    ///
+    /// - Throws: ``StateError``.
+    package func ownLog() throws(StateError) -> OwnLogStanding? {
+        guard store.language == .sqlite else { return nil }
+        return try read { session in
+            guard try session.hasTable("work_lease") else { return nil }
+            let log = try SQLiteLog(session, owner: "", now: Timestamp.secondsNow * 1000, leaseTime: 0)
+            let backlog = try log.backlog()
+            let oldest = backlog.parts.compactMap(\.oldestAge).max()
+            return OwnLogStanding(
+                waiting: backlog.entries, oldest: oldest.map { max(0, Int($0.components.seconds)) },
+                parked: backlog.parts.reduce(0) { $0 + $1.parked })
+        }
     }
 
     /// Moves the log, if there is one, elsewhere in the feed. Forgets what waits in it.

@@ -312,15 +312,28 @@ final class SQLiteLog {
                     WholeText(dead.reason), Timestamp.now,
                 ]
             })
+        guard !dead.isEmpty else { return }
+        try session.execute(
+            """
+            DELETE FROM dead_change
+            WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC LIMIT 1 OFFSET ?)
+                AND NOT EXISTS (
+                    SELECT 1 FROM dead_letter
+                    WHERE dead_letter.id = dead_change.id AND rule IS NULL
+                        AND dead_letter.sequence IS NOT DISTINCT FROM NULLIF(dead_change.seq, ''))
+            """, [Self.keptDeadChanges])
     }
+
+    /// Of dead changes whose dead letters are gone, those among the newest so many of all are kept.
+    static let keptDeadChanges = 1_000
 
     private func note(_ attempts: [Attempt], _ partition: Int) throws {
         try session.executeEach(
             "UPDATE work SET attempts = ? WHERE partition = ? AND n = ?",
-            attempts.filter { !$0.isParked }.map { [$0.number, partition, Int($0.n)] })
+            attempts.filter { !$0.isParked }.map { [$0.total, partition, Int($0.n)] })
         try session.executeEach(
             "UPDATE parked SET attempts = ? WHERE partition = ? AND id = ?",
-            attempts.filter(\.isParked).map { [$0.number, partition, StoredBytes($0.id)] })
+            attempts.filter(\.isParked).map { [$0.total, partition, StoredBytes($0.id)] })
     }
 
     private static let columns = "n, first_n, seq, id, rev, kind, attempts, parks"

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import DocumentFlow
 internal import Encodings
+internal import Fleet
 internal import GatewayClient
 
 struct DoctorCommand: AsyncParsableCommand {
@@ -40,6 +41,12 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(help: "How the bot waits for changes. Default: longpoll.")
     var feed: FeedReader.Following?
+
+    @Option(help: ArgumentHelp("The --role of the bot.", valueName: "role"))
+    var role: FleetMember.Role?
+
+    @Option(help: ArgumentHelp("The --partitions of the bot.", valueName: "number"))
+    var partitions: Int?
 
     @Option(
         parsing: .unconditional,
@@ -97,6 +104,7 @@ struct DoctorCommand: AsyncParsableCommand {
             // It has the same options as 'run'.
             var command = try RunCommand.parse([])
             (command.gateway, command.state, command.channels) = (gateway, state, channels)
+            (command.role, command.partitions) = (role, partitions)
             command.job.rules = rules
             try command.refuseOptionsOfOneBot(file, bots, variables)
         }

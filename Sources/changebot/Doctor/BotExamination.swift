@@ -66,11 +66,12 @@ struct BotExamination: Sendable {
     private func examineEngine() async {
         guard bot.hasEngine, bot.choice != .embedded(file: nil) else { return await report.finish(.engine, []) }
         guard let engine = bot.engine else { return await report.skip([.engine], "the settings are not valid") }
-        let findings = await onOtherThread {
+        let findings = await onOtherThread { [partitions = bot.sharing?.partitions] in
             let examined: Result<EngineExamination, StateError>
             do throws(StateError) { examined = .success(try engine.examine()) } catch { examined = .failure(error) }
             return EngineCheck.findings(
-                examined, isUnverified: engine.address.isUnverified, allowsUnsafe: engine.allowsUnsafe)
+                examined, isUnverified: engine.address.isUnverified, allowsUnsafe: engine.allowsUnsafe,
+                partitions: partitions)
         }
         await report.finish(.engine, findings)
     }

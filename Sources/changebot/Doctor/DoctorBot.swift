@@ -18,6 +18,8 @@ struct DoctorBot: Sendable {
     let rulePaths: [String]?
     private(set) var channels: [String]?
     private(set) var following = FeedReader.Following.longpoll
+    /// Nil if it does not share the work, or that is not valid.
+    private(set) var sharing: Sharing?
     /// What to do if credentials are needed and there are none.
     let advice: String
     /// About the settings themselves.
@@ -49,6 +51,10 @@ struct DoctorBot: Sendable {
             try collect { () throws(CommandError) in
                 try environment.value(command.feed, "feed", parse: FeedReader.Following.init(rawValue:))
             }.flatMap(\.self) ?? .longpoll
+        let options = (command.role, command.partitions, hasEngine)
+        sharing = try collect { () throws(CommandError) in
+            try RunCommand.sharing(role: options.0, partitions: options.1, hasEngine: options.2, environment)
+        }.flatMap(\.self)
         guard case .remote(let url)? = choice else {
             summarize()
             return

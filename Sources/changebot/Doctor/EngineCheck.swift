@@ -7,8 +7,9 @@ enum EngineCheck {
     ///   - examined: What it is like, or why it can't be asked.
     ///   - isUnverified: Whether its certificate is not verified, although it is on a network.
     ///   - allowsUnsafe: Whether it may run with `fsync=off`.
+    ///   - partitions: Of a bot that shares the work. Nil: it does not.
     static func findings(
-        _ examined: Result<EngineExamination, StateError>, isUnverified: Bool, allowsUnsafe: Bool
+        _ examined: Result<EngineExamination, StateError>, isUnverified: Bool, allowsUnsafe: Bool, partitions: Int?
     ) -> [Finding] {
         var findings: [Finding] = []
         if isUnverified {
@@ -36,6 +37,9 @@ enum EngineCheck {
                     Finding(
                         .warning, "synchronous_commit is off: it loses the last writes when it is killed",
                         remedy: "set synchronous_commit=on in the server's postgresql.conf"))
+            }
+            if let other = partitions.flatMap({ engine.otherPartitions(than: $0) }) {
+                findings.append(Finding(.error, other.text, remedy: other.remedy))
             }
             if let problem = engine.problem {
                 findings.append(Finding(.error, message: "\(engine.name), \(engine.server): \(problem)"))

@@ -295,14 +295,23 @@ extension RunCommand {
             try environment.value(onReset, "on-reset", parse: ResetPolicy.init(rawValue:)) ?? settings.onReset
         settings.delivery = try job.deliverySettings(
             common, environment, memory: process.memory, isDaemon: !settings.isOneShot)
-        settings.sharing = try sharing(environment, isDaemon: !settings.isOneShot && settings.delivery.preview == nil)
+        let hasEngine = state.engineOptions.engine ?? environment["engine"] != nil
+        settings.sharing = try Self.sharing(
+            role: role, partitions: partitions, hasEngine: hasEngine, environment,
+            isDaemon: !settings.isOneShot && settings.delivery.preview == nil)
         return settings
     }
 
-    private func sharing(_ environment: Environment, isDaemon: Bool) throws(CommandError) -> Sharing? {
+    /// How a bot shares the work. Nil: it does not.
+    ///
+    /// - Throws: ``CommandError`` with 64 or 78.
+    static func sharing(
+        role: FleetMember.Role?, partitions: Int?, hasEngine: Bool, _ environment: Environment, isDaemon: Bool = true
+    ) throws(CommandError) -> Sharing? {
+        let (isFlag, flag) = (role != nil, role)
         func naming(_ option: String, isFlag: Bool) -> String { isFlag ? "--\(option)" : environment.naming(option) }
         let number = try environment.value(partitions, "partitions", parse: { Int($0) })
-        guard let role = try environment.value(role, "role", parse: FleetMember.Role.init(rawValue:)) else {
+        guard let role = try environment.value(flag, "role", parse: FleetMember.Role.init(rawValue:)) else {
             guard number == nil else {
                 throw environment.contradiction(
                     ["partitions"],
@@ -311,17 +320,16 @@ extension RunCommand {
             }
             return nil
         }
-        let hasEngine = state.engineOptions.engine ?? environment["engine"] != nil
         guard hasEngine || role == .auto else {
             throw environment.contradiction(
                 ["role"],
-                "\(naming("role", isFlag: self.role != nil)) \(role) is for one of several processes: add --engine postgres://…, or use auto"
+                "\(naming("role", isFlag: isFlag)) \(role) is for one of several processes: add --engine postgres://…, or use auto"
             )
         }
         guard isDaemon else {
             throw environment.contradiction(
                 ["role"],
-                "\(naming("role", isFlag: self.role != nil)) is for members that stay: leave --once and --dry-run out")
+                "\(naming("role", isFlag: isFlag)) is for members that stay: leave --once and --dry-run out")
         }
         return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
             let number = number ?? (hasEngine ? Sharing.defaultPartitions : Sharing.partitionsOfOneProcess)

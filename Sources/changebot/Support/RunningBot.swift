@@ -27,6 +27,7 @@ struct RunningBot {
 
     private static let ages = [
         ["sequence", "checkpoint_age_seconds"], ["sequence", "lag_seconds"], ["gateway", "outage", "seconds"],
+        ["log", "oldest_seconds"],
     ]
 
     /// A bot that only waits for changes writes about once a minute.
@@ -88,6 +89,11 @@ struct RunningBot {
         if let lag = number("sequence", "lag") {
             let span = Quantity.duration(.seconds(number("sequence", "lag_seconds") ?? 0))
             lines.append("  lag           \(Quantity.count(lag))\(lag == 0 ? "" : ", for \(span)")")
+        }
+        if let waiting = number("log", "waiting") {
+            lines.append(
+                "  log           "
+                    + Quantity.waiting(waiting, number("log", "oldest_seconds"), parked: number("log", "parked") ?? 0))
         }
         if let age = number("sequence", "checkpoint_age_seconds") {
             lines.append("  checkpoint    saved \(Quantity.duration(.seconds(age))) ago")

@@ -68,7 +68,7 @@ extension WorkLogConformance {
             try await log.fill([id(0)])
             var claim = try await park(log, try await log.take(0))
             var outcome = Outcome(position: 1)
-            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: true, number: 4)]
+            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: true, total: 4)]
             claim = try await log.commit(claim, outcome)
             try await bed.pass(.milliseconds(300))
             #expect(try await log.due(claim, limit: 9).map(\.attempts) == [4])

@@ -84,7 +84,7 @@ extension WorkLogConformance {
             let log = try await bed.member("a")
             try await log.fill([id(0)])
             var outcome = Outcome(position: 0)
-            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: false, number: 2)]
+            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: false, total: 2)]
             let claim = try await log.commit(try await log.take(0), outcome)
             #expect(try await log.next(claim, after: 0, limit: 1).first?.attempts == 2)
         },

@@ -209,7 +209,7 @@ final class DifferentialWorld {
         }
         outcome.joined = some()
         outcome.attempted = some().map {
-            Attempt(n: $0.n, id: $0.id, isParked: random.chance(2), number: random.below(5) + 1)
+            Attempt(n: $0.n, id: $0.id, isParked: random.chance(2), total: random.below(5) + 1)
         }
         return outcome
     }

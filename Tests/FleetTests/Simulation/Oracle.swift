@@ -7,6 +7,7 @@ final class Oracle: @unchecked Sendable {
     private let scheduler: Scheduler
     private let gateway: SimulatedGateway
     weak var engine: MemoryEngine?
+    var hasNoBadDocuments = false
     /// What happened last, told only if something is wrong.
     private var recent: [(at: Duration, text: () -> String)] = []
     private var nextRecent = 0
@@ -15,6 +16,8 @@ final class Oracle: @unchecked Sendable {
     private var effects: [Int]
     /// For each lease the highest place of each document that is answered, parked or dead.
     private var answered: [Lease: [DocumentKey: Int64]] = [:]
+    /// The same for looks that had been parked.
+    private var looked: [Lease: [DocumentKey: Int64]] = [:]
     private var inWork: Set<Work> = []
     private(set) var deadRevisions: [DocumentKey: Set<String>] = [:]
     private(set) var counts: [String: Int] = [:]
@@ -65,6 +68,8 @@ final class Oracle: @unchecked Sendable {
         inWork.remove(Work(owner: owner, id: change.id))
         switch verdict {
         // A look may come while an older change is parked.
+        case .done where !change.entry.kind.isOfFeed && change.parks > 0:
+            looked[lease, default: [:]][change.id] = change.n
         case .done, .parked, .dead: if change.entry.kind.isOfFeed { markAnswered(change.id, change.n, lease) }
         case .failed, .postponed: break
         }
@@ -130,14 +135,23 @@ final class Oracle: @unchecked Sendable {
             markAnswered(dead.change.id, dead.change.n, claim.lease)
             deadRevisions[dead.change.id, default: []].insert(dead.change.entry.revision)
             let number = SimulatedGateway.number(dead.change.id)
-            count(
-                SimulatedProcessor.isPoison(number) || SimulatedProcessor.kills(number) ? "dead" : "dead, though good")
+            let isBad = SimulatedProcessor.isPoison(number) || SimulatedProcessor.kills(number)
+            count(isBad && !hasNoBadDocuments ? "dead" : "dead, though good")
         }
         // A look may be answered by a parked change before it, which is decided later.
         let changes = deleted.lazy.filter(\.entry.kind.isOfFeed)
-        for change in changes where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n {
+        for change in changes
+        where !change.isParked && (answered[claim.lease]?[change.id] ?? 0) < change.n
+            && !isBeforeLook(change, claim.lease)
+        {
             violate("\(owner) moves \(claim.lease.name) past \(change.id) at \(change.n) without an answer")
         }
+    }
+
+    /// A member that was killed may have decided it, and then parked a look at the same document, which is answered now.
+    private func isBeforeLook(_ change: LoggedChange, _ lease: Lease) -> Bool {
+        change.n < looked[lease]?[change.id] ?? 0
+            && decided[SimulatedGateway.number(change.id)] >= Int(change.entry.revision) ?? Int.max
     }
 
     /// The sequence that is recorded outside the engine: every document whose last change is not after it is decided

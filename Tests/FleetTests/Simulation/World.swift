@@ -18,6 +18,11 @@ final class World: @unchecked Sendable {
     var settings = FleetSettings()
     /// How many decisions take seconds.
     let slowRules: Double
+    /// Nil: everything may go wrong. Else only this does: each member is killed once in so many seconds, on average, and
+    /// another one begins.
+    let secondsOfLife: Double?
+    /// Then no document is bad either.
+    var isOnlyKilled: Bool { secondsOfLife != nil }
     private var members: [SimulatedMember] = []
     private var memberCount = 0
     private(set) var isCalm = false
@@ -25,8 +30,12 @@ final class World: @unchecked Sendable {
     /// - Parameters:
     ///   - quietTime: For how long nothing is granted after the engine lost commits. Nil: as long as it must be.
     ///   - wrap: Puts something between each member and its log.
-    init(seed: UInt64, quietTime: Duration? = nil, wrap: @escaping Wrapper = { log, _ in log }) {
+    init(
+        seed: UInt64, quietTime: Duration? = nil, secondsOfLife: Double? = nil,
+        wrap: @escaping Wrapper = { log, _ in log }
+    ) {
         self.seed = seed
+        self.secondsOfLife = secondsOfLife
         self.wrap = wrap
         let scheduler = Scheduler(seed: seed)
         self.scheduler = scheduler
@@ -37,7 +46,8 @@ final class World: @unchecked Sendable {
             partitions: [1, 4, 8, 16, 16, 64][scheduler.random.below(6)], quietTime: quietTime, time: { scheduler.now },
             observer: { oracle.take($0) })
         oracle.engine = engine
-        slowRules = scheduler.random.pick([0.01, 0.05, 0.4])
+        oracle.hasNoBadDocuments = secondsOfLife != nil
+        slowRules = secondsOfLife == nil ? scheduler.random.pick([0.01, 0.05, 0.4]) : 0.4
         // Small limits are reached more often.
         if scheduler.chance(0.5) {
             settings.window = 2 + scheduler.random.below(30)
@@ -122,9 +132,23 @@ final class World: @unchecked Sendable {
 
     private func scheduleTrouble() {
         guard !isCalm else { return }
+        if let secondsOfLife { return scheduleKill(secondsOfLife / Double(Self.killed)) }
         scheduler.after(scheduler.time(0.1, 4)) { [self] in
             if !isCalm { trouble() }
             scheduleTrouble()
+        }
+    }
+
+    /// So many members are there when each is killed from time to time.
+    private static let killed = 3
+
+    private func scheduleKill(_ interval: Double) {
+        while members.count(where: \.isAlive) < Self.killed { join() }
+        scheduler.after(scheduler.time(0, 2 * interval)) { [self] in
+            guard !isCalm else { return }
+            let living = members.filter(\.isAlive)
+            if !living.isEmpty { scheduler.random.pick(living).crash() }
+            scheduleKill(interval)
         }
     }
 

@@ -243,7 +243,7 @@ import Testing
             let claim = try #require(try await log.claim([3], atMost: 1).first)
             let entry = FeedEntry(sequence: "7", id: DocumentKey("a"), revision: revision)
             var outcome = Outcome(position: claim.position)
-            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "5 tries alone failed")]
+            outcome.dead = [DeadChange(LoggedChange(n: 1, entry: entry, attempts: 5), reason: "too many tries")]
             _ = try await log.commit(claim, outcome)
             try await log.leave()
 
@@ -269,6 +269,36 @@ import Testing
             #expect(try engine.fatalChanges().changes.isEmpty)
             #expect(try engine.fatalChanges(includesSettled: true).changes.map(\.deadLetter) == [nil])
             #expect(try engine.standing().shared?.dead == 0)
+        }
+    }
+
+    /// Once the table grew without end.
+    @Test func deadChangesWithoutADeadLetterAreForgottenInTheEnd() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.running(rules, member: 1) { try await fleet.wait(until: .following, $0) }
+            let engine = try fleet.engine()
+            let log = PostgresWorkLog(
+                makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
+                partitions: 8)
+            defer { log.close() }
+            try await log.prepare()
+            _ = try await log.renew()
+            var claim = try #require(try await log.claim([3], atMost: 1).first)
+            func bury(_ places: ClosedRange<Int>) async throws {
+                var outcome = Outcome(position: claim.position)
+                outcome.dead = places.map { n in
+                    let entry = FeedEntry(sequence: "\(n)", id: DocumentKey("d\(n)"), revision: "1-a")
+                    return DeadChange(LoggedChange(n: Int64(n), entry: entry, attempts: 5), reason: "too many tries")
+                }
+                claim = try await log.commit(claim, outcome)
+            }
+            try await bury(1...10)
+            try await fleet.sql("DELETE FROM dead_letter WHERE id <> 'd1'")
+            try await bury(11...1_009)
+            #expect(
+                try engine.fatalChanges(includesSettled: true).changes.map(\.id)
+                    == (["d1"] + (10...1_009).map { "d\($0)" }))
         }
     }
 

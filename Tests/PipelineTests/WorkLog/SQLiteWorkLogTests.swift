@@ -67,6 +67,27 @@ import Testing
         }
     }
 
+    /// Once the table grew without end.
+    @Test func deadChangesWithoutADeadLetterAreForgottenInTheEnd() async throws {
+        try await SQLiteLogTestBed.with { bed in
+            let log = try await bed.member("a")
+            var claim = try await log.take(0)
+            func bury(_ places: ClosedRange<Int>) async throws {
+                var outcome = Outcome(position: 0)
+                outcome.dead = places.map { n in
+                    DeadChange(LoggedChange(n: Int64(n), entry: entry(n, id(0, n % 20)), attempts: 5), reason: "why")
+                }
+                claim = try await log.commit(claim, outcome)
+            }
+            try await bury(1...10)
+            let numbers = try bed.ledger.deadLetters().compactMap(\.filing?.number)
+            // All but the first.
+            try await bed.ledger.drop(Array(numbers.dropFirst()))
+            try await bury(11...1_009)
+            #expect(try bed.dead().map(\.change.n) == [1] + (10...1_009))
+        }
+    }
+
     @Test func aCheckpointThatIsSetMovesTheLog() async throws {
         try await SQLiteLogTestBed.with { bed in
             let log = try await bed.member("a")

@@ -62,13 +62,16 @@ extension FleetStanding {
 extension FleetStanding.Member {
     /// What it is doing.
     var state: String {
-        switch (isDrained, isAtWork: runs || shares) {
+        switch (isDrained, isAtWork: isAtWork) {
         case (true, isAtWork: true): "drains"
         case (true, isAtWork: false): "drained"
         case (false, isAtWork: true): runs ? "runs" : "works"
         case (false, isAtWork: false): "waits"
         }
     }
+
+    /// Whether it has anything that it would give back.
+    var isAtWork: Bool { runs || shares }
 
     /// Whether it is a command, or a run that ends by itself.
     var isPassing: Bool { role.isEmpty && !shares }

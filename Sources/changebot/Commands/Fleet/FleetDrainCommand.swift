@@ -7,10 +7,11 @@ struct FleetDrainCommand: AsyncParsableCommand {
         abstract: "Ask a process to finish what is under way, and to take no more work of its fleet.",
         discussion: """
             changebot fleet drain 3f2a9c1b --engine postgres://db.example/bots --fleet orders
+            changebot fleet drain 3f2a9c1b --wait 5m --engine postgres://db.example/bots --fleet orders
             changebot fleet drain 3f2a9c1b --undo --engine postgres://db.example/bots --fleet orders
 
             The others take over what it gives back. The process goes on without work, until --undo. A new process is a \
-            new member, and is not drained.
+            new member, and is not drained. With --wait, the command returns when the member has given everything back.
             """)
 
     @Argument(
@@ -21,21 +22,86 @@ struct FleetDrainCommand: AsyncParsableCommand {
 
     @OptionGroup var fleet: FleetOptions
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Wait for so long until the member has given everything back, and exit with 75 if it has not.",
+            valueName: "duration"), transform: TimeSpan.parse)
+    var wait: TimeSpan?
+
     @Flag(help: "Let the process work again.")
     var undo = false
 
     func run() async throws {
-        try fleet.asking { engine in
-            let member = try engine.standing().member(member)
-            guard !member.isPassing else {
-                throw CommandError(
-                    .usage, "this process ends by itself, and can't be drained: \(member.holder.visible)")
-            }
-            guard undo || !member.isDrained else {
-                return try Console.write(["drained already: \(member.id), \(member.holder.visible)"])
-            }
-            try engine.drain(member, isOver: undo)
-            try Console.write(["\(undo ? "may work again" : "asked to drain"): \(member.id), \(member.holder.visible)"])
+        guard !undo || wait == nil else {
+            throw CommandError(.usage, "--undo does not wait for anything: leave out --wait")
         }
+        let engine = try fleet.engine()
+        do {
+            let asked = try ask(engine)
+            guard let wait else { return }
+            try await waitUntilDrained(asked, wait, engine)
+        } catch let error as StateError {
+            throw CommandError(error)
+        }
+    }
+
+    private func ask(_ engine: Engine) throws -> FleetStanding.Member {
+        let member = try engine.standing().member(member)
+        guard !member.isPassing else {
+            throw CommandError(
+                .usage, "this process ends by itself, and can't be drained: \(member.holder.visible)")
+        }
+        let name = "\(member.id), \(member.holder.visible)"
+        guard undo || !member.isDrained else {
+            if wait == nil { try Console.write(["drained already: \(name)"]) }
+            return member
+        }
+        try engine.drain(member, isOver: undo)
+        try Console.write(["\(undo ? "may work again" : "asked to drain"): \(name)"])
+        return member
+    }
+
+    // MARK: Waiting
+
+    private static let interval: Duration = .milliseconds(500)
+
+    private func waitUntilDrained(_ asked: FleetStanding.Member, _ time: TimeSpan, _ engine: Engine) async throws {
+        let name = "\(asked.id), \(asked.holder.visible)"
+        let end = ContinuousClock.now + time.duration
+        while true {
+            let isOver = ContinuousClock.now >= end
+            if let standing = try standing(engine, isLast: isOver) {
+                guard let member = standing.now(asked) else { return try Console.write(["gone: \(name)"]) }
+                guard member.isDrained else {
+                    throw CommandError(.tryLater, "somebody let the member work again: \(name)")
+                }
+                guard member.isAtWork else { return try Console.write(["drained: \(name)"]) }
+                guard !isOver else {
+                    throw CommandError(
+                        .tryLater, "the member is not drained after \(time): it \(member.rest): \(name)")
+                }
+            }
+            try await Task.sleep(for: min(Self.interval, ContinuousClock.now.duration(to: end)))
+        }
+    }
+
+    /// Nil: the engine is out of reach, and is asked again.
+    private func standing(_ engine: Engine, isLast: Bool) throws -> FleetStanding? {
+        do throws(StateError) { return try engine.standing() } catch {
+            guard case .engineUnavailable = error, !isLast else { throw error }
+            return nil
+        }
+    }
+}
+
+extension FleetStanding.Member {
+    /// What it has not given back. Completes "it …".
+    fileprivate var rest: String {
+        if runs { return "still has the lease of the run" }
+        let parts = [
+            partitions > 0 ? "has \(Quantity.count(partitions, "partition"))" : nil, readsFeed ? "reads the feed" : nil,
+        ].compactMap(\.self)
+        return parts.isEmpty ? "has not left the fleet" : "still \(parts.joined(separator: " and "))"
     }
 }

@@ -2,6 +2,16 @@ internal import Encodings
 internal import LosslessJSON
 internal import Pipeline
 
+extension Quantity {
+    /// What waits in a log: `1,204 changes, the oldest for 3s, 2 parked`.
+    ///
+    /// - Parameter oldest: In seconds.
+    static func waiting(_ changes: Int, _ oldest: Int?, parked: Int = 0) -> String {
+        count(changes, "change") + (oldest.map { ", the oldest for \(duration(.seconds($0)))" } ?? "")
+            + (parked > 0 ? ", \(count(parked)) parked" : "")
+    }
+}
+
 extension FleetStanding {
     /// What the fleet does, in a few words.
     private var state: String {
@@ -19,7 +29,7 @@ extension FleetStanding {
         if let warning = ruleWarning { lines.append("  warning    \(warning)") }
         if turns > 0 { lines.append("  turns      \(Quantity.count(turns))") }
         if let shared, !sharing.isEmpty || shared.waiting > 0 {
-            lines.append("  waiting    \(Self.waiting(shared.waiting, shared.oldest))")
+            lines.append("  waiting    \(Quantity.waiting(shared.waiting, shared.oldest.map { Int($0) }))")
             if shared.parked > 0 { lines.append("  parked     \(Quantity.count(shared.parked, "change"))") }
             lines.append("  takeovers  \(Quantity.count(shared.takeovers))")
         }
@@ -52,18 +62,12 @@ extension FleetStanding {
         return "members have different rules: \(sets.joined(separator: ", "))"
     }
 
-    private static func waiting(_ count: Int, _ oldest: Double?) -> String {
-        Quantity.count(count, "change")
-            + (oldest.map { ", the oldest for \(Quantity.duration(.seconds(Int($0))))" } ?? "")
-    }
-
     /// A line for each partition.
     var partitionLines: [String] {
         guard let shared else { return ["  no partitions: the members have never shared the work"] }
         return shared.parts.map { part in
-            let parked = part.parked > 0 ? ", \(Quantity.count(part.parked)) parked" : ""
-            return "  \("partition \(part.number)".padded(to: 15))\(part.member ?? "nobody  "), "
-                + Self.waiting(part.waiting, part.oldest) + parked
+            "  \("partition \(part.number)".padded(to: 15))\(part.member ?? "nobody  "), "
+                + Quantity.waiting(part.waiting, part.oldest.map { Int($0) }, parked: part.parked)
         }
     }
 
