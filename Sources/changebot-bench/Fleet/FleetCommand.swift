@@ -67,6 +67,7 @@ struct FleetCommand: AsyncParsableCommand {
         do {
             let engine = try BenchmarkEngine(engine)
             if only != .log { try await measureSharing(engine, &figures) }
+            if only != .sharing { try measureLog(engine, &figures) }
         } catch {
             FileHandle.standardError.write(Data("changebot-bench: \(error)\n".utf8))
             throw ExitCode(1)
@@ -89,5 +90,14 @@ struct FleetCommand: AsyncParsableCommand {
             for sharing in cases { try await benchmark.measure(sharing, round: round, &figures) }
         }
         SharingBenchmark.report(cases, figures)
+    }
+
+    private func measureLog(_ engine: BenchmarkEngine, _ figures: inout Figures) throws {
+        let benchmark = LogBenchmark(engine: engine, rate: rate, seconds: seconds, workers: workers)
+        print(
+            "log: \(rate) changes a second for \(seconds) s, \(workers) members that decide; "
+                + "medians of \(rounds) rounds")
+        for round in 0..<rounds { try benchmark.measure(round: round, &figures) }
+        LogBenchmark.report(rate: rate, figures)
     }
 }

@@ -12,6 +12,17 @@ final class FleetProcesses {
 
     init(_ engine: BenchmarkEngine, name: String) { (self.engine, self.name) = (engine, name) }
 
+    private var schema: String { BenchmarkEngine.schema(of: name) }
+
+    /// How many changes were ever in the log.
+    func appended() throws -> Int { try engine.rows("SELECT n FROM \(schema).fleet")[0][0].int ?? 0 }
+
+    /// Of all partitions.
+    func positions() throws -> [Int64] {
+        try engine.rows("SELECT position FROM \(schema).partition_position ORDER BY partition")
+            .map { Int64($0[0].int ?? 0) }
+    }
+
     /// - Parameter processor: The only one that it and its helpers may use. Nil: all.
     @discardableResult
     func start(_ role: String, on processor: Int?, options: [String], in directory: String) throws -> Process {
@@ -31,7 +42,7 @@ final class FleetProcesses {
 
     /// Waits until so many members share the partitions fairly, and one reads the feed.
     func waitUntilShared(among workers: Int) throws {
-        let lease = "\(BenchmarkEngine.schema(of: name)).work_lease"
+        let lease = "\(schema).work_lease"
         // A fair share, rounded up, is the most that one has.
         let shares = """
             SELECT count(*)::int, sum(n)::int, max(n)::int, (SELECT count(*)::int FROM \(lease)

@@ -30,7 +30,8 @@ struct SharingBenchmark {
         let ids = members.map(\.processIdentifier)
         func used() -> [SharingMeasure: Double] {
             [
-                .members: ProcessorTime.seconds(of: ids), .gateway: ProcessorTime.seconds(of: [process.processIdentifier]),
+                .members: ProcessorTime.seconds(of: ids),
+                .gateway: ProcessorTime.seconds(of: [process.processIdentifier]),
                 .engine: engine.processor ?? 0,
             ]
         }
