@@ -3,9 +3,6 @@ internal import PostgreSQL
 
 /// The processes of one fleet.
 final class FleetProcesses {
-    /// How long something may take that takes seconds at most.
-    private static let patience: Duration = .seconds(60)
-
     let engine: BenchmarkEngine
     let name: String
     private(set) var members: [Process] = []
@@ -60,8 +57,10 @@ final class FleetProcesses {
     }
 
     /// Looks every 20 ms.
-    func wait(_ complaint: String, until isDone: () throws -> Bool) throws {
-        let deadline = ContinuousClock.now + Self.patience
+    ///
+    /// - Parameter time: For how long at most.
+    func wait(_ complaint: String, within time: Duration = .seconds(60), until isDone: () throws -> Bool) throws {
+        let deadline = ContinuousClock.now + time
         while try !isDone() {
             guard members.allSatisfy(\.isRunning) else { throw BenchmarkError("a member has ended") }
             guard ContinuousClock.now < deadline else { throw BenchmarkError(complaint) }

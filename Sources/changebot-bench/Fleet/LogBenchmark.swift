@@ -10,6 +10,8 @@ struct LogBenchmark {
     private static let changesBefore = 1000
     /// How often it looks which changes are answered. A change seems to be answered later by this at most.
     private static let pause: useconds_t = 20_000
+    /// For a backlog that has become long.
+    private static let patience: Duration = .seconds(600)
 
     let engine: BenchmarkEngine
     let rate: Int
@@ -72,7 +74,7 @@ struct LogBenchmark {
     /// - Returns: How long that took, in seconds.
     private func drain(_ changes: AnsweredChanges, _ fleet: FleetProcesses) throws -> Double {
         let began = ContinuousClock.now
-        try fleet.wait("the changes are not answered") {
+        try fleet.wait("the changes are not answered", within: Self.patience) {
             try look(changes, fleet)
             return changes.waiting == 0
         }

@@ -29,21 +29,21 @@ struct SharingBenchmark {
         let all = Self.documentsBefore..<Self.documentsBefore + documents
         let ids = members.map(\.processIdentifier)
         func used() -> [SharingMeasure: Double] {
-            [
+            var used: [SharingMeasure: Double] = [
                 .members: ProcessorTime.seconds(of: ids),
                 .gateway: ProcessorTime.seconds(of: [process.processIdentifier]),
-                .engine: engine.processor ?? 0,
             ]
+            used[.engine] = engine.processor
+            return used
         }
         let (before, began) = (used(), ContinuousClock.now)
         try await decide(all, gateway, members)
         let seconds = (ContinuousClock.now - began).inSeconds
         figures.add(Double(documents) / seconds, SharingMeasure.rate, of: sharing.name)
         let after = used()
-        for (measure, value) in before {
-            if measure == .engine, engine.processor == nil { continue }
-            figures.add(
-                ((after[measure] ?? 0) - value) * 1000 / Double(documents), measure, of: sharing.name)
+        for measure in SharingMeasure.allCases {
+            guard let start = before[measure], let end = after[measure] else { continue }
+            figures.add((end - start) * 1000 / Double(documents), measure, of: sharing.name)
         }
         await gateway.shutdown()
     }

@@ -13,12 +13,15 @@ import Testing
         #expect(gains[4] ?? 0 >= 3.2)
     }
 
-    @Test func membersThatJoinLateAreFaster() {
-        let one = Self.seconds { $0.time(joining: [.zero]) }
-        for pause in [0, 1, 5, 20] {
-            let times = (0..<4).map { Duration.seconds($0 * pause) }
-            let four = Self.seconds { $0.time(joining: times) }
-            print("one member: \(one) s; four, one each \(pause) s: \(four) s, \(one / four)")
+    /// The changes are there when the first of them joins, and each works from when it joins.
+    @Test(arguments: [0, 1, 5, 20]) func membersThatJoinLateAreFaster(pause: Int) {
+        let times = (0..<4).map { $0 * pause }
+        let needed = Double(Self.documents) * (BusyFleet.timePerDocument / .seconds(1))
+        let ideal = (needed + Double(times.reduce(0, +))) / Double(times.count)
+        let time = Self.seconds { $0.time(joining: times.map { .seconds($0) }) }
+        print("four members, another each \(pause) s: \(time) s; \(ideal) s if nothing were lost")
+        withKnownIssue("a member first finishes what it has begun, up to 400 changes in each partition") {
+            #expect(ideal / time >= 3.2 / 4)
         }
     }
 
