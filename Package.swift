@@ -194,8 +194,8 @@ let package = Package(
         .executableTarget(
             name: "changebot-bench",
             dependencies: [
-                "CAllocationCounter", "CJSONC", "Encodings", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "Rules", "TestKit", .argumentParser,
+                "CAllocationCounter", "CJSONC", "Encodings", "Fleet", "GatewayClient", "HTTPTransport", "Locking",
+                "LosslessJSON", "PostgreSQL", "Rules", "TestKit", .argumentParser,
             ],
             swiftSettings: settings),
 

@@ -65,6 +65,9 @@ package final class TestPostgres: Sendable {
         "postgres://postgres@127.0.0.1:\(port)/\(database)\(query)"
     }
 
+    /// The first process of the server; the others are its children. Nil if it was stopped.
+    package var processID: Int32? { server.withLock { $0.flatMap { $0.hasEnded ? nil : $0.id } } }
+
     /// A name that no other test of this server uses, for a schema, database or role.
     package func uniqueName(_ prefix: String = "test") -> String {
         let number = count.withLock { count in

@@ -31,7 +31,7 @@ struct ChangebotBench: AsyncParsableCommand {
             """,
         subcommands: [
             ScannerCommand.self, RulesCommand.self, BotCommand.self, PageCommand.self, WireCommand.self,
-            GatewayCommand.self, InstructionsCommand.self,
+            GatewayCommand.self, FleetCommand.self, InstructionsCommand.self,
         ])
 }
 

@@ -35,6 +35,11 @@ struct Figures {
         all.first { $0.name == name && $0.measure == measure }?.median
     }
 
+    /// What the last round measured. Nil if no round did.
+    func last(_ measure: String, of name: String) -> Double? {
+        all.first { $0.name == name && $0.measure == measure }?.values.last
+    }
+
     /// The middle value; of an even number, the mean of the two in the middle.
     static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()

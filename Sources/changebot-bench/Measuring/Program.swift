@@ -45,18 +45,28 @@ enum Program {
     static func withGateway(_ body: (_ url: String, _ directory: String) async throws -> Void) async throws {
         let directory = try makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (gateway, url) = try startGateway(in: directory)
+        defer { stop(gateway) }
+        try await body(url, directory)
+    }
+
+    /// Starts an embedded gateway with an empty database as a process.
+    static func startGateway(in directory: String) throws -> (process: Process, url: String) {
         let output = Pipe()
         let gateway = try start(
             [path, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite"], output: output)
-        defer {
-            gateway.terminate()
-            gateway.waitUntilExit()
-        }
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         guard let url = line.split(whereSeparator: \.isWhitespace).last else {
+            stop(gateway)
             throw BenchmarkError("the embedded gateway does not start")
         }
-        try await body(String(url), directory)
+        return (gateway, String(url))
+    }
+
+    /// Asks a process to end, and waits for that.
+    static func stop(_ process: Process) {
+        process.terminate()
+        process.waitUntilExit()
     }
 
     /// The peak of memory in MiB as the program reports it. The kernel's number for a child starts with the parent's

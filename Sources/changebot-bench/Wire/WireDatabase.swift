@@ -28,14 +28,16 @@ final class WireDatabase: Sendable {
 
     // MARK: - What the benchmark does
 
-    /// Adds a row.
+    /// Adds rows.
     ///
-    /// - Returns: Its number.
-    func post() -> Range<Int> {
+    /// - Returns: Their numbers.
+    func post(_ count: Int = 1) -> Range<Int> {
         state.with { state in
-            state.newest += 1
-            state.posted[state.newest] = MonotonicTime.nanoseconds
-            return state.newest..<state.newest + 1
+            let first = state.newest + 1
+            state.newest += count
+            let now = MonotonicTime.nanoseconds
+            for number in first..<first + count { state.posted[number] = now }
+            return first..<first + count
         }
     }
 
@@ -76,6 +78,7 @@ final class WireDatabase: Sendable {
         case ("GET", "") where path.isEmpty: try reply(200, greeting, on: connection)
         case ("GET", ""): try reply(200, information(path[0]), on: connection)
         case ("GET", "_changes"): try sendChanges(parts.count > 1 ? parts[1] : "", on: connection)
+        case ("POST", "_all_docs"): try list(request.body, on: connection)
         case ("POST", "_bulk_docs"): try write(request.body, at: arrival, on: connection)
         case ("GET", "_local"): try readLocal(parts[0], on: connection)
         case ("PUT", "_local"): try writeLocal(parts[0], request.body, on: connection)
@@ -121,13 +124,19 @@ final class WireDatabase: Sendable {
         // A sequence of CouchDB begins with its number.
         let since = value("since") == "now" ? newest : Int(value("since").prefix(while: \.isNumber)) ?? 0
         let first = max(since + 1, WireRows.first)
-        if value("feed") == "longpoll", newest < first { return try wait(for: first, on: connection) }
-        let last = min(newest, first - 1 + (Int(value("limit")) ?? .max / 2))
-        try feed.send(first..<max(first, last + 1), lastSequence: max(last, since), on: connection)
+        let hasDocuments = value("include_docs") == "true"
+        let rows = hasDocuments ? feed.rows : feed.rowsWithoutDocuments
+        if value("feed") == "longpoll", newest < first { return try wait(for: first, rows, on: connection) }
+        let last = max(first - 1, min(newest, first - 1 + (Int(value("limit")) ?? .max / 2)))
+        guard hasDocuments else {
+            let text = WireFeed.opening(rows.dialect) + String(decoding: rows.text(first..<last + 1), as: UTF8.self)
+            return try reply(200, text + WireFeed.closing(rows.dialect, max(last, since)), on: connection)
+        }
+        try feed.send(first..<last + 1, lastSequence: max(last, since), on: connection)
     }
 
     /// The head goes out at once, as from Sync Gateway.
-    private func wait(for first: Int, on connection: TestConnection) throws {
+    private func wait(for first: Int, _ rows: WireRows, on connection: TestConnection) throws {
         let head = Self.head(200, feed.rows.dialect) + "Transfer-Encoding: chunked\r\n\r\n"
         try connection.write(Array(head.utf8) + WireFeed.chunk(Array(WireFeed.opening(feed.rows.dialect).utf8)))
         state.with { $0.pendingLongpolls += 1 }
@@ -138,14 +147,21 @@ final class WireDatabase: Sendable {
                 return state.newest
             })
         let closing = WireFeed.closing(feed.rows.dialect, newest)
-        let rows = feed.rows.text(first..<max(first, newest + 1))
-        try connection.write(WireFeed.chunk(rows + Array(closing.utf8)) + Array("0\r\n\r\n".utf8))
+        let text = rows.text(first..<max(first, newest + 1))
+        try connection.write(WireFeed.chunk(text + Array(closing.utf8)) + Array("0\r\n\r\n".utf8))
+    }
+
+    /// Answers with the documents of the rows whose ids are the keys.
+    private func list(_ body: [UInt8], on connection: TestConnection) throws {
+        let numbers = try JSONText(body).root["keys"]?.elements.compactMap { $0.string.flatMap(WireRows.number) } ?? []
+        let text = String(decoding: feed.listed.text(numbers), as: UTF8.self)
+        try reply(200, #"{"total_rows":\#(numbers.count),"rows":[\#(text)]}"#, on: connection)
     }
 
     private func write(_ body: [UInt8], at arrival: Int, on connection: TestConnection) throws {
         let ids = try JSONText(body).root["docs"]?.elements.compactMap { $0["_id"]?.string } ?? []
         state.quietly { state in
-            for id in ids { if let number = Int(id.dropFirst(5)) { state.written[number] = arrival } }
+            for id in ids { if let number = WireRows.number(id) { state.written[number] = arrival } }
         }
         let rows = ids.map {
             (feed.rows.dialect == .couchDB ? #"{"ok":true,"# : "{")

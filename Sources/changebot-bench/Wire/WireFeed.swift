@@ -8,12 +8,17 @@ struct WireFeed: Sendable {
     private static let pieceSize = 256 << 10
 
     let rows: WireRows
+    let rowsWithoutDocuments: WireRows
+    /// Of `_all_docs`.
+    let listed: WireRows
     /// Nil: as fast as the client reads. Otherwise each row is a chunk that a `send` of its own sends, after a pause of
     /// so many microseconds.
     let pause: Int?
 
     init(_ dialect: GatewayDialect, pause: Int? = nil) {
         rows = WireRows(dialect)
+        rowsWithoutDocuments = WireRows(dialect, .changeWithoutDocument)
+        listed = WireRows(dialect, .listed)
         self.pause = pause
     }
 

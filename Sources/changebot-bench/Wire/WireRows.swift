@@ -1,6 +1,6 @@
 internal import GatewayClient
 
-/// Rows of a changes feed as a gateway sends them, all of one length. They are numbered where they are written, so
+/// Rows of a changes feed, or of `_all_docs`, as a gateway sends them, all of one length. They are numbered where they are written, so
 /// that a feed of any length needs no more memory than one block of it.
 struct WireRows: Sendable {
     /// The number of the first row. All numbers have eight digits.
@@ -14,22 +14,40 @@ struct WireRows: Sendable {
     /// Where the row's number goes.
     private let places: [Int]
 
-    init(_ dialect: GatewayDialect) {
+    enum Kind {
+        case change, changeWithoutDocument, listed
+    }
+
+    init(_ dialect: GatewayDialect, _ kind: Kind = .change) {
         self.dialect = dialect
         separator = Array((dialect == .couchDB ? ",\r\n" : "\n,").utf8)
         let note = String(repeating: "lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do ", count: 4)
         let revision = "1-967a00dff5e02add41819138abb3284d"
-        let text =
-            #"{"seq":\#(Self.sequence("########", dialect)),"id":"task-########","changes":[{"rev":"\#(revision)"}],"#
-            + #""doc":{"_id":"task-########","_rev":"\#(revision)","type":"task","task":"thing ########","#
+        let change =
+            #""seq":\#(Self.sequence("########", dialect)),"id":"task-########","changes":[{"rev":"\#(revision)"}]"#
+        let listed = #""id":"task-########","key":"task-########","value":{"rev":"\#(revision)"}"#
+        let document =
+            #""doc":{"_id":"task-########","_rev":"\#(revision)","type":"task","task":"thing ########","#
             + #""complete":false,"createdAt":"2026-11-20T10:00:00.000Z","#
-            + #""taskList":{"id":"amy.groceries","owner":"amy"},"n":12345678901234567890123,"note":"\#(note)"}}"#
+            + #""taskList":{"id":"amy.groceries","owner":"amy"},"n":12345678901234567890123,"note":"\#(note)"}"#
+        let text =
+            switch kind {
+            case .change: "{\(change),\(document)}"
+            case .changeWithoutDocument: "{\(change)}"
+            case .listed: "{\(listed),\(document)}"
+            }
         let row = Array(text.utf8)
         self.row = row
         places = row.indices.filter { row[$0...].starts(with: Self.placeholder) }
     }
 
     var byteCount: Int { row.count }
+
+    /// The id of the document of a row.
+    static func id(_ number: Int) -> String { "task-\(number)" }
+
+    /// The row of a document; nil if there is none.
+    static func number(_ id: String) -> Int? { Int(id.dropFirst(5)) }
 
     /// A sequence as it stands in JSON: CouchDB's are opaque strings.
     static func sequence(_ number: String, _ dialect: GatewayDialect) -> String {
@@ -69,6 +87,17 @@ struct WireRows: Sendable {
         var bytes = block(numbers.count, suffix: separator)
         number(&bytes, rows: numbers.count, from: numbers.lowerBound, prefix: 0, stride: row.count + separator.count)
         bytes.removeLast(separator.count)
+        return bytes
+    }
+
+    /// As ``text(_:)-(Range<Int>)``, for rows that do not follow each other.
+    func text(_ numbers: [Int]) -> [UInt8] {
+        var bytes = block(numbers.count, suffix: separator)
+        let stride = row.count + separator.count
+        for (index, number) in numbers.enumerated() {
+            self.number(&bytes, rows: 1, from: number, prefix: index * stride, stride: stride)
+        }
+        bytes.removeLast(min(separator.count, bytes.count))
         return bytes
     }
 }
