@@ -268,8 +268,8 @@ struct Candidate: Sendable {
     /// The body, as the gateway sent it. Empty: it must be read first.
     var document: [UInt8]
     private var mustBeRead = false
-    /// How often it was postponed before.
-    var absences = 0
+    /// Whether it was postponed before.
+    var hasWaited = false
     /// How many writes were tried, whatever became of them.
     var attempts = 0
     /// Consecutive writes that conflicted.
@@ -448,7 +448,7 @@ struct Candidate: Sendable {
         isCounted = isCounted || other.isCounted
         isMatched = isMatched || other.isMatched
         isOfTimer = isOfTimer || other.isOfTimer
-        absences = max(absences, other.absences)
+        hasWaited = hasWaited || other.hasWaited
         isOfLog = isOfLog && other.isOfLog
         countsOnly = countsOnly && other.countsOnly
         passCandidates += other.passCandidates

@@ -12,11 +12,10 @@ struct ReceiverPace: Sendable {
     static let longestWait: Duration = .seconds(1)
     /// What comes back at its turn may wait so much longer: a turn is only a guess.
     private static let patience = 2
-    /// Who is sent away comes back after this time, or twice as long each time: the receiver may be fast again by then.
+    /// Who is sent away comes back after this time at the latest: the receiver may be fast again by then.
     private static let longestAbsence: Duration = .seconds(5)
-    private static let doublings = 6
-    /// So many of those that are away are counted.
-    private static let countedAbsences = 10_000
+    /// If many are away, that takes longer: so long for each of them.
+    private static let absenceOfEach: Duration = .milliseconds(1)
     /// The weight of the newest answer in ``usual``.
     private static let weight = 0.125
 
@@ -26,13 +25,16 @@ struct ReceiverPace: Sendable {
     private var usual: Double?
     /// When the requests under way began.
     private var begun: [Instant] = []
-    /// When those that were sent away come back, in order.
-    private var absences: [Instant] = []
+    /// How many come back in each second from ``start`` on.
+    private var returns: [Int: Int] = [:]
+    private var absentees = 0
+    private let start: Instant
     /// A number from 0 up to, not including, 1.
     private let random: @Sendable () -> Double
 
-    init(places: Int, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
+    init(places: Int, now: Instant = .now, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
         self.places = places
+        start = now
         self.random = random
     }
 
@@ -53,31 +55,33 @@ struct ReceiverPace: Sendable {
         forgetReturned(now)
         let longest = Self.longestWait * (isReturning ? Self.patience : 1) / .seconds(1)
         // Those that were sent away come first.
-        if !isReturning, Double(absences.count) * interval > longest { return 0 }
+        if !isReturning, Double(absentees) * interval > longest { return 0 }
         return max(places, Int(min(longest / interval, 1e6)))
     }
 
     /// Sends somebody away.
     ///
-    /// - Parameter absences: How often it was sent away before.
     /// - Returns: When it is to come back.
-    mutating func sendAway(absences before: Int, now: Instant) -> Instant {
+    mutating func sendAway(now: Instant) -> Instant {
         forgetReturned(now)
-        let turn = Self.longestWait + .seconds((interval(now) ?? 0) * Double(absences.count + 1))
-        let longest = Self.longestAbsence * (1 << min(before, Self.doublings))
+        absentees += 1
+        let turn = Self.longestWait + .seconds((interval(now) ?? 0) * Double(absentees))
+        let longest = max(Self.longestAbsence, Self.absenceOfEach * absentees)
         // Not all at once.
-        let absence = turn <= longest ? turn : longest * (0.5 + random() / 2)
-        let back = now + absence
-        if absences.count < Self.countedAbsences {
-            let later = absences.reversed().prefix { $0 > back }.count
-            absences.insert(back, at: absences.count - later)
-        }
+        let back = now + (turn <= longest ? turn : longest * (0.5 + random() / 2))
+        returns[second(back), default: 0] += 1
         return back
     }
 
     private mutating func forgetReturned(_ now: Instant) {
-        if let first = absences.first, first <= now { absences.removeFirst(absences.prefix { $0 <= now }.count) }
+        let second = second(now)
+        for (past, count) in returns where past < second {
+            absentees -= count
+            returns[past] = nil
+        }
     }
+
+    private func second(_ instant: Instant) -> Int { Int(start.duration(to: instant).components.seconds) }
 
     /// The seconds from one free place to the next; nil if nothing is known.
     private func interval(_ now: Instant) -> Double? {

@@ -48,9 +48,9 @@ actor WebhookReceiver {
     /// - Parameters:
     ///   - key: Of the event.
     ///   - document: Waits while the receiver is down.
-    ///   - absences: How often the document was sent away before.
+    ///   - isReturning: Whether the document was sent away before.
     /// - Throws: `CancellationError`.
-    func enter(_ key: String, _ document: String, absences: Int) async throws -> Entry {
+    func enter(_ key: String, _ document: String, isReturning: Bool) async throws -> Entry {
         while true {
             try Task.checkCancellation()
             let now = Instant.now
@@ -65,9 +65,9 @@ actor WebhookReceiver {
             }
             // What is under way is finished, and no more.
             if Task.isShuttingDownGracefully { return .busy(until: now) }
-            guard waiting.count < pace.room(isReturning: absences > 0, now: now) else {
+            guard waiting.count < pace.room(isReturning: isReturning, now: now) else {
                 noteSlowness(now)
-                return .busy(until: pace.sendAway(absences: absences, now: now))
+                return .busy(until: pace.sendAway(now: now))
             }
             reviewLater()
             // Ends with a request that is under way, which a cancellation of all writers ends too.

@@ -58,17 +58,17 @@ final class WebhookSender: Sendable {
     ///   - document: Whose change it is about.
     ///   - revision: Of the document. A rule with `at` that fires for a time again, on another revision, sends again,
     ///     although the id is the same.
-    ///   - absences: How often it was sent away before.
+    ///   - isReturning: Whether it was sent away before.
     /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
     func send(
         _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?,
-        absences: Int
+        isReturning: Bool
     ) async throws -> Outcome {
         let key = AcceptedEvents.Key(id: identity.id, revision: revision)
         if let known = accepted.withLock({ $0[key] }) { return .accepted(known.answer, isNew: false) }
         let receiver = receiver(effect.access.origin)
         let start: ContinuousClock.Instant
-        switch try await receiver.enter(identity.id, document, absences: absences) {
+        switch try await receiver.enter(identity.id, document, isReturning: isReturning) {
         case .open(let now): start = now
         case .down(let due): return .postponed(until: due)
         case .busy(let due): return .sentAway(until: due)

@@ -56,7 +56,7 @@ struct ChangeProcessor: Processor {
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
         if change.mustBeCounted { candidate.passCandidates = 1 }
-        candidate.absences = change.parks
+        candidate.hasWaited = change.parks > 0
         return candidate
     }
 

@@ -33,17 +33,26 @@ extension BulkWriter {
         guard let webhooks = shared.webhooks else { return }
         let now = settings.now()
         do {
-            try await withThrowingTaskGroup(of: PreparedPlan.self) { group in
+            try await withThrowingTaskGroup(of: PreparedPlan?.self) { group in
+                defer { group.cancelAll() }
                 for prepared in batch.plans { group.addTask { try await send(prepared, webhooks, now: now) } }
                 var sender = makeSender(shared.gateway)
+                var open = batch.plans.count
                 var answered: [PreparedPlan] = []
-                var finished = ContinuousClock.now
-                while let prepared = try await group.next() {
-                    answered.append(prepared)
-                    // One that is slow does not hold up the others.
-                    guard finished.duration(to: .now) >= Self.quickAnswer else { continue }
-                    try await finish(answered, &sender)
-                    (answered, finished) = ([], .now)
+                while open > 0, let next = try await group.next() {
+                    if let prepared = next {
+                        open -= 1
+                        answered.append(prepared)
+                        guard answered.count == 1, open > 0 else { continue }
+                        // The others may take long.
+                        group.addTask {
+                            try await Task.sleep(for: Self.quickAnswer)
+                            return nil
+                        }
+                    } else {
+                        try await finish(answered, &sender)
+                        answered = []
+                    }
                 }
                 try await finish(answered, &sender)
             }
@@ -72,7 +81,7 @@ extension BulkWriter {
             let identity = identity(of: effect, action: effect.action, in: plan)
             let candidate = plan.candidate
             let outcome = try await sender.send(
-                webhook, identity, of: candidate.id.text, at: candidate.revision, absences: candidate.absences)
+                webhook, identity, of: candidate.id.text, at: candidate.revision, isReturning: candidate.hasWaited)
             switch outcome {
             case .refused(let reason):
                 sent.standing = .failed(rule: rule, reason: reason)

@@ -188,7 +188,7 @@ extension BulkWriter {
         var freed = 0
         let waiting = candidates.map { due, candidate in
             var candidate = candidate
-            candidate.absences += 1
+            candidate.hasWaited = true
             freed += candidate.releaseBudget()
             if !candidate.isDeleted { candidate.dropContent() }
             return (due: due, candidate: candidate)

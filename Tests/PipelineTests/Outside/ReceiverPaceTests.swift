@@ -9,7 +9,7 @@ import Testing
 
     /// One of eight places, with answers of which each took so long; all ended at 0.
     private func pace(_ times: [Double] = []) -> ReceiverPace {
-        var pace = ReceiverPace(places: 8)
+        var pace = ReceiverPace(places: 8, now: start)
         for time in times {
             pace.begin(now: at(-time))
             pace.end(start: at(-time), now: at(0))
@@ -65,7 +65,7 @@ import Testing
     @Test func whoIsSentAwayHasATurnOfItsOwnAndComesBeforeOthers() {
         var pace = pace([0.5])
         fill(&pace, at: 0)
-        let turns = (0..<32).map { _ in start.duration(to: pace.sendAway(absences: 0, now: at(0))) / .seconds(1) }
+        let turns = (0..<32).map { _ in start.duration(to: pace.sendAway(now: at(0))) / .seconds(1) }
         // After those that wait.
         #expect((1...1.1).contains(turns[0]))
         #expect(zip(turns, turns.dropFirst()).allSatisfy { abs($1 - $0 - 0.0625) < 0.001 })
@@ -75,17 +75,19 @@ import Testing
         #expect(pace.room(isReturning: false, now: at(turns[31])) > 0)
     }
 
-    @Test func whoIsSentAwayLooksAgainSoonAndThenSeldom() {
+    @Test func whoIsSentAwayLooksAgainSoonUnlessManyDo() {
         var pace = pace([100])
         fill(&pace, at: 0)
-        let soon = (0..<100).map { _ in start.duration(to: pace.sendAway(absences: 0, now: at(0))) / .seconds(1) }
+        let soon = (0..<100).map { _ in start.duration(to: pace.sendAway(now: at(0))) / .seconds(1) }
         #expect(soon.allSatisfy { (2.5...5).contains($0) })
         #expect(Set(soon).count > 50)
-        let seldom = (0..<100).map { _ in start.duration(to: pace.sendAway(absences: 3, now: at(0))) / .seconds(1) }
-        #expect(seldom.allSatisfy { (20...40).contains($0) })
-        #expect(pace.sendAway(absences: .max, now: at(0)) <= at(320))
-        // Nothing of it matters to a receiver that is fast again.
-        for _ in 0..<100 { pace.end(start: at(0), now: at(0)) }
-        #expect(pace.room(isReturning: false, now: at(1)) > 100)
+        for _ in 0..<20_000 { _ = pace.sendAway(now: at(0)) }
+        #expect((10...20.1).contains(start.duration(to: pace.sendAway(now: at(0))) / .seconds(1)))
+        #expect(pace.room(isReturning: false, now: at(1)) == 0)
+        // Nothing of it matters once they are back.
+        #expect(pace.room(isReturning: false, now: at(30)) == 8)
+        for _ in 0..<8 { pace.end(start: at(0), now: at(30)) }
+        for _ in 0..<100 { pace.end(start: at(30), now: at(30)) }
+        #expect(pace.room(isReturning: false, now: at(30)) > 100)
     }
 }
