@@ -40,9 +40,11 @@ extension PostgresError {
         return state.hasPrefix("28") || Self.mendable.contains(state)
     }
 
-    /// No such database, schema, table or column; no right; other tables than when a statement was prepared; a database
+    /// No such database, schema, table, column or key; no right; other tables than when a statement was prepared; a database
     /// that accepts nobody; an object that was dropped a moment ago, which PostgreSQL calls an internal error.
-    private static let mendable: Set = ["3D000", "3F000", "42P01", "42703", "42501", "0A000", "55000", "XX000"]
+    private static let mendable: Set = [
+        "3D000", "3F000", "42P01", "42703", "42P10", "42501", "0A000", "55000", "XX000",
+    ]
 
     /// One line, without the SQLSTATE.
     package var reason: String {

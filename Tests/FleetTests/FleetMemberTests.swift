@@ -58,13 +58,49 @@ import Testing
         #expect((0..<8).allSatisfy { engine.holder(of: $0) == nil })
     }
 
+    /// A link to an engine that dies at some time: then no call is answered.
+    private struct MortalLink: EngineLink {
+        let isDead = Locked(false)
+
+        func call<Result: Sendable>(
+            isChange: Bool, _ body: @escaping @Sendable () throws(WorkLogError) -> Result
+        ) async throws(WorkLogError) -> Result {
+            guard isDead.withLock({ $0 }) else { return try body() }
+            throw isChange ? .unknownCommit("dead") : .unavailable("dead")
+        }
+    }
+
+    /// Once it asked until it was killed whether its last commit was stored.
+    @Test(.timeLimit(.minutes(1))) func aMemberThatStopsWithoutAnEngineEndsOnceItsLeaseIsOver() async throws {
+        let clock = SystemFleetClock()
+        let engine = MemoryEngine(partitions: 1, leaseTime: .seconds(2), time: { clock.now })
+        let (link, isOver, hasBegun, isAsking) = (MortalLink(), Signal(), Signal(), Signal())
+        let entry = FeedEntry(sequence: "1", id: DocumentKey("a"), revision: "1-a")
+        let member = FleetMember(
+            log: MemoryWorkLog(engine, owner: "a", link: link, clock: clock), feed: Feed(entries: [entry]),
+            processor: Slow(isOver: isOver, hasBegun: hasBegun),
+            environment: FleetEnvironment(note: { if $0 == .unknownCommit(.partition(0)) { isAsking.raise() } }))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await member.run() }
+            try await hasBegun.wait()
+            link.isDead.withLock { $0 = true }
+            isOver.raise()
+            try await isAsking.wait()
+            member.stop()
+            try await group.waitForAll()
+        }
+        #expect(!engine.isEmpty)
+    }
+
     /// Answers when it is told.
     private struct Slow: Processor {
         let isOver: Signal
+        var hasBegun = Signal()
 
         func process(
             _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
         ) async {
+            hasBegun.raise()
             try? await isOver.wait()
             for change in changes { answer(change, .done) }
         }

@@ -133,11 +133,16 @@ extension PartitionLoop.Work {
             }
             backoff.reset()
         } catch .unavailable(let reason) {
+            if batches == 0, isTooLate { return false }
             callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
             return true
         }
         return canGoOn ? true : await wait(until: survivesAt)
     }
+
+    /// Whether the lease has expired meanwhile, so that there is nothing to give back: whoever takes the partition reads
+    /// again what is not committed.
+    private var isTooLate: Bool { loop.isDraining && !loop.tenure.isValid }
 
     /// Whether there is something to do without any news.
     private var canGoOn: Bool {
@@ -295,6 +300,7 @@ extension PartitionLoop.Work {
             do throws(WorkLogError) {
                 now = try await loop.log.refresh(claim)
             } catch .unavailable(let reason) {
+                if isTooLate { throw .unavailable(reason) }
                 let pause = backoff.next(.unavailable(reason))
                 do { try await loop.environment.clock.sleep(for: pause) } catch { throw .fenced("cancelled") }
                 continue

@@ -97,6 +97,26 @@ import Testing
         }
     }
 
+    /// As while pg_restore --clean makes them anew: the keys come last. Once that ended each member.
+    @Test(arguments: [false, true])
+    func tablesWithoutTheirKeysEndNoMember(shares: Bool) async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { fleet in
+            try await Self.running(fleet, shares: shares) { _ in
+                let keys =
+                    [("member", "owner"), ("lease", "name")]
+                    + (shares ? [("work_member", "owner"), ("work_lease", "name")] : [])
+                for (table, _) in keys { try await fleet.sql("ALTER TABLE \(table) DROP CONSTRAINT \(table)_pkey") }
+                try await fleet.wait(
+                    until: 1,
+                    "SELECT bool_and(until < clock_timestamp()) FROM \(shares ? "work_member" : "member")")
+                try await fleet.bed.load([task("meanwhile", "apple")])
+                for (table, key) in keys { try await fleet.sql("ALTER TABLE \(table) ADD PRIMARY KEY (\(key))") }
+                try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
+                try await Self.finish(fleet)
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func aPasswordThatIsChangedEndsNoMember(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { bed in
