@@ -11,6 +11,11 @@ package struct FleetSettings: Sendable {
     package var batch = 100
     /// How many such calls' changes may be in work at once for one partition.
     package var batchesAtOnce = 4
+    /// How many changes of all partitions may be in work at once. They are finished before a partition is given back.
+    package var inWork = 1_000
+
+    /// Fewer changes are not worth a call of the processor, if there are more.
+    var worthwhile: Int { max(1, batch / 2) }
 
     /// After how many tries alone a document is dead: those that failed, or ended the process soon.
     package var attempts = 5

@@ -11,6 +11,7 @@ package final class FleetWorker: Sendable {
     private let environment: FleetEnvironment
     private let loops = Locked<[Int: PartitionLoop]>([:])
     private let gate = TrialGate()
+    private let limit: WorkLimit
     private let isStopping = Locked(false)
     /// Raised when there is something to do for ``run()``.
     private let wake: Signal
@@ -22,6 +23,7 @@ package final class FleetWorker: Sendable {
         (self.log, self.processor, self.keeper) = (log, processor, keeper)
         (self.settings, self.environment) = (settings, environment)
         wake = keeper.renewed
+        limit = WorkLimit(settings.inWork, worthwhile: settings.worthwhile)
     }
 
     /// Finishes what is in work, gives all partitions back, and lets ``run()`` return.
@@ -121,13 +123,13 @@ package final class FleetWorker: Sendable {
     }
 
     private func claim(
-        _ partitions: [Int], atMost limit: Int, _ group: inout ThrowingDiscardingTaskGroup<any Error>
+        _ partitions: [Int], atMost most: Int, _ group: inout ThrowingDiscardingTaskGroup<any Error>
     ) async throws {
         guard !partitions.isEmpty else { return }
         let sentAt = environment.clock.now
         let claims: [Claim]
         do throws(WorkLogError) {
-            claims = try await log.claim(partitions, atMost: limit)
+            claims = try await log.claim(partitions, atMost: most)
         } catch .refused(let reason) {
             throw WorkLogError.refused(reason)
         } catch {
@@ -139,7 +141,7 @@ package final class FleetWorker: Sendable {
             let changed = Signal()
             let tenure = keeper.grant(claim.lease, sentAt: sentAt, changed: changed)
             let loop = PartitionLoop(
-                claim, tenure, wake: changed, log: log, processor: processor, gate: gate,
+                claim, tenure, wake: changed, log: log, processor: processor, gate: gate, limit: limit,
                 settings: settings, environment: environment)
             loops.withLock { $0[claim.partition] = loop }
             group.addTask {

@@ -21,6 +21,7 @@ final class PartitionLoop: Sendable {
     private let log: any WorkLog
     private let processor: any Processor
     private let gate: TrialGate
+    private let limit: WorkLimit
     private let settings: FleetSettings
     private let environment: FleetEnvironment
     private let inbox: Locked<Inbox>
@@ -29,10 +30,10 @@ final class PartitionLoop: Sendable {
     /// - Parameter wake: The signal of `tenure`.
     init(
         _ claim: Claim, _ tenure: Tenure, wake: Signal, log: any WorkLog, processor: any Processor, gate: TrialGate,
-        settings: FleetSettings, environment: FleetEnvironment
+        limit: WorkLimit, settings: FleetSettings, environment: FleetEnvironment
     ) {
         (partition, self.tenure, self.wake) = (claim.partition, tenure, wake)
-        (self.log, self.processor, self.gate) = (log, processor, gate)
+        (self.log, self.processor, self.gate, self.limit) = (log, processor, gate, limit)
         (self.settings, self.environment) = (settings, environment)
         inbox = Locked(Inbox(readUpTo: claim.position, claim: claim))
     }
@@ -67,7 +68,10 @@ final class PartitionLoop: Sendable {
     ///
     /// - Throws: ``WorkLogError`` `.refused`.
     func run() async throws(WorkLogError) {
-        defer { gate.withdraw(partition) }
+        defer {
+            gate.withdraw(partition)
+            limit.withdraw(partition)
+        }
         let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
             defer { group.cancelAll() }
             var work = Work(self)
@@ -121,6 +125,7 @@ extension PartitionLoop.Work {
         do throws(WorkLogError) {
             try await noteSurvival()
             if loop.isDraining {
+                loop.limit.withdraw(loop.partition)
                 if batches == 0 {
                     try await release()
                     return false
@@ -134,6 +139,8 @@ extension PartitionLoop.Work {
             backoff.reset()
         } catch .unavailable(let reason) {
             if batches == 0, isTooLate { return false }
+            // Others need not wait for this one.
+            loop.limit.withdraw(loop.partition)
             callAfter = loop.environment.clock.now + backoff.next(.unavailable(reason))
             return true
         }
@@ -209,28 +216,63 @@ extension PartitionLoop.Work {
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while places >= max(1, loop.settings.batch / 2), loop.tenure.isValid {
-            guard let batch = window.take(atMost: min(places, loop.settings.batch)) else { return stopWaiting() }
-            switch batch {
-            case .together(let changes):
-                guard enter(isAlone: false) else { return putBack(changes) }
-                process(changes, isAlone: false, &group)
-            case .alone(let change, let attempt):
-                // The first try may have been ended by something else; from the second one on, nothing else may be.
-                let isAlone = change.attempts > 0
-                guard enter(isAlone: isAlone) else { return putBack([change]) }
-                var outcome = window.outcome
-                outcome.attempted = [attempt]
-                do throws(WorkLogError) {
-                    try await commit(outcome)
-                } catch {
-                    loop.gate.leave(isAlone: isAlone)
-                    putBack([change])
-                    throw error
-                }
-                survivesAt = loop.environment.clock.now + loop.settings.survival
-                process([change], isAlone: isAlone, &group)
+        while places >= loop.settings.worthwhile, loop.tenure.isValid {
+            guard window.hasStartable else {
+                loop.limit.withdraw(loop.partition)
+                return stopWaiting()
             }
+            guard try await window.startsAlone ? startAlone(&group) : startTogether(&group) else { return }
+        }
+    }
+
+    /// - Returns: Whether more may start.
+    private mutating func startTogether(_ group: inout DiscardingTaskGroup) -> Bool {
+        guard enter(isAlone: false) else {
+            loop.limit.withdraw(loop.partition)
+            return false
+        }
+        let room = loop.limit.enter(loop.partition, atMost: min(places, loop.settings.batch), loop.wake)
+        let batch = room > 0 ? window.take(atMost: room) : nil
+        guard case .together(let changes) = batch else {
+            loop.limit.leave(room)
+            loop.gate.leave(isAlone: false)
+            // It turned out to be one that must be tried alone.
+            if case .alone(let change, _) = batch { putBack([change]) }
+            return room > 0
+        }
+        loop.limit.leave(room - changes.count)
+        process(changes, isAlone: false, &group)
+        return true
+    }
+
+    /// - Returns: Whether more may start.
+    private mutating func startAlone(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
+        switch window.take(atMost: loop.settings.batch) {
+        case nil: return true
+        case .together(let changes):
+            // Those that were to be alone are dead by now.
+            putBack(changes)
+            return true
+        case .alone(let change, let attempt):
+            // The first try may have been ended by something else; from the second one on, nothing else may be.
+            let isAlone = change.attempts > 0
+            guard enter(isAlone: isAlone) else {
+                putBack([change])
+                return false
+            }
+            var outcome = window.outcome
+            outcome.attempted = [attempt]
+            do throws(WorkLogError) {
+                try await commit(outcome)
+            } catch {
+                loop.gate.leave(isAlone: isAlone)
+                putBack([change])
+                throw error
+            }
+            survivesAt = loop.environment.clock.now + loop.settings.survival
+            loop.limit.add(1)
+            process([change], isAlone: isAlone, &group)
+            return true
         }
     }
 
@@ -333,11 +375,13 @@ extension PartitionLoop {
         let told = Locked(Set<Int64>())
         await processor.process(changes, tenure) { [self] change, verdict in
             guard told.withLock({ $0.insert(change.n).inserted }) else { return }
+            limit.leave(1)
             inbox.withLock { $0.answers.append((change, verdict)) }
             wake.raise()
         }
         gate.leave(isAlone: isAlone)
         let answered = told.withLock { $0 }
+        limit.leave(changes.count { !answered.contains($0.n) })
         let verdict: Verdict = tenure.isValid && !Task.isCancelled ? .failed("no answer") : .postponed
         inbox.withLock { inbox in
             for change in changes where !answered.contains(change.n) { inbox.answers.append((change, verdict)) }

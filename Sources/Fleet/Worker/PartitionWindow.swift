@@ -134,6 +134,10 @@ struct PartitionWindow {
 
     /// Whether there are changes that are not in work.
     var hasReady: Bool { !ready.isEmpty || !suspects.isEmpty }
+    /// Whether ``take(atMost:)`` may give something.
+    var hasStartable: Bool { !isAlone && (suspects.isEmpty ? !ready.isEmpty : runningCount == 0) }
+    /// Whether that is one which must be tried alone.
+    var startsAlone: Bool { hasStartable && !suspects.isEmpty }
 
     /// What may start now. A suspect waits until nothing is in work, and nothing starts before it.
     mutating func take(atMost limit: Int) -> Batch? {

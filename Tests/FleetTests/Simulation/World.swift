@@ -52,6 +52,7 @@ final class World: @unchecked Sendable {
         if scheduler.chance(0.5) {
             settings.window = 2 + scheduler.random.below(30)
             settings.batch = 1 + scheduler.random.below(8)
+            settings.inWork = 1 + scheduler.random.below(20)
             settings.appendLimit = 1 + scheduler.random.below(20)
         }
         if scheduler.chance(0.2) { settings.backlogLimit = 10 + scheduler.random.below(100) }
