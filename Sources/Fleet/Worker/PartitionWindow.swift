@@ -135,7 +135,7 @@ struct PartitionWindow {
     /// Whether there are changes that are not in work.
     var hasReady: Bool { !ready.isEmpty || !suspects.isEmpty }
     /// Whether ``take(atMost:)`` may give something.
-    var hasStartable: Bool { !isAlone && (suspects.isEmpty ? !ready.isEmpty : runningCount == 0) }
+    var hasStartable: Bool { trial == nil && (suspects.isEmpty ? !ready.isEmpty : runningCount == 0) }
     /// Whether that is one which must be tried alone.
     var startsAlone: Bool { hasStartable && !suspects.isEmpty }
 
