@@ -24,6 +24,8 @@ package struct Engine: Sendable {
     let owner: String
     /// What this process has met.
     let tally = FleetTally()
+    /// How far this machine's clock is from the engine's.
+    let clock = EngineClock()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each has its own deadline.

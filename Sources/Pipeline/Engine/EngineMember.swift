@@ -2,24 +2,27 @@ internal import PostgreSQL
 
 /// The list of a fleet's processes, for those who ask about it.
 enum EngineMember {
-    /// This process is there for another lease.
+    /// This process is there for another lease. The answer has the engine's time.
     ///
     /// - Parameter role: What it does in the fleet. Empty: what it has said before; for a command, nothing.
     static func renew(
         _ engine: Engine, ruleSetHash: String, role: String = "", _ connection: PostgresConnection
     ) throws(PostgresError) {
-        try connection.run(
+        let sent = ContinuousClock.now
+        let answer = try connection.run(
             """
             INSERT INTO member (owner, holder, rule_set, role, program, since, until)
             VALUES ($1, $2, $3, $5, $6, clock_timestamp(),
                 clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
             ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until,
                 role = CASE WHEN excluded.role = '' THEN member.role ELSE excluded.role END
+            RETURNING CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)
             """,
             [
                 .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
                 .int(engine.lease.wholeMilliseconds), .text(role), .text(ProgramVersion.current),
             ])
+        if let time = answer.rows.first?.first?.int { engine.clock.note(time, sent: sent) }
     }
 
     /// Whether this process was asked to take nothing more.
