@@ -125,7 +125,7 @@ extension Engine {
                 ).rows.compactMap { $0.first?.text.map { String($0.dropFirst(prefix.count)) } }
             }
         } catch {
-            throw .engine(self, .reading, error)
+            throw .engine(self, .reading, error, place: "\(address)")
         }
     }
 }
