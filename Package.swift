@@ -261,7 +261,8 @@ let package = Package(
             name: "SyncFunctionsTests", dependencies: ["LosslessJSON", "SyncFunctions", "changebot"],
             swiftSettings: settings),
         .testTarget(
-            name: "PostgreSQLTests", dependencies: ["Locking", "PostgreSQL", "TestKit"], swiftSettings: settings),
+            name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "Locking", "PostgreSQL", "TestKit"],
+            swiftSettings: settings),
         .testTarget(
             name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
         .testTarget(

@@ -17,12 +17,16 @@ package struct FleetSettings: Sendable {
     /// Fewer changes are not worth a call of the processor, if there are more.
     var worthwhile: Int { max(1, batch / 2) }
 
-    /// After how many tries alone a document is dead: those that failed, or ended the process soon.
+    /// After how many tries alone a document is dead: those that failed, or whose process ended soon.
     package var attempts = 5
     /// A process that ends later than this after such a try began has most likely ended for another reason.
     package var survival = Duration.seconds(1)
-    /// How many tries that the process survived for so long count as one, if it then ended without an answer.
+    /// How many tries that the process survived for so long count as one, if it then ended without an answer. So kills by
+    /// chance seldom make a document dead that takes long.
     package var survivalsPerAttempt = 4
+    /// A member that was cut off, or whose engine was away, is back among the members after this time. Before a partition
+    /// was held for so long, nobody can say which processes have ended.
+    package var settlingTime = Duration.seconds(15)
     /// How long to wait after the first failed try alone. Doubles with every further one.
     package var retryDelay = Duration.seconds(1)
     /// After how many lost owners without progress every change is tried alone.

@@ -8,7 +8,8 @@ extension PostgresWorkLog {
                 .int(claim.partition), .int(Int(claim.version)), .int(Int(claim.position)), .int(Int(outcome.position)),
                 .int(outcome.releases ? 1 : 0),
             ]
-        let rest = Self.statements(for: outcome, partition: claim.partition, keepsLetters: keepsDeadLetters)
+        let rest = Self.statements(
+            for: outcome, of: owner, partition: claim.partition, keepsLetters: keepsDeadLetters)
         return try await fenced.counting { [working] () async throws(WorkLogError) in
             // One round trip.
             if rest.isEmpty { return try await working.change { try Self.move(claim, values, $0.connection) } }
@@ -59,7 +60,7 @@ extension PostgresWorkLog {
 
     /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
     private static func statements(
-        for outcome: Outcome, partition: Int, keepsLetters: Bool
+        for outcome: Outcome, of owner: String, partition: Int, keepsLetters: Bool
     ) -> [Statement] {
         let number = PostgresValue.int(partition)
         var all: [Statement] = []
@@ -70,7 +71,9 @@ extension PostgresWorkLog {
         if !dead.isEmpty {
             all.append(
                 Statement(
-                    sql: burying, values: [number] + columns(dead.map(\.change)) + [reasons(dead.map(\.reason))]))
+                    sql: burying,
+                    values: [number] + columns(dead.map(\.change))
+                        + [SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason))]))
             if keepsLetters {
                 all.append(
                     Statement(
@@ -91,16 +94,21 @@ extension PostgresWorkLog {
                 Statement(
                     sql: parking,
                     values: [number] + columns(parked.map(\.change))
-                        + [reasons(parked.map(\.reason)), SQLArray.numbers(delays)]))
+                        + [tries(parked.map(\.change.tries)), reasons(parked.map(\.reason)), SQLArray.numbers(delays)]))
         }
         let joined = merged(outcome.joined)
-        if !joined.isEmpty { all.append(Statement(sql: joining, values: [number] + columns(joined))) }
+        if !joined.isEmpty {
+            all.append(
+                Statement(sql: joining, values: [number] + columns(joined) + [tries(joined.map(\.tries))]))
+        }
         let attempted = latest(outcome.attempted.filter { !$0.isParked }, by: \.n)
         if !attempted.isEmpty {
             all.append(
                 Statement(
                     sql: attempting,
-                    values: [number, SQLArray.numbers(attempted.map(\.n)), SQLArray.counts(attempted.map(\.total))]))
+                    values: [
+                        number, SQLArray.numbers(attempted.map(\.n)), tries(attempted.map { $0.tries(of: owner) }),
+                    ]))
         }
         let retried = latest(outcome.attempted.filter(\.isParked), by: \.id)
         if !retried.isEmpty {
@@ -108,7 +116,7 @@ extension PostgresWorkLog {
                 Statement(
                     sql: retrying,
                     values: [
-                        number, SQLArray.bytes(retried.map(\.id.bytes)), SQLArray.counts(retried.map(\.total)),
+                        number, SQLArray.bytes(retried.map(\.id.bytes)), tries(retried.map { $0.tries(of: owner) }),
                     ]))
         }
         return all
@@ -138,29 +146,30 @@ extension PostgresWorkLog {
         return changes
     }
 
-    /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` kinds, `$8` attempts, `$9` parks.
+    /// `$2` places, `$3` first places, `$4` sequences, `$5` ids, `$6` revisions, `$7` kinds, `$8` parks.
     private static func columns(_ changes: [LoggedChange]) -> [PostgresValue] {
         [
             SQLArray.numbers(changes.map(\.n)), SQLArray.numbers(changes.map(\.firstN)),
             SQLArray.texts(changes.map(\.entry.sequence)), SQLArray.bytes(changes.map(\.id.bytes)),
             SQLArray.bytes(changes.map(\.entry.revisionBytes)),
-            SQLArray.smallNumbers(changes.map(\.entry.kind.rawValue)), SQLArray.counts(changes.map(\.attempts)),
-            SQLArray.counts(changes.map(\.parks)),
+            SQLArray.smallNumbers(changes.map(\.entry.kind.rawValue)), SQLArray.counts(changes.map(\.parks)),
         ]
     }
+
+    private static func tries(_ tries: [Tries]) -> PostgresValue { SQLArray.texts(tries.map(\.text)) }
 
     private static func reasons(_ reasons: [String]) -> PostgresValue { SQLArray.texts(reasons.map(\.storable)) }
 
     private static let arrays = """
-        $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::smallint[], $8::int[], $9::int[]
+        $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bytea[], $7::smallint[], $8::int[]
         """
-    private static let names = "n, first_n, seq, id, rev, kind, attempts, parks"
+    private static let names = "n, first_n, seq, id, rev, kind, parks"
 
     private static let unparking = "DELETE FROM parked WHERE partition = $1 AND id = ANY ($2::bytea[])"
 
     private static let burying = """
-        INSERT INTO dead_change (partition, at, \(names), reason)
-        SELECT $1::smallint, clock_timestamp(), d.* FROM unnest(\(arrays), $10::text[]) d
+        INSERT INTO dead_change (partition, at, \(names), attempts, reason)
+        SELECT $1::smallint, clock_timestamp(), d.* FROM unnest(\(arrays), $9::int[], $10::text[]) d
         ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,
             seq = excluded.seq, id = excluded.id, rev = excluded.rev, kind = excluded.kind,
             attempts = excluded.attempts, parks = excluded.parks, reason = excluded.reason
@@ -192,30 +201,30 @@ extension PostgresWorkLog {
         """
 
     private static let parking = """
-        INSERT INTO parked (partition, \(names), reason, due)
-        SELECT $1::smallint, \(names), reason, (SELECT clock_timestamp()) + delay * interval '1 millisecond'
-        FROM unnest(\(arrays), $10::text[], $11::bigint[]) d (\(names), reason, delay)
+        INSERT INTO parked (partition, \(names), tries, reason, due)
+        SELECT $1::smallint, \(names), tries, reason, (SELECT clock_timestamp()) + delay * interval '1 millisecond'
+        FROM unnest(\(arrays), $9::text[], $10::text[], $11::bigint[]) d (\(names), tries, reason, delay)
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, first_n = excluded.first_n, seq = excluded.seq,
-            rev = excluded.rev, kind = excluded.kind, attempts = excluded.attempts, parks = excluded.parks,
+            rev = excluded.rev, kind = excluded.kind, tries = excluded.tries, parks = excluded.parks,
             reason = excluded.reason, due = excluded.due
         """
 
     private static let joining = """
-        INSERT INTO parked (partition, \(names), reason, due)
+        INSERT INTO parked (partition, \(names), tries, reason, due)
         SELECT $1::smallint, d.*, 'a later change of a document that was parked', (SELECT clock_timestamp())
-        FROM unnest(\(arrays)) d
+        FROM unnest(\(arrays), $9::text[]) d
         ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
             kind = excluded.kind
         WHERE parked.n < excluded.n
         """
 
     private static let attempting = """
-        UPDATE work w SET attempts = a.attempts FROM unnest($2::bigint[], $3::int[]) a (n, attempts)
+        UPDATE work w SET tries = a.tries FROM unnest($2::bigint[], $3::text[]) a (n, tries)
         WHERE w.partition = $1::smallint AND w.n = a.n
         """
 
     private static let retrying = """
-        UPDATE parked p SET attempts = a.attempts FROM unnest($2::bytea[], $3::int[]) a (id, attempts)
+        UPDATE parked p SET tries = a.tries FROM unnest($2::bytea[], $3::text[]) a (id, tries)
         WHERE p.partition = $1::smallint AND p.id = a.id
         """
 }

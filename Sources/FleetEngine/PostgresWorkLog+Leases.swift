@@ -160,7 +160,10 @@ extension PostgresWorkLog {
             UPDATE fleet SET takeovers = takeovers + t.count
             FROM (SELECT count(owner) FROM taken) t WHERE t.count > 0),
         counted AS (
-            UPDATE partition_position p SET takeovers = p.takeovers + (CASE WHEN t.owner IS NULL THEN 0 ELSE 1 END)
+            -- An owner that lives was only cut off.
+            UPDATE partition_position p SET takeovers = p.takeovers + (CASE WHEN t.owner IS NULL OR t.owner = $1
+                OR EXISTS (SELECT FROM work_member m WHERE m.owner = t.owner AND m.until > clock_timestamp())
+                THEN 0 ELSE 1 END)
             FROM taken t WHERE p.partition = t.partition
             RETURNING p.partition, t.token, p.position, p.version, p.takeovers, t.place),
         gone AS (

@@ -35,12 +35,12 @@ extension PostgresWorkLog {
 
     package func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         let values = claim.lease.parameters(owner) + [.int(claim.partition), .int(Int(n)), .int(limit)]
-        return try await working.call { session in
-            let rows = try session.connection.run(Self.nextChanges, values).rows
+        return try await working.call { [owner, living] session in
+            let rows = try session.connection.run(Self.nextChanges(living), values).rows
             guard !rows.isEmpty else { throw WorkLogError.voidLease }
             return try rows.filter { $0[0] != .null }.map { row in
-                var change = try LoggedChange(row: row)
-                change.isParked = try row.bool(6)
+                var change = try LoggedChange(row: row, of: owner)
+                change.isParked = try row.bool(7)
                 return change
             }
         }
@@ -48,15 +48,24 @@ extension PostgresWorkLog {
 
     package func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         let values = claim.lease.parameters(owner) + [.int(claim.partition), .int(limit)]
-        return try await working.call { session in
-            let rows = try session.connection.run(Self.dueChanges, values).rows
+        return try await working.call { [owner, living] session in
+            let rows = try session.connection.run(Self.dueChanges(living), values).rows
             guard !rows.isEmpty else { throw WorkLogError.voidLease }
             return try rows.filter { $0[0] != .null }.map { row in
-                var change = try LoggedChange(row: row)
-                (change.firstN, change.parks) = (try row.int64(6), try row.int(7))
+                var change = try LoggedChange(row: row, of: owner)
+                (change.firstN, change.parks) = (try row.int64(7), try row.int(8))
                 return change
             }
         }
+    }
+
+    /// SQL: the owners that live, with spaces between them. A process that shares the work no more, because its time was
+    /// over, is on the state's list until it shares it again.
+    private var living: String {
+        let members = "SELECT owner FROM work_member WHERE until > clock_timestamp()"
+        let processes = "SELECT owner FROM member WHERE until > clock_timestamp()"
+        let all = keepsDeadLetters ? "\(members) UNION ALL \(processes)" : members
+        return "SELECT string_agg(owner, ' ') FROM (\(all)) m"
     }
 
     package func backlog() async throws(WorkLogError) -> Backlog {
@@ -92,21 +101,24 @@ extension PostgresWorkLog {
 
     /// `$1` to `$4` the lease, `$5` partition, `$6` after this place, `$7` how many. No line: fenced. A line without `n`:
     /// nothing is there.
-    private static let nextChanges = """
-        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.attempts, w.is_parked
+    private static func nextChanges(_ living: String) -> String {
+        """
+        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.is_parked
         FROM (
             SELECT FROM work_lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
         LEFT JOIN LATERAL (
-            SELECT k.n, k.seq, k.id, k.rev, k.kind, k.attempts,
+            SELECT k.n, k.seq, k.id, k.rev, k.kind, k.tries,
                 EXISTS (SELECT FROM parked p WHERE p.partition = k.partition AND p.id = k.id) AS is_parked
             FROM work k WHERE k.partition = $5::smallint AND k.n > $6::bigint ORDER BY k.n LIMIT $7::int) w ON true
         ORDER BY w.n
         """
+    }
 
     /// `$1` to `$4` the lease, `$5` partition, `$6` how many. As ``nextChanges``.
-    private static let dueChanges = """
-        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.attempts, w.first_n, w.parks
+    private static func dueChanges(_ living: String) -> String {
+        """
+        SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.first_n, w.parks
         FROM (
             SELECT FROM work_lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
@@ -115,6 +127,7 @@ extension PostgresWorkLog {
             ORDER BY p.due, p.first_n LIMIT $6::int) w ON true
         ORDER BY w.due, w.first_n
         """
+    }
 
     /// A line for each partition; the last three columns are the same in all.
     private static let facts = """
@@ -133,8 +146,8 @@ extension PostgresWorkLog {
 }
 
 extension LoggedChange {
-    /// - Parameter row: Place, sequence, id, revisions, kind, attempts.
-    init(row: [PostgresValue]) throws(PostgresError) {
+    /// - Parameter row: Place, sequence, id, revisions, kind, tries, and who lives if there are any.
+    init(row: [PostgresValue], of owner: String) throws(PostgresError) {
         let number = try row.int(4)
         guard let kind = FeedEntry.Kind(rawValue: number) else {
             throw .badAnswer(reason: "the log has a change of an unknown kind: \(number)")
@@ -142,6 +155,7 @@ extension LoggedChange {
         let entry = FeedEntry(
             kind: kind, sequence: try row.text(1), id: DocumentKey(bytes: try row.bytes(2)),
             revisionBytes: try row.bytes(3))
-        self.init(n: try row.int64(0), entry: entry, attempts: try row.int(5))
+        let living = (row[6].text ?? "").split(separator: " ").map(String.init) + [owner]
+        self.init(n: try row.int64(0), entry: entry, tries: Tries(text: try row.text(5)).without(living))
     }
 }

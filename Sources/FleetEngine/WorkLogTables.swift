@@ -7,7 +7,13 @@ package import PostgreSQL
 /// document but these two is stored.
 package enum WorkLogTables {
     /// Raised with every change of the tables.
-    package static let version = 1
+    package static let version = 2
+
+    /// Makes the tables of version 1 those of version 2. Programs that need version 1 can go on until they end.
+    private static let upgrade = """
+        ALTER TABLE work ADD COLUMN tries text NOT NULL DEFAULT '';
+        ALTER TABLE parked ADD COLUMN tries text NOT NULL DEFAULT '', ALTER COLUMN attempts SET DEFAULT 0;
+        """
     /// The partitions are `smallint`, and a lease for each is renewed in one statement.
     package static let mostPartitions = 4096
 
@@ -69,7 +75,10 @@ package enum WorkLogTables {
             rev bytea NOT NULL,
             -- See FeedEntry.Kind.
             kind smallint NOT NULL,
+            -- Of programs that need version 1.
             attempts integer NOT NULL DEFAULT 0,
+            -- See Tries.
+            tries text NOT NULL DEFAULT '',
             at timestamptz NOT NULL,
             PRIMARY KEY (partition, n)
         ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000);
@@ -84,7 +93,10 @@ package enum WorkLogTables {
             rev bytea NOT NULL,
             -- See FeedEntry.Kind.
             kind smallint NOT NULL,
-            attempts integer NOT NULL,
+            -- Of programs that need version 1.
+            attempts integer NOT NULL DEFAULT 0,
+            -- See Tries.
+            tries text NOT NULL DEFAULT '',
             parks integer NOT NULL,
             due timestamptz NOT NULL,
             reason text NOT NULL,
@@ -135,9 +147,24 @@ package enum WorkLogTables {
                 try fill(partitions, leaseTime, identity, connection)
             }
         }
+        try upgradeIfNeeded(connection)
         try check(partitions, connection)
         try connection.run(
             "UPDATE fleet SET lease_ms = $1 WHERE lease_ms < $1::bigint", [.int(leaseTime.wholeMilliseconds)])
+    }
+
+    private static func upgradeIfNeeded(_ connection: PostgresConnection) throws {
+        guard try version(connection) == 1 else { return }
+        try connection.transaction { connection in
+            try connection.run("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text(try schema(connection))])
+            guard try version(connection) == 1 else { return }
+            try connection.script(upgrade)
+            try connection.run("UPDATE fleet SET version = $1", [.int(version)])
+        }
+    }
+
+    private static func version(_ connection: PostgresConnection) throws(PostgresError) -> Int? {
+        try connection.run("SELECT version FROM fleet").rows.first?.first?.int
     }
 
     private static func fill(

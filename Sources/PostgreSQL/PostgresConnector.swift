@@ -112,7 +112,8 @@ struct PostgresConnector {
             ("gssencmode", "disable"),
             ("application_name", settings.applicationName), ("client_encoding", "UTF8"),
             ("options", settings.sessionOptions),
-            ("connect_timeout", "\(max(2, idle))"), ("tcp_user_timeout", "\(settings.deadline.milliseconds)"),
+            ("connect_timeout", "\(max(2, idle))"),
+            ("tcp_user_timeout", "\((settings.acknowledgementTimeout ?? settings.deadline).milliseconds)"),
             ("keepalives", "1"), ("keepalives_idle", "\(idle)"), ("keepalives_interval", "\(max(1, idle / 3))"),
             ("keepalives_count", "3"),
         ]

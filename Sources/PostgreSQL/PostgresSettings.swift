@@ -2,6 +2,9 @@
 package struct PostgresSettings: Sendable {
     /// The time for each call, and for connecting to all hosts together. Default 10 s.
     package var deadline: Duration = .seconds(10)
+    /// How long the system of the other end may say nothing to what was sent, as when its machine is gone. A busy server
+    /// does not matter. Default nil: ``deadline``.
+    package var acknowledgementTimeout: Duration?
     /// The only schema in the search path; it may not exist yet. Default nil: PostgreSQL's own search path.
     package var schema: String?
     /// How long the server runs a statement. Default nil: 9/10 of ``deadline``, so that the server's answer arrives.

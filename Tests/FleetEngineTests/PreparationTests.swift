@@ -31,6 +31,25 @@ struct PreparationTests {
         await #expect(throws: WorkLogError.self) { try await bed.log("b", partitions: 0).prepare() }
     }
 
+    @Test func tablesOfTheFirstVersionAreUpgraded() async throws {
+        let bed = try TestBed()
+        let log = try await bed.prepared("a")
+        try await log.fill([id(0), id(0)])
+        try await bed.run(
+            "ALTER TABLE work DROP COLUMN tries",
+            "ALTER TABLE parked DROP COLUMN tries, ALTER COLUMN attempts DROP DEFAULT", "UPDATE fleet SET version = 1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<6 { group.addTask { try await bed.log("\(number)").prepare() } }
+            try await group.waitForAll()
+        }
+        let claim = try await log.take(0)
+        #expect(try await log.next(claim, after: 0, limit: 9).map(\.tries) == [Tries(), Tries()])
+        var outcome = Outcome(position: 1)
+        let change = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:4"), parks: 1)
+        outcome.parked = [Parking(change, delay: .zero, reason: "why")]
+        #expect(try await log.due(try await log.commit(claim, outcome), limit: 9) == [change])
+    }
+
     /// They may come back, for example with a dump.
     @Test func withoutTablesACallMayBeTriedAgain() async throws {
         let bed = try TestBed()

@@ -114,7 +114,7 @@ import Testing
             partitions: 1, leaseTime: .seconds(2), time: { clock.now },
             observer: { commit in
                 guard case .committed(_, let outcome, _, _) = commit else { return }
-                totals.with { $0 += outcome.attempted.map(\.total) }
+                totals.with { $0 += outcome.attempted.map(\.weight) }
             })
         var settings = FleetSettings()
         (settings.survival, settings.suspiciousTakeovers) = (.milliseconds(1), 0)

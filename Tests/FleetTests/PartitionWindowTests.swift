@@ -4,16 +4,18 @@ import Testing
 @testable import Fleet
 
 @Suite struct PartitionWindowTests {
-    private func change(_ n: Int64, _ id: String, attempts: Int = 0, isParked: Bool = false) -> LoggedChange {
+    /// - Parameter tries: What those of another process count.
+    private func change(_ n: Int64, _ id: String, tries: Int = 0, isParked: Bool = false) -> LoggedChange {
         LoggedChange(
-            n: n, entry: FeedEntry(sequence: "\(n)", id: DocumentKey(id), revision: "r\(n)"), attempts: attempts,
-            isParked: isParked)
+            n: n, entry: FeedEntry(sequence: "\(n)", id: DocumentKey(id), revision: "r\(n)"),
+            tries: tries == 0 ? Tries() : Tries().adding("other", tries), isParked: isParked)
     }
 
     private func fail() { Issue.record("not alone") }
 
     private func window(_ changes: [LoggedChange]) -> PartitionWindow {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
+        window.isSettled = true
         window.add(changes)
         return window
     }
@@ -98,20 +100,20 @@ import Testing
         #expect(window.take(atMost: 9) == nil)
         window.answer(batch[1], .done)
         guard case .alone(let alone, let attempt) = window.take(atMost: 9) else { return fail() }
-        #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, total: 4))
+        #expect(attempt == Attempt(n: 1, id: DocumentKey("a"), isParked: false, weight: 4))
         #expect(window.take(atMost: 9) == nil)
         window.answer(alone, .failed("no"))
-        #expect(window.outcome.parked.map(\.change.attempts) == [4])
+        #expect(window.outcome.parked.map(\.change.tries.total) == [4])
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
     @Test func aTryThatDidNotHappenDoesNotCount() {
-        var window = window([change(1, "a", attempts: 16)])
+        var window = window([change(1, "a", tries: 16)])
         for _ in 0..<3 {
             guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
                 return fail()
             }
-            #expect(attempt.total == 20)
+            #expect(attempt.tries(of: "this").total == 20)
             window.answer(alone, .postponed)
         }
         #expect(!window.needsCommit(0))
@@ -119,25 +121,59 @@ import Testing
 
     /// Once the position stood still until something else happened.
     @Test func aDocumentThatWasTriedOftenEnoughIsDeadWithoutATry() {
-        var window = window([change(1, "a", attempts: 20), change(2, "b")])
+        var window = window([change(1, "a", tries: 20), change(2, "b")])
         #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
         #expect(window.outcome.dead.map(\.change.n) == [1])
         #expect(window.outcome.dead.map(\.change.attempts) == [5])
         #expect(window.outcome.position == 1)
     }
 
+    /// Once an engine that failed again and again made documents dead.
+    @Test func aProcessThatTriesAgainHasSurvivedItsTriesBefore() {
+        var stored = Tries()
+        for _ in 0..<30 {
+            // What the log gives this process leaves out its own.
+            var first = change(1, "a")
+            first.tries = stored.without(["this"])
+            var window = window([first])
+            window.beCareful(upTo: 1)
+            guard case .alone(_, let attempt) = window.take(atMost: 9) else { return fail() }
+            stored = attempt.tries(of: "this")
+        }
+        #expect(stored.total == 4)
+    }
+
+    /// Right after an outage of the engine, not all members are back.
+    @Test func nothingIsDeadBeforeTheProcessesThatTriedItCouldComeBack() {
+        var window = PartitionWindow(position: 0, settings: FleetSettings())
+        let first = change(1, "a", tries: 20)
+        window.add([first])
+        #expect(window.take(atMost: 9) == nil)
+        let parked = window.outcome.parked
+        #expect(window.outcome.dead.isEmpty && window.outcome.position == 1)
+        #expect(parked.map(\.delay) == [FleetSettings().settlingTime])
+        #expect(parked.map(\.change.tries) == [first.tries] && parked.map(\.change.parks) == [1])
+        window.stored()
+        window.isSettled = true
+        window.addDue(parked.map(\.change))
+        #expect(window.take(atMost: 9) == nil)
+        #expect(window.outcome.dead.map(\.change.attempts) == [5])
+    }
+
     /// How many processes a document ends until it is dead.
     private func deaths(isSurvivedForSomeTime: Bool) -> Int {
-        var (stored, deaths) = (0, 0)
+        var (stored, deaths) = (Tries(), 0)
         while true {
-            var window = window([change(1, "a", attempts: stored)])
+            var first = change(1, "a")
+            first.tries = stored
+            var window = window([first])
             window.beCareful(upTo: 1)
             guard case .alone(_, let attempt) = window.take(atMost: 9) else {
                 #expect(window.outcome.dead.map(\.change.n) == [1])
                 return deaths
             }
-            stored = attempt.total
-            if isSurvivedForSomeTime, let survival = window.survival { stored = survival.total }
+            let last = isSurvivedForSomeTime ? window.survival ?? attempt : attempt
+            stored = last.tries(of: "process \(deaths)")
             deaths += 1
         }
     }
@@ -150,15 +186,15 @@ import Testing
 
     @Test(arguments: [(Verdict.failed("no"), [16]), (.postponed, [])])
     func aTryThatIsSurvivedCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
-        var window = window([change(1, "a", attempts: 12)])
+        var window = window([change(1, "a", tries: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
-        #expect(window.survival == Attempt(n: 1, id: DocumentKey("a"), isParked: false, total: 13))
+        #expect(window.survival?.tries(of: "this").total == 13)
         window.survive()
         #expect(window.survival == nil)
         window.answer(alone, verdict)
-        #expect(window.outcome.parked.map(\.change.attempts) == parked)
+        #expect(window.outcome.parked.map(\.change.tries.total) == parked)
         // One that was not tried counts nothing.
-        if case .alone(_, let attempt) = window.take(atMost: 9) { #expect(attempt.total == 16) }
+        if case .alone(_, let attempt) = window.take(atMost: 9) { #expect(attempt.tries(of: "this").total == 16) }
     }
 
     /// Once it was decided again, after the later change.
@@ -188,7 +224,7 @@ import Testing
 
     /// Once the second one came first, and both waited for ever.
     @Test func aSuspectThatMayNotStartYetStaysTheFirst() {
-        var window = window([change(1, "a", attempts: 1), change(2, "b", attempts: 1)])
+        var window = window([change(1, "a", tries: 1), change(2, "b", tries: 1)])
         for _ in 0..<3 {
             guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
             #expect(alone.n == 1)

@@ -19,6 +19,7 @@ final class SetClock: Sendable {
 
     func set(_ settings: inout BotSettings) {
         settings.delivery.now = { self.now }
+        settings.takesEngineTime = false
         settings.delivery.longestSleep = .milliseconds(5)
     }
 }

@@ -94,6 +94,8 @@ package enum LogKey {
     package static let fleet = "fleet"
     /// The process that runs.
     package static let holder = "holder"
+    /// By how much a clock is ahead or behind.
+    package static let difference = "difference"
     /// A gateway's URL.
     package static let gateway = "gateway"
     package static let target = "target"

@@ -89,6 +89,8 @@ extension MemoryLog {
         return Renewal(leases: held, workers: members.values.count { $0.works }, free: free)
     }
 
+    private func isMember(_ owner: String, _ now: Duration) -> Bool { members[owner].map { $0.until > now } ?? false }
+
     private func isFree(_ grant: Grant, _ now: Duration) -> Bool { grant.owner == nil || grant.until <= now }
 
     mutating func claim(_ wanted: [Int], atMost limit: Int, _ owner: String, _ now: Duration) -> [Claim] {
@@ -97,8 +99,9 @@ extension MemoryLog {
         for number in wanted where claims.count < limit && leases.indices.contains(number) {
             let grant = leases[number]
             guard grant.owner == owner || isFree(grant, now) else { continue }
-            if grant.owner != nil {
-                parts[number].takeovers += 1
+            if let former = grant.owner {
+                // Who lives was only cut off.
+                if former != owner, !isMember(former, now) { parts[number].takeovers += 1 }
                 takeovers += 1
             }
             leases[number] = Grant(owner: owner, token: grant.token + 1, until: now + leaseTime)
@@ -195,12 +198,14 @@ extension MemoryLog {
         }
     }
 
-    func next(_ claim: Claim, after n: Int64, limit: Int, _ owner: String) throws(WorkLogError) -> [LoggedChange] {
+    func next(
+        _ claim: Claim, after n: Int64, limit: Int, _ owner: String, _ now: Duration
+    ) throws(WorkLogError) -> [LoggedChange] {
         try check(claim, owner)
         let part = parts[claim.partition]
         let start = part.work.firstIndex { $0.change.n > n } ?? part.work.endIndex
         return part.work[start...].prefix(limit).map { work in
-            var change = work.change
+            var change = counting(work.change, owner, now)
             change.isParked = part.parked[change.id] != nil
             return change
         }
@@ -210,7 +215,14 @@ extension MemoryLog {
         try check(claim, owner)
         return parts[claim.partition].parked.values.filter { $0.due <= now }
             .sorted { ($0.due, $0.change.firstN) < ($1.due, $1.change.firstN) }
-            .prefix(limit).map(\.change)
+            .prefix(limit).map { counting($0.change, owner, now) }
+    }
+
+    /// Without the tries of members that live.
+    private func counting(_ change: LoggedChange, _ owner: String, _ now: Duration) -> LoggedChange {
+        var change = change
+        change.tries = change.tries.without(members.filter { $0.value.until > now }.map(\.key) + [owner])
+        return change
     }
 
     /// - Returns: The new claim, and the changes that were deleted.
@@ -228,7 +240,7 @@ extension MemoryLog {
             parts[number].parked[parking.change.id] = Parked(change: parking.change, due: now + parking.delay)
         }
         for change in outcome.joined { parts[number].join(change, now) }
-        for attempt in outcome.attempted { parts[number].note(attempt) }
+        for attempt in outcome.attempted { parts[number].note(attempt, owner) }
         let kept = parts[number].work.firstIndex { $0.change.n > outcome.position } ?? parts[number].work.endIndex
         let deleted = parts[number].work[..<kept].map { work in
             var change = work.change
@@ -271,11 +283,12 @@ extension MemoryLog.Part {
         parked[change.id] = there
     }
 
-    mutating func note(_ attempt: Attempt) {
+    mutating func note(_ attempt: Attempt, _ owner: String) {
+        let tries = attempt.tries(of: owner)
         if attempt.isParked {
-            parked[attempt.id]?.change.attempts = attempt.total
+            parked[attempt.id]?.change.tries = tries
         } else if let index = work.firstIndex(where: { $0.change.n == attempt.n }) {
-            work[index].change.attempts = attempt.total
+            work[index].change.tries = tries
         }
     }
 }

@@ -83,8 +83,8 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     }
 
     package func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
-        try await read { [owner] log, _ throws(WorkLogError) in
-            try log.next(claim, after: n, limit: limit, owner)
+        try await read { [owner] log, now throws(WorkLogError) in
+            try log.next(claim, after: n, limit: limit, owner, now)
         }
     }
 

@@ -58,7 +58,8 @@ package struct Claim: Hashable, Sendable {
     /// How many commits the partition has seen. A commit is accepted only if it knows of all before it, so that one
     /// that arrives late changes nothing.
     package var version: Int64
-    /// How many owners lost the partition without a release since its position last moved.
+    /// How many owners lost the partition without a release since its position last moved, as far as they were no
+    /// members any more when somebody else took it.
     package var takeovers: Int
 
     package init(lease: Lease, partition: Int, position: Int64, version: Int64, takeovers: Int) {

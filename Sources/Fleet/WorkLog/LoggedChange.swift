@@ -56,8 +56,9 @@ package struct LoggedChange: Hashable, Sendable {
     /// Its place in the log. Rises by 1 from change to change over all partitions, beginning with 1.
     package var n: Int64
     package var entry: FeedEntry
-    /// What its tries alone without an answer add up to: they failed, or their process ended. See ``Attempt``. In a dead
-    /// change, how many tries that are.
+    /// Its tries alone that count: those that failed, and those of processes that were no members when this was read.
+    package var tries: Tries
+    /// In a dead change: how many tries alone it had.
     package var attempts = 0
     /// In a change of the log: whether the document was parked when this was read.
     package var isParked = false
@@ -71,9 +72,10 @@ package struct LoggedChange: Hashable, Sendable {
     package var mustBeCounted: Bool
 
     package init(
-        n: Int64, entry: FeedEntry, attempts: Int = 0, isParked: Bool = false, firstN: Int64? = nil, parks: Int = 0
+        n: Int64, entry: FeedEntry, tries: Tries = Tries(), attempts: Int = 0, isParked: Bool = false,
+        firstN: Int64? = nil, parks: Int = 0
     ) {
-        (self.n, self.entry, self.attempts, self.isParked) = (n, entry, attempts, isParked)
+        (self.n, self.entry, self.tries, self.attempts, self.isParked) = (n, entry, tries, attempts, isParked)
         self.firstN = firstN ?? n
         self.parks = parks
         mustBeCounted = entry.kind == .uncounted

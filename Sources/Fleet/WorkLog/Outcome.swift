@@ -40,19 +40,24 @@ package struct Parking: Hashable, Sendable {
     }
 }
 
-/// A try of one document alone that is about to begin. Stored before, so that it counts even if it ends the process.
-/// Stored again with a lower total once the process has survived it for some time: it may still end it, but then another
-/// reason is more likely.
+/// A try of one document alone that is about to begin, under the name of the process that makes it. Stored before, so that
+/// it counts if it ends the process. Stored again with a lower weight once the process has survived it for some time: it
+/// may still end it, but then another reason is more likely.
 package struct Attempt: Hashable, Sendable {
     /// The newest change of the document.
     package var n: Int64
     package var id: DocumentKey
     /// Whether it is the parked change of the document.
     package var isParked: Bool
-    /// What the tries of the document add up to, this one included. See ``FleetSettings/survivalsPerAttempt``.
-    package var total: Int
+    /// Those of others. What others have tried and is not here is given back: they live.
+    package var others: Tries
+    /// What this one counts if its process ends. See ``FleetSettings/survivalsPerAttempt``.
+    package var weight: Int
 
-    package init(n: Int64, id: DocumentKey, isParked: Bool, total: Int) {
-        (self.n, self.id, self.isParked, self.total) = (n, id, isParked, total)
+    package init(n: Int64, id: DocumentKey, isParked: Bool, others: Tries = Tries(), weight: Int) {
+        (self.n, self.id, self.isParked, self.others, self.weight) = (n, id, isParked, others, weight)
     }
+
+    /// What a log stores when this member commits it.
+    package func tries(of owner: String) -> Tries { others.adding(owner, weight) }
 }

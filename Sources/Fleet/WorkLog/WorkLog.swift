@@ -64,9 +64,10 @@ package protocol WorkLog: Sendable {
     ///
     /// - Returns: Where something is; empty if the time passed.
     func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News]
-    /// The changes of a partition after `n`, in order.
+    /// The changes of a partition after `n`, in order. Of their tries, without those of members that live.
     func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange]
-    /// Parked changes of a partition whose time has come; the oldest first.
+    /// Parked changes of a partition whose time has come; the oldest first. Of their tries, without those of members that
+    /// live.
     func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange]
     /// Stores what happened to changes, and deletes those up to the new position.
     ///

@@ -12,6 +12,8 @@ final class PartitionLoop: Sendable {
         var hasChanges = true
         var hasDue = true
         var isDraining = false
+        /// Whether the partition is alone in the gate.
+        var isAlone = false
         var readUpTo: Int64
         var claim: Claim
     }
@@ -71,6 +73,8 @@ final class PartitionLoop: Sendable {
         defer {
             gate.withdraw(partition)
             limit.withdraw(partition)
+            // No try is under way any more.
+            leaveIfAlone()
         }
         let result = await withDiscardingTaskGroup { group -> Result<Void, WorkLogError> in
             defer { group.cancelAll() }
@@ -101,6 +105,8 @@ final class PartitionLoop: Sendable {
         /// When the process has survived the try that is under way alone.
         var survivesAt: Duration?
         var isCareful: Bool
+        /// From when on the log knows which processes have ended.
+        let settledAt: Duration
         /// Whether the partition waits in the gate to be alone.
         var isWaiting = false
 
@@ -110,6 +116,7 @@ final class PartitionLoop: Sendable {
             window = PartitionWindow(position: claim.position, settings: loop.settings)
             backoff = Backoff(loop.settings, loop.environment)
             isCareful = claim.takeovers >= loop.settings.suspiciousTakeovers
+            settledAt = loop.environment.clock.now + loop.settings.settlingTime
         }
     }
 }
@@ -131,8 +138,10 @@ extension PartitionLoop.Work {
                     return false
                 }
                 if window.needsCommit(claim.position) { try await commit(window.outcome) }
+                leaveAfterTry()
             } else {
                 if window.needsCommit(claim.position) { try await commit(window.outcome) }
+                leaveAfterTry()
                 try await read()
                 try await start(&group)
             }
@@ -187,6 +196,7 @@ extension PartitionLoop.Work {
             return (inbox.hasChanges, inbox.hasDue)
         }
         let room = loop.settings.window - window.count
+        window.isSettled = loop.environment.clock.now >= settledAt
         if hasDue {
             let limit = loop.settings.batch
             do throws(WorkLogError) {
@@ -255,7 +265,7 @@ extension PartitionLoop.Work {
             return true
         case .alone(let change, let attempt):
             // The first try may have been ended by something else; from the second one on, nothing else may be.
-            let isAlone = change.attempts > 0
+            let isAlone = !change.tries.isEmpty
             guard enter(isAlone: isAlone) else {
                 putBack([change])
                 return false
@@ -269,6 +279,7 @@ extension PartitionLoop.Work {
                 putBack([change])
                 throw error
             }
+            if isAlone { loop.inbox.withLock { $0.isAlone = true } }
             survivesAt = loop.environment.clock.now + loop.settings.survival
             loop.limit.add(1)
             process([change], isAlone: isAlone, &group)
@@ -301,6 +312,11 @@ extension PartitionLoop.Work {
         let isIn = loop.gate.enterAlone(loop.partition, loop.wake)
         isWaiting = !isIn
         return isIn
+    }
+
+    /// The answer is stored: from now on somebody else who ends the process does not make the try count.
+    private mutating func leaveAfterTry() {
+        if batches == 0 { loop.leaveIfAlone() }
     }
 
     /// What waited to be alone may be dead by now, without a try.
@@ -371,6 +387,14 @@ extension PartitionLoop.Work {
 }
 
 extension PartitionLoop {
+    fileprivate func leaveIfAlone() {
+        let wasAlone = inbox.withLock { inbox in
+            defer { inbox.isAlone = false }
+            return inbox.isAlone
+        }
+        if wasAlone { gate.leave(isAlone: true) }
+    }
+
     private func process(_ changes: [LoggedChange], isAlone: Bool) async {
         let told = Locked(Set<Int64>())
         await processor.process(changes, tenure) { [self] change, verdict in
@@ -379,7 +403,8 @@ extension PartitionLoop {
             inbox.withLock { $0.answers.append((change, verdict)) }
             wake.raise()
         }
-        gate.leave(isAlone: isAlone)
+        // Alone until the answer is stored.
+        if !isAlone { gate.leave(isAlone: false) }
         let answered = told.withLock { $0 }
         limit.leave(changes.count { !answered.contains($0.n) })
         let verdict: Verdict = tenure.isValid && !Task.isCancelled ? .failed("no answer") : .postponed

@@ -23,7 +23,10 @@ struct PartitionWindow {
         var isParked: Bool
         /// The place of the parked change when it was read.
         var parkedN: Int64 = 0
-        var attempts = 0
+        /// Those of other processes, and those that failed.
+        var tries: Tries
+        /// Whether those of members that were away for some time are left out of them.
+        var isSettled: Bool
         var parks = 0
         var mustBeAlone = false
         var isAlone = false
@@ -54,6 +57,9 @@ struct PartitionWindow {
     /// Nobody tries a document again whose tries add up to this.
     private let limit: Int
     private let retryDelay: Duration
+    private let settlingTime: Duration
+    /// Whether what is read from now on tells which processes have ended. See ``FleetSettings/settlingTime``.
+    var isSettled = false
     /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
     private var carefulUpTo: Int64 = 0
 
@@ -72,6 +78,7 @@ struct PartitionWindow {
         weight = settings.survivalsPerAttempt
         limit = settings.attempts * weight
         retryDelay = settings.retryDelay
+        settlingTime = settings.settlingTime
     }
 
     /// From now on changes up to this place are tried alone.
@@ -104,12 +111,13 @@ struct PartitionWindow {
                 answered.insert(change.n)
             } else if var subject = subjects[id] {
                 subject.pending.append(change)
-                subject.attempts = max(subject.attempts, change.attempts)
+                subject.tries = subject.tries.merged(with: change.tries)
+                subject.isSettled = subject.isSettled && isSettled
                 subjects[id] = subject
             } else {
                 // What a document adds to totals does not wait for its parked change.
                 subjects[id] = Subject(
-                    pending: [change], firstN: change.n, isParked: false, attempts: change.attempts,
+                    pending: [change], firstN: change.n, isParked: false, tries: change.tries, isSettled: isSettled,
                     isBesideParked: isParked)
                 ready.append(id)
             }
@@ -124,8 +132,8 @@ struct PartitionWindow {
             let id = change.id
             guard subjects[id] == nil, !parkedInDraft.contains(id), !unparkedInDraft.contains(id) else { continue }
             subjects[id] = Subject(
-                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n, attempts: change.attempts,
-                parks: change.parks)
+                pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n, tries: change.tries,
+                isSettled: isSettled, parks: change.parks)
             ready.append(id)
         }
     }
@@ -152,7 +160,7 @@ struct PartitionWindow {
             }
             guard batch.count < limit, let id = ready.popFirst() else { break }
             guard let subject = subjects[id] else { continue }
-            if subject.mustBeAlone || subject.attempts > 0 || subject.firstN <= carefulUpTo {
+            if subject.mustBeAlone || !subject.tries.isEmpty || subject.firstN <= carefulUpTo {
                 suspects.append(id)
             } else if let change = start(id) {
                 batch.append(change)
@@ -161,19 +169,24 @@ struct PartitionWindow {
         return batch.isEmpty ? nil : .together(batch)
     }
 
-    /// Nil if it was tried often enough: then it is dead.
+    /// Nil if it was tried often enough: then it is dead. If processes that have tried it may still come back, it waits
+    /// for them.
     private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
-        guard subject.attempts < limit else {
-            settle(id, dead: "too many tries alone failed or ended the process")
+        guard subject.tries.total < limit else {
+            if subject.isSettled {
+                settle(id, dead: "too many tries alone failed or ended the process")
+            } else {
+                park(
+                    id, tries: subject.tries, parks: max(subject.parks, 1), settlingTime,
+                    "processes that tried it may come back")
+            }
             movePosition()
             return nil
         }
-        let attempt = Attempt(
-            n: change.n, id: id, isParked: subject.isParked, total: subject.attempts + weight)
+        let attempt = Attempt(n: change.n, id: id, isParked: subject.isParked, others: subject.tries, weight: weight)
         trial = Trial(attempt: attempt)
         subjects[id]?.isAlone = true
-        subjects[id]?.attempts = attempt.total
         return .alone(change, attempt)
     }
 
@@ -181,7 +194,7 @@ struct PartitionWindow {
         guard var subject = subjects[id], subject.running == nil,
             var newest = LoggedChange.standing(for: subject.pending)
         else { return nil }
-        newest.attempts = subject.attempts
+        newest.tries = subject.tries
         newest.parks = subject.parks
         newest.firstN = subject.firstN
         subject.running = newest
@@ -199,16 +212,12 @@ struct PartitionWindow {
     var survival: Attempt? {
         guard let trial, !trial.isSurvived else { return nil }
         var attempt = trial.attempt
-        attempt.total -= weight - 1
+        attempt.weight = 1
         return attempt
     }
 
     /// The survival is stored.
-    mutating func survive() {
-        guard let survival else { return }
-        trial?.isSurvived = true
-        subjects[survival.id]?.attempts -= weight - 1
-    }
+    mutating func survive() { trial?.isSurvived = true }
 
     // MARK: Answers
 
@@ -216,7 +225,6 @@ struct PartitionWindow {
     mutating func answer(_ change: LoggedChange, _ verdict: Verdict) {
         let id = change.id
         guard let subject = subjects[id], let running = subject.running, running.n == change.n else { return }
-        let cost = trial?.isSurvived == true ? 1 : weight
         if subject.isAlone { trial = nil }
         defer { movePosition() }
         // Its parked change keeps its place, and is counted with its decision.
@@ -224,25 +232,25 @@ struct PartitionWindow {
         switch verdict {
         case .done: settle(id, dead: nil)
         case .dead(let reason): settle(id, dead: reason)
-        case .parked(let delay, let reason): park(id, attempts: 0, delay, reason)
+        case .parked(let delay, let reason): park(id, tries: Tries(), parks: subject.parks + 1, delay, reason)
         // An answer counts in full, however long it took.
-        case .failed(let reason) where subject.isAlone: fail(id, total: subject.attempts - cost + weight, reason)
+        case .failed(let reason) where subject.isAlone: fail(id, subject.tries.addingFailed(weight), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
-            // It was not tried.
-            if subject.isAlone { subjects[id]?.attempts -= cost }
+            // It was not tried. This process lives, so nothing counts.
             putBack(id, isSuspect: subject.mustBeAlone || subject.isAlone)
         }
     }
 
-    private mutating func fail(_ id: DocumentKey, total: Int, _ reason: String) {
-        subjects[id]?.attempts = total
-        guard total < limit else { return settle(id, dead: reason) }
-        park(id, attempts: total, retryDelay * (1 << min(tries(total) - 1, 10)), reason)
+    private mutating func fail(_ id: DocumentKey, _ tries: Tries, _ reason: String) {
+        guard let subject = subjects[id] else { return }
+        subjects[id]?.tries = tries
+        guard tries.total < limit else { return settle(id, dead: reason) }
+        park(id, tries: tries, parks: subject.parks + 1, retryDelay * (1 << min(number(tries) - 1, 10)), reason)
     }
 
-    /// How many tries add up to this at least.
-    private func tries(_ total: Int) -> Int { (total + weight - 1) / weight }
+    /// How many tries these are at least.
+    private func number(_ tries: Tries) -> Int { (tries.total + weight - 1) / weight }
 
     private mutating func settle(_ id: DocumentKey, dead reason: String?) {
         guard var subject = subjects[id], let running = subject.running else { return }
@@ -250,7 +258,7 @@ struct PartitionWindow {
         markAnswered(subject.covered)
         if let reason {
             var change = running
-            change.attempts = tries(subject.attempts)
+            change.attempts = number(subject.tries)
             draft.dead.append(DeadChange(change, reason: reason))
         }
         if subject.isParked {
@@ -264,20 +272,21 @@ struct PartitionWindow {
         }
         subject = Subject(
             pending: subject.pending, firstN: next.n, isParked: false,
-            attempts: subject.pending.reduce(0) { max($0, $1.attempts) }, isBesideParked: subject.isBesideParked)
+            tries: subject.pending.reduce(Tries()) { $0.merged(with: $1.tries) }, isSettled: subject.isSettled,
+            isBesideParked: subject.isBesideParked)
         subjects[id] = subject
         ready.append(id)
     }
 
     /// Changes that came meanwhile are parked with it.
-    private mutating func park(_ id: DocumentKey, attempts: Int, _ delay: Duration, _ reason: String) {
+    private mutating func park(_ id: DocumentKey, tries: Tries, parks: Int, _ delay: Duration, _ reason: String) {
         guard let subject = subjects.removeValue(forKey: id), let running = subject.running,
             var change = LoggedChange.standing(for: [running] + subject.pending)
         else { return }
         runningCount -= 1
         markAnswered(subject.covered)
         markAnswered(subject.pending.map(\.n))
-        (change.firstN, change.attempts, change.parks) = (subject.firstN, attempts, subject.parks + 1)
+        (change.firstN, change.tries, change.parks) = (subject.firstN, tries, parks)
         draft.parked.append(Parking(change, delay: delay, reason: reason))
         parkedInDraft.insert(id)
     }

@@ -24,6 +24,8 @@ package struct Engine: Sendable {
     let owner: String
     /// What this process has met.
     let tally = FleetTally()
+    /// How far this machine's clock is from the engine's.
+    let clock = EngineClock()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each has its own deadline.
@@ -98,6 +100,8 @@ package struct Engine: Sendable {
         settings.schema = schema
         settings.limit = limit
         settings.deadline = deadline
+        // Renewals notice a dead connection, and go on with another one; work on an old one must not hang for much longer.
+        settings.acknowledgementTimeout = min(deadline, max(lease / 2, .seconds(2)))
         settings.applicationName = "changebot \(fleet)"
         // A member that stands still in a transaction must not keep others waiting for longer than its lease.
         settings.idleInTransactionTimeout = min(deadline, lease / 2)

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import FleetEngine
 internal import PostgreSQL
 
@@ -15,6 +16,14 @@ package struct EngineExamination: Sendable {
     package let problem: String?
     /// Nil: there is no such fleet yet.
     package let standing: FleetStanding?
+    package let clock: Clock
+
+    /// When it was asked and answered, and what its clock said, all in seconds since 1970.
+    package struct Clock: Sendable {
+        package let sent: Int
+        package let answered: Int
+        package let engine: Int
+    }
 
     /// Whether the fleet has another number of partitions than a member would have: what is so, and what to do.
     package func otherPartitions(than wanted: Int) -> (text: String, remedy: String)? {
@@ -31,21 +40,25 @@ extension Engine {
         let queue = makeQueue()
         defer { queue.close() }
         do {
-            let (facts, right, tables) = try queue.performNow { connection in
+            let (facts, right, tables, clock) = try queue.performNow { connection in
+                let sent = Timestamp.secondsNow
                 let row =
                     try connection.run(
                         """
                         SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
-                            current_setting('synchronous_commit')
+                            current_setting('synchronous_commit'),
+                            CAST(floor(EXTRACT(EPOCH FROM clock_timestamp())) AS bigint)
                         """
                     ).rows.first ?? []
+                let clock = EngineExamination.Clock(
+                    sent: sent, answered: Timestamp.secondsNow, engine: row.last?.int ?? sent)
                 let facts = row.map { $0.text ?? "" }
                 let right = try missingRight(connection)
-                guard right == nil else { return (facts, right, Result<Bool, StateError>.success(false)) }
-                do { return (facts, right, .success(try EngineSchema.check(self, connection))) } catch let error
+                guard right == nil else { return (facts, right, Result<Bool, StateError>.success(false), clock) }
+                do { return (facts, right, .success(try EngineSchema.check(self, connection)), clock) } catch let error
                     as StateError
                 {
-                    return (facts, right, .failure(error))
+                    return (facts, right, .failure(error), clock)
                 }
             }
             var problem = right
@@ -57,7 +70,7 @@ extension Engine {
             }
             return EngineExamination(
                 name: description, server: facts.first ?? "", forgets: facts.dropFirst().first == "off",
-                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, standing: standing)
+                losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, standing: standing, clock: clock)
         } catch {
             throw .engine(self, .reading, error)
         }
@@ -112,7 +125,7 @@ extension Engine {
                 ).rows.compactMap { $0.first?.text.map { String($0.dropFirst(prefix.count)) } }
             }
         } catch {
-            throw .engine(self, .reading, error)
+            throw .engine(self, .reading, error, place: "\(address)")
         }
     }
 }

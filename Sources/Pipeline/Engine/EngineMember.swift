@@ -2,24 +2,27 @@ internal import PostgreSQL
 
 /// The list of a fleet's processes, for those who ask about it.
 enum EngineMember {
-    /// This process is there for another lease.
+    /// This process is there for another lease. The answer has the engine's time.
     ///
     /// - Parameter role: What it does in the fleet. Empty: what it has said before; for a command, nothing.
     static func renew(
         _ engine: Engine, ruleSetHash: String, role: String = "", _ connection: PostgresConnection
     ) throws(PostgresError) {
-        try connection.run(
+        let sent = ContinuousClock.now
+        let answer = try connection.run(
             """
             INSERT INTO member (owner, holder, rule_set, role, program, since, until)
             VALUES ($1, $2, $3, $5, $6, clock_timestamp(),
                 clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
             ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until,
                 role = CASE WHEN excluded.role = '' THEN member.role ELSE excluded.role END
+            RETURNING CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)
             """,
             [
                 .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
                 .int(engine.lease.wholeMilliseconds), .text(role), .text(ProgramVersion.current),
             ])
+        if let time = answer.rows.first?.first?.int { engine.clock.note(time, sent: sent) }
     }
 
     /// Whether this process was asked to take nothing more.
@@ -27,19 +30,24 @@ enum EngineMember {
         try !connection.run("SELECT FROM drained WHERE owner = $1", [.text(engine.owner)]).rows.isEmpty
     }
 
-    /// A process that shares the work of the fleet with others; nil if none does now.
+    /// A process that shares the work of the fleet with others: the one that reads the feed, or else the first one. Nil if
+    /// none does now.
     static func sharing(_ connection: PostgresConnection) throws(PostgresError) -> String? {
         let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
         guard there.rows.first?.first == .int(1) else { return nil }
-        return try connection.run("SELECT holder FROM work_member WHERE until > clock_timestamp() LIMIT 1")
-            .rows.first?.first?.text
+        return try connection.run(firstSharing).rows.first?.first?.text
     }
+
+    private static let firstSharing = """
+        SELECT m.holder FROM work_member m
+        LEFT JOIN work_lease l ON l.name = 'feed' AND l.owner = m.owner AND l.until > clock_timestamp()
+        WHERE m.until > clock_timestamp() ORDER BY l.owner IS NULL, m.since, m.owner LIMIT 1
+        """
 
     /// The same, for those who look at a state.
     static func sharing(_ session: any StateSession) throws -> String? {
         guard try session.value(Bool.self, "SELECT to_regclass('work_member') IS NOT NULL") == true else { return nil }
-        return try session.value(
-            String.self, "SELECT holder FROM work_member WHERE until > clock_timestamp() LIMIT 1")
+        return try session.value(String.self, firstSharing)
     }
 
     /// Those that share the work and were silent for too long are no members any more: if they come back, they begin anew.
@@ -59,18 +67,22 @@ enum EngineMember {
         .engineUnavailable("\(engine.description): its tables were removed a moment ago")
     }
 
-    /// The first process that is there, until the transaction ends: none can come. Only for who removes the fleet.
+    /// The processes that are there; nil if none is. Until the transaction ends, none can come. Only for who removes the
+    /// fleet.
     static func lockOut(_ engine: Engine, _ connection: PostgresConnection) throws -> String? {
         try lockTurn(engine, connection)
         try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(engine.schema))")
         guard try EngineSchema.check(engine, connection) else { return nil }
         try connection.script("LOCK TABLE member, lease IN ACCESS EXCLUSIVE MODE")
+        let isShared = try connection.run("SELECT to_regclass('work_member') IS NOT NULL").rows.first?.first == .int(1)
         let found = try connection.run(
             """
-            SELECT holder FROM lease WHERE until > clock_timestamp() AND owner <> ''
-            UNION ALL SELECT holder FROM member WHERE until > clock_timestamp()
+            SELECT string_agg(DISTINCT holder, '; ' ORDER BY holder) FROM (
+                SELECT holder FROM lease WHERE until > clock_timestamp() AND owner <> ''
+                UNION ALL SELECT holder FROM member WHERE until > clock_timestamp()
+                \(isShared ? "UNION ALL SELECT holder FROM work_member WHERE until > clock_timestamp()" : "")) h
             """)
-        return try found.rows.first?.first?.text ?? sharing(connection)
+        return found.rows.first?.first?.text
     }
 
     /// Becomes one of those that share the work, unless a process runs alone.

@@ -166,27 +166,32 @@ struct PostgresSession: StateSession {
 
 extension StateError {
     /// What an error of the engine means.
-    static func engine(_ engine: Engine, _ purpose: StatePurpose, _ error: any Error) -> StateError {
+    ///
+    /// - Parameter place: What was asked. Nil: the fleet.
+    static func engine(
+        _ engine: Engine, _ purpose: StatePurpose, _ error: any Error, place: String? = nil
+    ) -> StateError {
+        let place = place ?? engine.description
         if let error = error as? StateError { return error }
         if let error = error as? WorkLogError { return StateError(engine, error) }
         // Such as a file with the password that can't be read.
         guard let error = error as? PostgresError else {
-            return .engineRefused(path: engine.description, reason: "\(error)")
+            return .engineRefused(path: place, reason: "\(error)")
         }
         switch error {
         case .unavailable, .unknownCommit, .conflict, .full:
-            return .engineUnavailable("\(engine.description): \(error)")
+            return .engineUnavailable("\(place): \(error)")
         case .refused where error.sqlState == "42501":
             return .cannotCreate(
-                path: engine.description,
+                path: place,
                 reason: "\(error); the user must be let in, and own the schema or may create it: "
                     + "GRANT CONNECT, CREATE ON DATABASE \(PostgresConnection.quotedIdentifier(engine.address.database)) TO the user"
             )
-        case .refused where error.isMendable: return .engineRefused(path: engine.description, reason: "\(error)")
+        case .refused where error.isMendable: return .engineRefused(path: place, reason: "\(error)")
         case .refused, .badAnswer, .libraryMissing:
             return purpose == .writing
-                ? .cannotWrite(path: engine.description, reason: "\(error)")
-                : .unreadable(path: engine.description, reason: "\(error)")
+                ? .cannotWrite(path: place, reason: "\(error)")
+                : .unreadable(path: place, reason: "\(error)")
         }
     }
 }

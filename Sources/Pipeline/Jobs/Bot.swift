@@ -31,12 +31,17 @@ package struct Bot: Service {
     ) {
         self.gateway = gateway
         self.ruleSet = ruleSet
-        self.settings = settings
         self.report = report
         self.logger = logger
         let state = state.limited(by: CallLimit())
         let engine = state.isReadOnly ? nil : state.catalogue.engine
         self.engine = engine
+        var settings = settings
+        if let clock = engine?.clock {
+            clock.watch(settings.delivery.now) { Self.warn(ofClock: $0, logger) }
+            if settings.takesEngineTime { settings.delivery.now = { clock.now() } }
+        }
+        self.settings = settings
         let sharing = state.isReadOnly ? nil : settings.sharing
         sharedWork = sharing.map { SharedWork(engine, $0, logger: logger) }
         place = state
@@ -88,6 +93,14 @@ package struct Bot: Service {
         } catch is CancellationError {
             // Asked to stop.
         }
+    }
+
+    /// - Parameter lead: By how many seconds this machine's clock is ahead of the engine's.
+    private static func warn(ofClock lead: Int, _ logger: Logger) {
+        guard lead != 0 else { return logger.notice("this machine's clock and the engine's agree again") }
+        logger.warning(
+            "this machine's clock and the engine's differ; set the one that is wrong",
+            metadata: [LogKey.difference: "\(abs(lead)) s \(lead < 0 ? "behind" : "ahead")"])
     }
 
     private func runTurn() async throws {

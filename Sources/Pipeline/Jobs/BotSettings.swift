@@ -47,6 +47,8 @@ package struct BotSettings: Sendable {
     package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
     /// Nil: one process of a fleet runs, and the others stand by.
     package var sharing: Sharing?
+    /// Whether the times of rules are the engine's, if there is one, and not those of ``Delivery/Settings/now``.
+    package var takesEngineTime = true
     /// How long a process of a fleet waits for tables that vanished while it ran, before it makes them anew: somebody may be
     /// restoring a dump.
     package var engineLossDelay: Duration = .seconds(30)

@@ -79,8 +79,9 @@ final class SQLiteLog {
         for partition in partitions where claims.count < limit && !claims.contains(where: { $0.partition == partition })
         {
             let name = LeaseName.partition(partition)
-            guard let (token, isTakeover) = try take(name) else { continue }
-            if isTakeover {
+            guard let (token, former) = try take(name) else { continue }
+            // Who lives was only cut off.
+            if let former, try !living().contains(former) {
                 try session.execute(
                     "UPDATE partition_position SET takeovers = takeovers + 1 WHERE partition = ?", [partition])
             }
@@ -97,19 +98,23 @@ final class SQLiteLog {
     }
 
     /// - Returns: Nil if somebody has it, or there is no such lease.
-    private func take(_ name: LeaseName) throws -> (token: Int, isTakeover: Bool)? {
+    private func take(_ name: LeaseName) throws -> (token: Int, former: String?)? {
         guard mayGrant else { return nil }
         let free = try session.rows(
             "SELECT owner FROM work_lease WHERE name = ? AND (owner IS NULL OR owner = ? OR until <= ?)",
             ["\(name)", owner, now])
-        guard let former = free.first else { return nil }
-        let isTakeover = former.values[0] != .null
+        guard let line = free.first else { return nil }
+        let former: String? = line[0]
         let token = try session.value(
             Int.self, "UPDATE work_lease SET owner = ?, token = token + 1, until = ? WHERE name = ? RETURNING token",
             [owner, until, "\(name)"])
-        if isTakeover { try session.execute("UPDATE fleet SET takeovers = takeovers + 1") }
+        if former != nil { try session.execute("UPDATE fleet SET takeovers = takeovers + 1") }
         try noteChange()
-        return token.map { ($0, isTakeover) }
+        return token.map { ($0, former) }
+    }
+
+    private func living() throws -> [String] {
+        try session.values(String.self, "SELECT owner FROM work_member WHERE until > ?", [now]) + [owner]
     }
 
     func release(_ lease: Lease) throws {
@@ -163,7 +168,7 @@ final class SQLiteLog {
             ]
         }
         try session.executeEach(
-            "INSERT INTO work (partition, n, seq, id, rev, kind, attempts, at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)", rows
+            "INSERT INTO work (partition, n, seq, id, rev, kind, at) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
         )
         let end = Int(term.n) + entries.count
         let reached = try session.value(
@@ -228,12 +233,12 @@ final class SQLiteLog {
         try check(claim.lease)
         return try session.rows(
             """
-            SELECT n, seq, id, rev, kind, attempts,
+            SELECT n, seq, id, rev, kind, tries,
                 EXISTS (SELECT 1 FROM parked p WHERE p.partition = w.partition AND p.id = w.id)
             FROM work w WHERE partition = ? AND n > ? ORDER BY n LIMIT ?
             """, [claim.partition, Int(n), limit]
         ).map { row in
-            var change = try LoggedChange(row)
+            var change = try change(row)
             change.isParked = row[6]
             return change
         }
@@ -243,14 +248,21 @@ final class SQLiteLog {
         try check(claim.lease)
         return try session.rows(
             """
-            SELECT n, seq, id, rev, kind, attempts, first_n, parks FROM parked
+            SELECT n, seq, id, rev, kind, tries, first_n, parks FROM parked
             WHERE partition = ? AND due <= ? ORDER BY due, first_n LIMIT ?
             """, [claim.partition, now, limit]
         ).map { row in
-            var change = try LoggedChange(row)
+            var change = try change(row)
             (change.firstN, change.parks) = (row.n(6), row[7])
             return change
         }
+    }
+
+    /// Without the tries of members that live.
+    private func change(_ row: StateRow) throws -> LoggedChange {
+        var change = try LoggedChange(row)
+        if !change.tries.isEmpty { change.tries = change.tries.without(try living()) }
+        return change
     }
 
     func commit(_ claim: Claim, _ outcome: Outcome) throws -> Claim {
@@ -269,21 +281,21 @@ final class SQLiteLog {
         try bury(outcome.dead, partition)
         try session.executeEach(
             """
-            INSERT OR REPLACE INTO parked (partition, \(Self.columns), reason, due)
+            INSERT OR REPLACE INTO parked (partition, \(Self.columns), tries, reason, due)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             outcome.parked.map { parking in
                 [partition] + Self.values(parking.change)
-                    + [WholeText(parking.reason), now + parking.delay.wholeMilliseconds]
+                    + [parking.change.tries.text, WholeText(parking.reason), now + parking.delay.wholeMilliseconds]
             })
         try session.executeEach(
             """
-            INSERT INTO parked (partition, \(Self.columns), due, reason)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, MAX(1, ?), ?, CAST('a later change of a document that was parked' AS BLOB))
+            INSERT INTO parked (partition, \(Self.columns), tries, due, reason)
+            VALUES (?, ?, ?, ?, ?, ?, ?, MAX(1, ?), ?, ?, CAST('a later change of a document that was parked' AS BLOB))
             ON CONFLICT (partition, id) DO UPDATE SET n = excluded.n, seq = excluded.seq, rev = excluded.rev,
                 kind = excluded.kind WHERE parked.n < excluded.n
             """,
-            outcome.joined.map { [partition] + Self.values($0) + [now] })
+            outcome.joined.map { [partition] + Self.values($0) + [$0.tries.text, now] })
         try note(outcome.attempted, partition)
         if outcome.releases {
             try session.execute("UPDATE work_lease SET owner = NULL WHERE name = ?", ["\(claim.lease.name)"])
@@ -295,10 +307,12 @@ final class SQLiteLog {
     private func bury(_ dead: [DeadChange], _ partition: Int) throws {
         try session.executeEach(
             """
-            INSERT OR REPLACE INTO dead_change (partition, \(Self.columns), reason, at)
+            INSERT OR REPLACE INTO dead_change (partition, \(Self.columns), attempts, reason, at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            dead.map { dead in [partition] + Self.values(dead.change) + [WholeText(dead.reason), now] })
+            dead.map { dead in
+                [partition] + Self.values(dead.change) + [dead.change.attempts, WholeText(dead.reason), now]
+            })
         try session.executeEach(
             """
             INSERT INTO dead_letter (sequence, id, revision, attempts, reason, set_aside_at, rule_set)
@@ -329,19 +343,19 @@ final class SQLiteLog {
 
     private func note(_ attempts: [Attempt], _ partition: Int) throws {
         try session.executeEach(
-            "UPDATE work SET attempts = ? WHERE partition = ? AND n = ?",
-            attempts.filter { !$0.isParked }.map { [$0.total, partition, Int($0.n)] })
+            "UPDATE work SET tries = ? WHERE partition = ? AND n = ?",
+            attempts.filter { !$0.isParked }.map { [$0.tries(of: owner).text, partition, Int($0.n)] })
         try session.executeEach(
-            "UPDATE parked SET attempts = ? WHERE partition = ? AND id = ?",
-            attempts.filter(\.isParked).map { [$0.total, partition, StoredBytes($0.id)] })
+            "UPDATE parked SET tries = ? WHERE partition = ? AND id = ?",
+            attempts.filter(\.isParked).map { [$0.tries(of: owner).text, partition, StoredBytes($0.id)] })
     }
 
-    private static let columns = "n, first_n, seq, id, rev, kind, attempts, parks"
+    private static let columns = "n, first_n, seq, id, rev, kind, parks"
 
     private static func values(_ change: LoggedChange) -> [(any StateArgument)?] {
         [
             Int(change.n), Int(change.firstN), change.entry.sequence, StoredBytes(change.id),
-            StoredBytes(change.entry.revisionBytes), change.entry.kind.rawValue, change.attempts, change.parks,
+            StoredBytes(change.entry.revisionBytes), change.entry.kind.rawValue, change.parks,
         ]
     }
 
@@ -391,7 +405,7 @@ extension StateRow {
 }
 
 extension LoggedChange {
-    /// - Parameter row: Place, sequence, id, revisions, kind, attempts.
+    /// - Parameter row: Place, sequence, id, revisions, kind, tries.
     fileprivate init(_ row: StateRow) throws {
         let (id, revisions): (StoredBytes, StoredBytes) = (row[2], row[3])
         guard let kind = FeedEntry.Kind(rawValue: row[4]) else {
@@ -399,6 +413,6 @@ extension LoggedChange {
         }
         let entry = FeedEntry(
             kind: kind, sequence: row[1], id: DocumentKey(bytes: id.bytes), revisionBytes: revisions.bytes)
-        self.init(n: row.n(0), entry: entry, attempts: row[5])
+        self.init(n: row.n(0), entry: entry, tries: Tries(text: row[5]))
     }
 }

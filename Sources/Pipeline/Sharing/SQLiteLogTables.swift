@@ -6,7 +6,15 @@ internal import FoundationEssentials
 /// has none of them, and older programs can go on with it. Times are in milliseconds since 1970.
 enum SQLiteLogTables {
     /// Raised with every change of the tables.
-    static let version = 1
+    static let version = 2
+
+    /// Makes the tables of version 1 those of version 2.
+    private static let upgrade = ["work", "parked"].flatMap { table in
+        [
+            "ALTER TABLE \(table) ADD COLUMN tries TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE \(table) DROP COLUMN attempts",
+        ]
+    }
 
     private static let tables = [
         // `changes` counts transactions. See `WorkLogTables` for the others.
@@ -50,7 +58,7 @@ enum SQLiteLogTables {
             id BLOB NOT NULL,
             rev BLOB NOT NULL,
             kind INTEGER NOT NULL,
-            attempts INTEGER NOT NULL,
+            tries TEXT NOT NULL DEFAULT '',
             at INTEGER NOT NULL,
             PRIMARY KEY (partition, n)
         ) WITHOUT ROWID
@@ -64,7 +72,7 @@ enum SQLiteLogTables {
             seq TEXT NOT NULL,
             rev BLOB NOT NULL,
             kind INTEGER NOT NULL,
-            attempts INTEGER NOT NULL,
+            tries TEXT NOT NULL DEFAULT '',
             parks INTEGER NOT NULL,
             due INTEGER NOT NULL,
             reason BLOB NOT NULL,
@@ -114,6 +122,10 @@ enum SQLiteLogTables {
                 "INSERT INTO work_lease (name) VALUES (?)", [["feed"]] + (0..<partitions).map { ["\($0)"] })
             try session.executeEach(
                 "INSERT INTO partition_position (partition) VALUES (?)", (0..<partitions).map { [$0] })
+        }
+        if try session.value(Int.self, "SELECT version FROM fleet") == 1 {
+            for statement in upgrade { try session.execute(statement) }
+            try session.execute("UPDATE fleet SET version = ?", [version])
         }
         let row = try session.rows("SELECT version, partitions FROM fleet").first
         let (version, there): (Int, Int) = row.map { ($0[0], $0[1]) } ?? (0, 0)

@@ -38,6 +38,11 @@ enum EngineCheck {
                         .warning, "synchronous_commit is off: it loses the last writes when it is killed",
                         remedy: "set synchronous_commit=on in the server's postgresql.conf"))
             }
+            let clock = ClockReading(
+                sent: Double(engine.clock.sent), answered: Double(engine.clock.answered + 1),
+                date: Double(engine.clock.engine)
+            ).finding(of: "the engine")
+            if clock.level != .ok { findings.append(clock) }
             if let other = partitions.flatMap({ engine.otherPartitions(than: $0) }) {
                 findings.append(Finding(.error, other.text, remedy: other.remedy))
             }

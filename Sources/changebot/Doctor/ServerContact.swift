@@ -90,11 +90,14 @@ struct ClockReading: Sendable, Equatable {
         return least > 0 ? least : most < 0 ? most : 0
     }
 
-    var finding: Finding {
+    var finding: Finding { finding(of: "the gateway") }
+
+    /// - Parameter server: Whose clock the other one is.
+    func finding(of server: String) -> Finding {
         let size = abs(offset)
-        guard size >= 1 else { return .ok("this machine's clock and the gateway's agree") }
+        guard size >= 1 else { return .ok("this machine's clock and \(server)'s agree") }
         let text =
-            "this machine's clock is \(Quantity.duration(.seconds(Int(size)))) \(offset > 0 ? "ahead of" : "behind") the gateway's"
+            "this machine's clock is \(Quantity.duration(.seconds(Int(size)))) \(offset > 0 ? "ahead of" : "behind") \(server)'s"
         guard size >= Self.warningLimit else { return .ok(text) }
         return Finding(
             size >= Self.errorLimit ? .error : .warning, text,

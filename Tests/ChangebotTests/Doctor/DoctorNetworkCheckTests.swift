@@ -26,6 +26,7 @@ import Testing
         #expect((reading.finding.remedy == nil) == (level == .ok))
         if offset < 0 { #expect(reading.finding.text.contains("behind")) }
         if offset > 1 { #expect(reading.finding.text.contains("ahead of")) }
+        #expect(reading.finding(of: "the engine").text.contains("the engine's"))
     }
 
     // MARK: - Certificates

@@ -5,7 +5,7 @@ extension WorkLogConformance {
     /// Parks the first change of partition 0 for 200 ms.
     private static func park(_ log: any WorkLog, _ claim: Claim) async throws -> Claim {
         var outcome = Outcome(position: 1)
-        let change = LoggedChange(n: 1, entry: entry(1, id(0)), attempts: 1, parks: 1)
+        let change = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
         outcome.parked = [Parking(change, delay: .milliseconds(200), reason: "slow")]
         return try await log.commit(claim, outcome)
     }
@@ -18,7 +18,7 @@ extension WorkLogConformance {
             #expect(try await log.due(claim, limit: 9).isEmpty)
             #expect(try await log.next(claim, after: 0, limit: 9).isEmpty)
             try await bed.pass(.milliseconds(300))
-            let due = LoggedChange(n: 1, entry: entry(1, id(0)), attempts: 1, parks: 1)
+            let due = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
             let news = try await log.news([Interest(claim: claim, readUpTo: 1)], within: .milliseconds(10))
             #expect(news == [News(partition: 0, hasChanges: false, hasDue: true)])
@@ -35,7 +35,7 @@ extension WorkLogConformance {
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9).isEmpty)
             try await bed.pass(.milliseconds(300))
-            let due = LoggedChange(n: 3, entry: entry(3, id(0)), attempts: 1, firstN: 1, parks: 1)
+            let due = LoggedChange(n: 3, entry: entry(3, id(0)), tries: Tries(text: "x:1"), firstN: 1, parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
             // One that is older than the parked one changes nothing.
             outcome.joined = [LoggedChange(n: 2, entry: entry(2, id(0), "old"))]
@@ -68,10 +68,12 @@ extension WorkLogConformance {
             try await log.fill([id(0)])
             var claim = try await park(log, try await log.take(0))
             var outcome = Outcome(position: 1)
-            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: true, total: 4)]
+            outcome.attempted = [
+                Attempt(n: 1, id: id(0), isParked: true, others: Tries(text: "x:4"), weight: 1)
+            ]
             claim = try await log.commit(claim, outcome)
             try await bed.pass(.milliseconds(300))
-            #expect(try await log.due(claim, limit: 9).map(\.attempts) == [4])
+            #expect(try await log.due(claim, limit: 9).map(\.tries.total) == [4])
             outcome = Outcome(position: 1)
             let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 2)
             outcome.parked = [Parking(change, delay: .zero, reason: "slow")]

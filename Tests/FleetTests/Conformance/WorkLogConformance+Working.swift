@@ -83,10 +83,50 @@ extension WorkLogConformance {
         WorkLogConformance("tries are counted before they begin") { bed in
             let log = try await bed.member("a")
             try await log.fill([id(0)])
-            var outcome = Outcome(position: 0)
-            outcome.attempted = [Attempt(n: 1, id: id(0), isParked: false, total: 2)]
-            let claim = try await log.commit(try await log.take(0), outcome)
-            #expect(try await log.next(claim, after: 0, limit: 1).first?.attempts == 2)
+            for (owner, count) in [("b", 4), ("c", 8)] {
+                let gone = try await bed.member(owner)
+                let claim = try await gone.take(0)
+                let others = try await gone.next(claim, after: 0, limit: 1).first?.tries ?? Tries()
+                #expect(others.total == count - 4)
+                var outcome = Outcome(position: 0)
+                outcome.attempted = [Attempt(n: 1, id: id(0), isParked: false, others: others, weight: 4)]
+                _ = try await gone.commit(claim, outcome)
+                try await bed.pass(log.leaseTime + .milliseconds(100))
+            }
+            #expect(try await log.next(try await log.take(0), after: 0, limit: 1).first?.tries.total == 8)
+        },
+        WorkLogConformance("tries of members that live do not count") { bed in
+            let (log, other) = (try await bed.member("a"), try await bed.member("b"))
+            try await log.fill([id(0), id(0, 1)])
+            var outcome = Outcome(position: 1)
+            let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 1)
+            outcome.parked = [Parking(change, delay: .zero, reason: "why")]
+            outcome.attempted = [
+                Attempt(n: 2, id: id(0, 1), isParked: false, weight: 4),
+                Attempt(n: 1, id: id(0), isParked: true, weight: 4),
+            ]
+            func counts(_ log: any WorkLog) async throws -> [Int] {
+                let claim = try await log.take(0)
+                let changes = try await log.next(claim, after: 1, limit: 1) + log.due(claim, limit: 1)
+                return changes.map(\.tries.total)
+            }
+            _ = try await log.commit(try await log.take(0), outcome)
+            // The same process has survived them, member or not.
+            #expect(try await counts(log) == [0, 0])
+            try await bed.pass(log.leaseTime + .milliseconds(100))
+            #expect(try await counts(other) == [4, 4])
+            // It is back.
+            _ = try await log.renew()
+            #expect(try await counts(other) == [0, 0])
+        },
+        WorkLogConformance("who takes its own lease again, or that of a member that lives, counts no takeover") { bed in
+            let (log, other) = (try await bed.member("a"), try await bed.member("b"))
+            try await log.fill([id(0)])
+            for _ in 0..<3 {
+                #expect(try await log.take(0).takeovers == 0)
+                try await bed.pass(log.leaseTime + .milliseconds(100))
+            }
+            #expect(try await other.take(0).takeovers == 1)
         },
         WorkLogConformance("dead changes are counted once") { bed in
             let log = try await bed.member("a")

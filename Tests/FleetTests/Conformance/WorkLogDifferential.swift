@@ -209,7 +209,9 @@ final class DifferentialWorld {
         }
         outcome.joined = some()
         outcome.attempted = some().map {
-            Attempt(n: $0.n, id: $0.id, isParked: random.chance(2), total: random.below(5) + 1)
+            Attempt(
+                n: $0.n, id: $0.id, isParked: random.chance(2),
+                others: Tries(text: random.pick(["", "a:4", "b:1 x:8"])), weight: random.below(5) + 1)
         }
         return outcome
     }
@@ -326,7 +328,7 @@ extension Renewal {
 
 extension LoggedChange {
     fileprivate var text: String {
-        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(attempts) \(isParked) \(firstN) \(parks)"
+        "\(n) \(entry.sequence) \(id) \(entry.revision) \(entry.otherLeaves) \(entry.kind) \(tries.text) \(isParked) \(firstN) \(parks)"
     }
 }
 

@@ -35,8 +35,8 @@ struct SimulatedProcessor: Processor {
             oracle.count("looked")
             return scheduler.chance(0.1) ? .parked(scheduler.time(0.1, 6), "slow") : .done
         }
-        if !world.isOnlyKilled, Self.isPoison(number) { return .failed("poison") }
-        if !world.isOnlyKilled, Self.kills(number), !world.isCalm, scheduler.chance(0.7) {
+        if world.hasBadDocuments, Self.isPoison(number) { return .failed("poison") }
+        if Self.kills(number), world.fatality > 0, scheduler.chance(world.fatality) {
             member.crash()
             return .postponed
         }

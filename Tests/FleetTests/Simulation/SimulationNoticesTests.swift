@@ -24,7 +24,7 @@ import Testing
     }
 
     private func firstViolation(_ world: (UInt64) -> World) -> String? {
-        for seed in UInt64(1)...40 {
+        for seed in UInt64(1)...200 {
             let world = world(seed)
             if let violation = world.run(steps: 30_000).first {
                 print("seed \(seed), \(world.scheduler.steps) steps: \(violation.prefix(200))")

@@ -34,7 +34,7 @@ import Testing
         var (kills, dead) = (0, 0)
         for seed in UInt64(1)...12 {
             // Less than the time of a lease, and many documents take longer.
-            let world = World(seed: seed, secondsOfLife: 4)
+            let world = World(seed: seed, .kills(secondsOfLife: 4))
             let violations = world.run(steps: Self.stepsOfRun)
             #expect(violations.isEmpty, "\(world.report)")
             kills += world.oracle.counts["killed"] ?? 0
@@ -42,6 +42,33 @@ import Testing
         }
         #expect(kills > 1_000 && dead <= 10)
         print("\(dead) documents dead after \(kills) kills")
+    }
+
+    /// Once each outage of the engine counted against what was tried alone then.
+    @Test func nothingIsDeadIfNoProcessEnds() {
+        var counts: [String: Int] = [:]
+        for seed in UInt64(1)...30 {
+            let world = World(seed: seed, .outages)
+            let violations = world.run(steps: Self.stepsOfRun)
+            #expect(violations.isEmpty, "\(world.report)")
+            for (kind, count) in world.oracle.counts { counts[kind, default: 0] += count }
+        }
+        #expect(counts["dead, though good"] == nil)
+        // So there were reasons for mistakes.
+        #expect(counts["taken over", default: 0] > 100 && counts["trouble", default: 0] > 1_000, "\(counts)")
+    }
+
+    /// All others are decided.
+    @Test func whatEndsEachProcessIsDead() {
+        for seed in UInt64(1)...10 {
+            let world = World(seed: seed, .fatalDocuments)
+            let violations = world.run(steps: 5_000)
+            #expect(violations.isEmpty, "\(world.report)")
+            let fatal = world.gateway.documents.indices.filter {
+                SimulatedProcessor.kills($0) && world.gateway.documents[$0]?.question ?? 0 > 0
+            }
+            #expect(world.oracle.deadRevisions.keys.sorted() == fatal.map(SimulatedGateway.id).sorted())
+        }
     }
 
     @Test func aSeedGivesTheSameRun() {

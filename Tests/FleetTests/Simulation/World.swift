@@ -18,11 +18,28 @@ final class World: @unchecked Sendable {
     var settings = FleetSettings()
     /// How many decisions take seconds.
     let slowRules: Double
-    /// Nil: everything may go wrong. Else only this does: each member is killed once in so many seconds, on average, and
-    /// another one begins.
-    let secondsOfLife: Double?
-    /// Then no document is bad either.
-    var isOnlyKilled: Bool { secondsOfLife != nil }
+    /// What may go wrong.
+    enum Trouble {
+        case everything
+        /// Members are killed, each once in so many seconds on average, and others begin. No document is bad.
+        case kills(secondsOfLife: Double)
+        /// Members stand still, and connections and the engine fail; nobody ends. No document is bad.
+        case outages
+        /// Only that some documents end each process that tries them, at all times.
+        case fatalDocuments
+    }
+
+    let kind: Trouble
+    /// Whether documents fail.
+    var hasBadDocuments: Bool { if case .everything = kind { true } else { false } }
+    /// How likely a document that ends processes does it.
+    var fatality: Double {
+        switch kind {
+        case .everything: isCalm ? 0 : 0.7
+        case .fatalDocuments: 1
+        case .kills, .outages: 0
+        }
+    }
     private var members: [SimulatedMember] = []
     private var memberCount = 0
     private(set) var isCalm = false
@@ -31,11 +48,11 @@ final class World: @unchecked Sendable {
     ///   - quietTime: For how long nothing is granted after the engine lost commits. Nil: as long as it must be.
     ///   - wrap: Puts something between each member and its log.
     init(
-        seed: UInt64, quietTime: Duration? = nil, secondsOfLife: Double? = nil,
+        seed: UInt64, quietTime: Duration? = nil, _ kind: Trouble = .everything,
         wrap: @escaping Wrapper = { log, _ in log }
     ) {
         self.seed = seed
-        self.secondsOfLife = secondsOfLife
+        self.kind = kind
         self.wrap = wrap
         let scheduler = Scheduler(seed: seed)
         self.scheduler = scheduler
@@ -46,8 +63,19 @@ final class World: @unchecked Sendable {
             partitions: [1, 4, 8, 16, 16, 64][scheduler.random.below(6)], quietTime: quietTime, time: { scheduler.now },
             observer: { oracle.take($0) })
         oracle.engine = engine
-        oracle.hasNoBadDocuments = secondsOfLife != nil
-        slowRules = secondsOfLife == nil ? scheduler.random.pick([0.01, 0.05, 0.4]) : 0.4
+        switch kind {
+        case .everything: slowRules = scheduler.random.pick([0.01, 0.05, 0.4])
+        case .fatalDocuments: slowRules = 0
+        case .kills, .outages:
+            oracle.hasNoBadDocuments = true
+            slowRules = 0.4
+        }
+        // Where nobody ends, each try alone that counts is a mistake: so all are made alone, and two are enough.
+        if case .outages = kind {
+            (settings.suspiciousTakeovers, settings.attempts) = (0, 2)
+            // Longer than the longest trouble.
+            settings.settlingTime = .seconds(60)
+        }
         // Small limits are reached more often.
         if scheduler.chance(0.5) {
             settings.window = 2 + scheduler.random.below(30)
@@ -133,7 +161,11 @@ final class World: @unchecked Sendable {
 
     private func scheduleTrouble() {
         guard !isCalm else { return }
-        if let secondsOfLife { return scheduleKill(secondsOfLife / Double(Self.killed)) }
+        switch kind {
+        case .kills(let secondsOfLife): return scheduleKill(secondsOfLife / Double(Self.killed))
+        case .fatalDocuments: return
+        case .everything, .outages: break
+        }
         scheduler.after(scheduler.time(0.1, 4)) { [self] in
             if !isCalm { trouble() }
             scheduleTrouble()
@@ -156,7 +188,10 @@ final class World: @unchecked Sendable {
     private func trouble() {
         let living = members.filter(\.isAlive)
         guard let member = living.isEmpty ? nil : scheduler.random.pick(living) else { return join() }
-        switch scheduler.random.below(14) {
+        var what = scheduler.random.below(14)
+        // Not those in which members end or the engine goes back.
+        if case .outages = kind { what = 4 + scheduler.random.below(9) }
+        switch what {
         case 0: if living.count < 6 { join() }
         case 1: living.count < 3 ? join() : member.stop()
         case 2, 3:

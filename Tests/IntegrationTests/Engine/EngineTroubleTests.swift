@@ -184,6 +184,42 @@ import Testing
         }
     }
 
+    /// Once each outage counted against the documents that were tried, and after some of them they were dead letters.
+    @Test func anEngineThatFailsAgainAndAgainMakesNoDeadLetters() async throws {
+        let mayAnswer = Monitor(false)
+        let receiver = try TestReceiver { _, _ in
+            mayAnswer.block { $0 }
+            return .answer(204)
+        }
+        try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(2)) { fleet in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: task, done: { $exists: false } }
+                    then: [ { webhook: { url: \(receiver.url), timeout: 5m } }, { merge: { done: true } } ]
+                """)
+            let (bot, report) = try Self.bot(fleet, rules, shares: true)
+            try await EngineTestBed.running([bot]) {
+                try await fleet.wait(until: .following, report)
+                try await fleet.bed.load([task("a", "apple")])
+                for outage in 1...8 {
+                    await receiver.wait(for: outage)
+                    fleet.server.stop()
+                    try await fleet.wait(until: .standingBy, report)
+                    try fleet.server.start()
+                }
+                await receiver.wait(for: 9)
+                mayAnswer.with { $0 = true }
+                try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+            }
+            #expect(try await fleet.sql("SELECT count(*) FROM dead_letter").rows == [[.int(0)]])
+            #expect(try await fleet.sql("SELECT count(*) FROM dead_change").rows == [[.int(0)]])
+        }
+    }
+
     // MARK: - At the start
 
     @Test(arguments: [false, true])

@@ -302,6 +302,61 @@ import Testing
         }
     }
 
+    // MARK: - Who is there
+
+    /// Once it was any that had a lease, another one each time.
+    @Test func whoHoldsASharedStateIsWhoReadsTheFeed() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.sharing(rules, members: 1...1) { try await fleet.wait(until: .following, $0[0]) }
+            for name in ["a", "b", "c"] {
+                try await fleet.sql(
+                    """
+                    INSERT INTO work_member (owner, holder, works, since, until)
+                    VALUES ('\(name)', 'process \(name)', true, clock_timestamp(), clock_timestamp() + interval '1 hour')
+                    """)
+            }
+            for name in ["b", "c", "a"] {
+                try await fleet.sql(
+                    """
+                    UPDATE work_lease SET owner = '\(name)', until = clock_timestamp() + interval '1 hour' WHERE name = 'feed'
+                    """)
+                let ledger = try EngineState.openExisting(
+                    try fleet.engine(), directory: fleet.bed.directory, access: .readOnly)
+                #expect(ledger.holder == "process \(name)")
+                ledger.close()
+            }
+        }
+    }
+
+    @Test func aResetNamesAllThatMustStop() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.bot(rules, member: 1, once: true).bot.run()
+            for name in ["a", "b"] {
+                try await fleet.sql(
+                    """
+                    INSERT INTO member (owner, holder, rule_set, since, until)
+                    VALUES ('\(name)', 'process \(name)', '', clock_timestamp(), clock_timestamp() + interval '1 hour')
+                    """)
+            }
+            let error = #expect(throws: StateError.self) { try fleet.engine().reset() }
+            #expect(error?.description.contains("process a; process b") == true, "\(String(describing: error))")
+        }
+    }
+
+    /// Nobody has named a fleet then.
+    @Test func aListOfFleetsThatFailsNamesTheServer() async throws {
+        try await EngineTestBed.with { bed in
+            var fleet = bed
+            fleet.database = fleet.server.uniqueName("missing")
+            let engine = try fleet.engine()
+            let error = #expect(throws: StateError.self) { try engine.fleets() }
+            let text = error?.description ?? ""
+            #expect(text.contains("\(engine.address)") && !text.contains("the fleet"), "\(text)")
+        }
+    }
+
     // MARK: - Older tables
 
     @Test func tablesOfTheFirstVersionAreUpgradedByAMember() async throws {

@@ -322,6 +322,33 @@ import Testing
         }
     }
 
+    /// Once a member that was an hour ahead fired times an hour early, and one that was behind an hour late.
+    @Test(arguments: [-3600, 3600]) func timesAreTheEnginesWhateverAMembersClockSays(lead: Int) async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: remind
+                    when: { type: task, done: { $exists: false } }
+                    at: .dueAt
+                    then: [ { merge: { done: true } } ]
+                """)
+            let now = Timestamp.secondsNow
+            func configure(_ settings: inout BotSettings) {
+                settings.delivery.now = { Timestamp.secondsNow + lead }
+            }
+            try await fleet.sharing(rules, members: 1...1, partitions: 2, configure: configure) { _ in
+                let due = ["soon": now + 2, "later": now + 1800]
+                try await fleet.bed.load(
+                    due.map { (DocumentID($0.key), #"{"_id":"\#($0.key)","type":"task","dueAt":\#($0.value)}"#) })
+                try await fleet.bed.wait(until: ["soon"], fleet.isDone)
+                try await fleet.wait(until: 1, "SELECT count(*) FROM timer WHERE fired = 0")
+                #expect(try await fleet.bed.stored("later")?.root["done"] == nil)
+            }
+        }
+    }
+
     /// A receiver answers nothing for long. What is for it waits in the log; the others of their partition go on.
     @Test func whatWaitsForASlowReceiverHoldsUpNothingElse() async throws {
         let mayAnswer = Monitor(false)

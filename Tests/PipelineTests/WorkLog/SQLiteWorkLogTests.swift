@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    @Test func tablesOfTheFirstVersionAreUpgraded() async throws {
+        try await SQLiteLogTestBed.with { bed in
+            try await bed.member("a").fill([id(0)])
+            try await bed.ledger.write { session in
+                for table in ["work", "parked"] {
+                    try session.execute("ALTER TABLE \(table) DROP COLUMN tries")
+                    try session.execute("ALTER TABLE \(table) ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
+                }
+                try session.execute("UPDATE fleet SET version = 1")
+            }
+            let log = try await bed.member("b")
+            let claim = try await log.take(0)
+            #expect(try await log.next(claim, after: 0, limit: 9).map(\.tries) == [Tries()])
+            #expect(try await bed.member("b").renew().leases == [claim.lease])
+        }
+    }
+
     @Test func aDeadChangeIsADeadLetter() async throws {
         try await SQLiteLogTestBed.with { bed in
             let log = try await bed.member("a")
