@@ -15,7 +15,9 @@ struct ReceiverPace: Sendable {
     /// Who is sent away comes back after this time at the latest: the receiver may be fast again by then.
     private static let longestAbsence: Duration = .seconds(5)
     /// If many are away, that takes longer: so long for each of them.
-    private static let absenceOfEach: Duration = .milliseconds(1)
+    private static let absenceOfEach: Duration = .milliseconds(10)
+    /// Those that come back within such a time do so together: their documents are read at once.
+    private static let returnsTogether = 0.5
     /// The weight of the newest answer in ``usual``.
     private static let weight = 0.125
 
@@ -68,7 +70,9 @@ struct ReceiverPace: Sendable {
         let turn = Self.longestWait + .seconds((interval(now) ?? 0) * Double(absentees))
         let longest = max(Self.longestAbsence, Self.absenceOfEach * absentees)
         // Not all at once.
-        let back = now + (turn <= longest ? turn : longest * (0.5 + random() / 2))
+        let absence = turn <= longest ? turn : longest * (0.5 + random() / 2)
+        let time = (start.duration(to: now + absence) / .seconds(1) / Self.returnsTogether).rounded(.up)
+        let back = start + .seconds(time * Self.returnsTogether)
         returns[second(back), default: 0] += 1
         return back
     }

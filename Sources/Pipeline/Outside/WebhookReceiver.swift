@@ -75,6 +75,17 @@ actor WebhookReceiver {
         }
     }
 
+    /// When to come back, if it would be sent away now.
+    func turnIfBusy(isReturning: Bool) -> Instant? {
+        let now = Instant.now
+        guard health.outage == nil, active >= limit, waiting.count >= pace.room(isReturning: isReturning, now: now)
+        else {
+            return nil
+        }
+        noteSlowness(now)
+        return pace.sendAway(now: now)
+    }
+
     private func noteSlowness(_ now: Instant) {
         if let shown = slownessShownAt, shown.duration(to: now) < Self.slownessInterval { return }
         slownessShownAt = now

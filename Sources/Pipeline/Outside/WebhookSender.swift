@@ -84,6 +84,14 @@ final class WebhookSender: Sendable {
         }
     }
 
+    /// When to come back, if one of several receivers would send the document away: none of them need be told before.
+    func turnIfBusy(_ origins: Set<String>, isReturning: Bool) async -> ContinuousClock.Instant? {
+        for origin in origins {
+            if let turn = await receiver(origin).turnIfBusy(isReturning: isReturning) { return turn }
+        }
+        return nil
+    }
+
     private func attempt(
         _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ document: String, _ receiver: WebhookReceiver,
         sent: ContinuousClock.Instant
@@ -237,9 +245,21 @@ final class WebhookSender: Sendable {
 
 /// The events that receivers have accepted: the newest ones, with the answers that are wanted.
 struct AcceptedEvents: Sendable {
+    /// 128 bits of a hash that differs between processes: enough to tell any number of events apart.
     struct Key: Hashable, Sendable {
-        let id: String
-        let revision: RevisionID?
+        private let halves: SIMD2<Int>
+
+        init(id: String, revision: RevisionID?) {
+            halves = SIMD2(Self.hash(0, id, revision), Self.hash(1, id, revision))
+        }
+
+        private static func hash(_ half: Int, _ id: String, _ revision: RevisionID?) -> Int {
+            var hasher = Hasher()
+            hasher.combine(half)
+            hasher.combine(id)
+            hasher.combine(revision)
+            return hasher.finalize()
+        }
     }
 
     struct Event: Sendable {
@@ -247,7 +267,7 @@ struct AcceptedEvents: Sendable {
     }
 
     /// Two generations, so that dropping the oldest costs nothing.
-    private static let generationLimit = 2000
+    private static let generationLimit = 25_000
     private static let generationBytes = 2 << 20
 
     private var newer: [Key: Event] = [:]

@@ -75,6 +75,13 @@ extension BulkWriter {
         var decision = plan.decision
         var sent = prepared
         var accepted = 0
+        let origins = Set(plan.decision.outside.compactMap(\.webhook?.access.origin))
+        if origins.count > 1,
+            let turn = await sender.turnIfBusy(origins, isReturning: plan.candidate.hasWaited)
+        {
+            sent.standing = .postponed(until: turn)
+            return sent
+        }
         effects: for effect in plan.decision.outside {
             guard let webhook = effect.webhook else { continue }
             let rule = names[effect.origin.rule]

@@ -252,9 +252,9 @@ import Testing
     @Test func acceptedEventsAreRememberedForAWhile() {
         func key(_ number: Int) -> AcceptedEvents.Key { AcceptedEvents.Key(id: "\(number)", revision: nil) }
         var events = AcceptedEvents()
-        for number in 0..<5000 { events.insert(key(number), nil) }
-        #expect(events[key(4999)] != nil)
-        #expect(events[key(3000)] != nil)
+        for number in 0..<60_000 { events.insert(key(number), nil) }
+        #expect(events[key(59_999)] != nil)
+        #expect(events[key(35_000)] != nil)
         #expect(events[key(0)] == nil)
     }
 }
