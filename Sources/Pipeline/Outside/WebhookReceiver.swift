@@ -87,6 +87,8 @@ actor WebhookReceiver {
     }
 
     private func noteSlowness(_ now: Instant) {
+        // Otherwise it is down, which is said.
+        guard health.outage == nil else { return }
         if let shown = slownessShownAt, shown.duration(to: now) < Self.slownessInterval { return }
         slownessShownAt = now
         logger.notice(
