@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [1, 8]) func aLargeBacklogIsWorkedOff(_ partitions: Int) async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(EngineTestBed.apples)
             try await bed.load(Self.apples("a", 3000))
             try await Self.sharing(bed, rules, partitions: partitions) {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func itContinuesWithAndWithoutALog() async throws {
-        try await BotTestBed.with { bed in
+        try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(EngineTestBed.apples)
             for round in 0..<3 {
                 try await bed.load(Self.apples("with\(round)-", 20))
