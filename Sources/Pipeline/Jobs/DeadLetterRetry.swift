@@ -85,8 +85,7 @@ package struct DeadLetterRetry: Service {
                 counts: Counts.helper(of: ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }
-        } catch is CancellationError {
-            // Asked to stop.
+        } catch is CancellationError where Task.isAskedToStop {
         }
     }
 

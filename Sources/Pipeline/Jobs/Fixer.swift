@@ -86,8 +86,7 @@ package struct Fixer: Service {
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
                 throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
             }
-        } catch is CancellationError {
-            // Asked to stop.
+        } catch is CancellationError where Task.isAskedToStop {
         }
     }
 

@@ -65,10 +65,7 @@ actor WebhookReceiver {
             }
             // What is under way is finished, and no more.
             if Task.isShuttingDownGracefully { return .busy(until: now) }
-            guard waiting.count < pace.room(isReturning: isReturning, now: now) else {
-                noteSlowness(now)
-                return .busy(until: pace.sendAway(now: now))
-            }
+            if let turn = turnIfFull(isReturning, now) { return .busy(until: turn) }
             reviewLater()
             // Ends with a request that is under way, which a cancellation of all writers ends too.
             await withCheckedContinuation { waiting.append($0) }
@@ -77,11 +74,13 @@ actor WebhookReceiver {
 
     /// When to come back, if it would be sent away now.
     func turnIfBusy(isReturning: Bool) -> Instant? {
-        let now = Instant.now
-        guard health.outage == nil, active >= limit, waiting.count >= pace.room(isReturning: isReturning, now: now)
-        else {
-            return nil
-        }
+        guard health.outage == nil, active >= limit else { return nil }
+        return turnIfFull(isReturning, .now)
+    }
+
+    /// Sends somebody away if too many wait for a place.
+    private func turnIfFull(_ isReturning: Bool, _ now: Instant) -> Instant? {
+        guard waiting.count >= pace.room(isReturning: isReturning, now: now) else { return nil }
         noteSlowness(now)
         return pace.sendAway(now: now)
     }

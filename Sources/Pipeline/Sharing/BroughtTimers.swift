@@ -1,8 +1,8 @@
 /// Which of the times that have come were brought to the members, and need not be brought again.
 ///
-/// A value without a clock: the caller passes the time. Times that wait for something, as for a receiver that is down, stay
-/// due, and must not hide those that come after them. So only the times since the last look are looked at, and a little
-/// more: what another member has noted shows late. All are looked at again only now and then.
+/// A value without a clock: the caller passes the time. A time that waits for something, such as a receiver that is down,
+/// stays due. It must not hide those that come after it. So each look begins a little before the end of the last one, since
+/// what another member has noted shows late. Only now and then a look begins at the first time.
 struct BroughtTimers: Sendable {
     /// What is noted is seen at most so many seconds after it was due.
     private static let lateness = 10
@@ -37,7 +37,7 @@ struct BroughtTimers: Sendable {
         count = 0
     }
 
-    /// Those that were not brought a short time ago.
+    /// Those that no look has brought a short time ago.
     func new(among due: [WaitingTimer]) -> [WaitingTimer] { due.filter { !recent.contains($0) } }
 
     /// They have been brought.
@@ -46,7 +46,7 @@ struct BroughtTimers: Sendable {
         recent.formUnion(due.filter { $0.due >= now - 2 * Self.lateness })
     }
 
-    /// All that were to be looked at in this look were.
+    /// The look has reached its end.
     mutating func end() {
         seenUpTo = now
         recent = recent.filter { $0.due >= now - 2 * Self.lateness }

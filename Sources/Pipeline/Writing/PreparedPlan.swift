@@ -4,13 +4,11 @@ internal import Rules
 /// A plan, and what became of everything that comes before the write of its changed document.
 struct PreparedPlan: Sendable {
     enum Standing: Sendable {
-        /// All of it is done.
-        /// - hasEffect: Whether anything was.
+        /// All of it is done. `hasEffect`: whether there was anything to do.
         case ready(hasEffect: Bool)
         /// A document that it depends on has changed: it is decided again.
         case outdated
-        /// It is impossible: the change becomes a dead letter.
-        /// - rule: The one that wants it; nil: the last one that fired.
+        /// It is impossible: the change becomes a dead letter. `rule`: the one that wants it; nil: the last one that fired.
         case failed(rule: String?, reason: String)
         /// The change is decided again then.
         case postponed(until: ContinuousClock.Instant)

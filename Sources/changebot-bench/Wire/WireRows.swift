@@ -1,7 +1,8 @@
 internal import GatewayClient
 
-/// Rows of a changes feed, or of `_all_docs`, as a gateway sends them, all of one length. They are numbered where they are written, so
-/// that a feed of any length needs no more memory than one block of it.
+/// Rows of a changes feed, or of `_all_docs`, as a gateway sends them, all of one length.
+///
+/// They are numbered where they are written, so that a feed of any length needs no more memory than one block of it.
 struct WireRows: Sendable {
     /// The number of the first row. All numbers have eight digits.
     static let first = 10_000_001

@@ -224,6 +224,16 @@ import Testing
 
     // MARK: - What the fleet gave up
 
+    /// The log of a member that the test plays.
+    private static func joinedLog(of engine: Engine) async throws -> PostgresWorkLog {
+        let log = PostgresWorkLog(
+            makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
+            partitions: 8)
+        try await log.prepare()
+        _ = try await log.renew()
+        return log
+    }
+
     @Test func aChangeThatEndedItsProcessesIsADeadLetterThatCanBeRetried() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -234,12 +244,8 @@ import Testing
             try await fleet.bed.load([task("a", "apple")])
             let revision = try #require(try await fleet.bed.stored(DocumentID("a"))?.root["_rev"]?.string)
             let engine = try fleet.engine()
-            let log = PostgresWorkLog(
-                makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
-                partitions: 8)
+            let log = try await Self.joinedLog(of: engine)
             defer { log.close() }
-            try await log.prepare()
-            _ = try await log.renew()
             let claim = try #require(try await log.claim([3], atMost: 1).first)
             let entry = FeedEntry(sequence: "7", id: DocumentKey("a"), revision: revision)
             var outcome = Outcome(position: claim.position)
@@ -278,12 +284,8 @@ import Testing
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { try await fleet.wait(until: .following, $0) }
             let engine = try fleet.engine()
-            let log = PostgresWorkLog(
-                makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
-                partitions: 8)
+            let log = try await Self.joinedLog(of: engine)
             defer { log.close() }
-            try await log.prepare()
-            _ = try await log.renew()
             var claim = try #require(try await log.claim([3], atMost: 1).first)
             func bury(_ places: ClosedRange<Int>) async throws {
                 var outcome = Outcome(position: claim.position)

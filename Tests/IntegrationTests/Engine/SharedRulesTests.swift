@@ -288,22 +288,26 @@ import Testing
 
     // MARK: - Waiting
 
+    /// Rules that tell a receiver of orders, and finish tasks.
+    private static func tellingOrders(to receiver: TestReceiver, timeout: String = "10s") -> String {
+        """
+        version: 1
+        rules:
+          - name: tell
+            when: { type: order }
+            then: [ { webhook: { url: \(receiver.url), timeout: \(timeout) } } ]
+          - name: apples
+            when: { type: task, task: apple, done: { $exists: false } }
+            then: [ { merge: { done: true } } ]
+        """
+    }
+
     /// A receiver refuses the events of some documents. They wait in the log; the others of their partition go on.
     @Test func whatWaitsForAReceiverHoldsUpNothingElse() async throws {
         let isUp = Locked(false)
         let receiver = try TestReceiver { _, _ in isUp.withLock { $0 } ? .answer(204) : .answer(503) }
         try await EngineTestBed.with { fleet in
-            let rules = try fleet.bed.rules(
-                """
-                version: 1
-                rules:
-                  - name: tell
-                    when: { type: order }
-                    then: [ { webhook: { url: \(receiver.url) } } ]
-                  - name: apples
-                    when: { type: task, task: apple, done: { $exists: false } }
-                    then: [ { merge: { done: true } } ]
-                """)
+            let rules = try fleet.bed.rules(Self.tellingOrders(to: receiver))
             try await fleet.sharing(
                 rules, members: 1...2, partitions: 2,
                 configure: { settings in
@@ -358,17 +362,7 @@ import Testing
         }
         try await EngineTestBed.with { fleet in
             defer { mayAnswer.with { $0 = true } }
-            let rules = try fleet.bed.rules(
-                """
-                version: 1
-                rules:
-                  - name: tell
-                    when: { type: order }
-                    then: [ { webhook: { url: \(receiver.url), timeout: 5m } } ]
-                  - name: apples
-                    when: { type: task, task: apple, done: { $exists: false } }
-                    then: [ { merge: { done: true } } ]
-                """)
+            let rules = try fleet.bed.rules(Self.tellingOrders(to: receiver, timeout: "5m"))
             try await fleet.sharing(rules, members: 1...1, partitions: 1) { _ in
                 // More than a partition has in work at once.
                 try await fleet.bed.load(
