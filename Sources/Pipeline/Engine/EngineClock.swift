@@ -8,7 +8,7 @@ internal import Locking
 final class EngineClock: Sendable {
     /// In seconds: less is no difference.
     static let tolerance = 5
-    /// An answer that took longer says too little.
+    /// An answer that took longer says too little, unless it is the first.
     private static let longestAnswer: Duration = .seconds(2)
 
     private struct State {
@@ -30,7 +30,7 @@ final class EngineClock: Sendable {
         state.withLock { ($0.machine, $0.told) = (machine, told) }
     }
 
-    /// Seconds since 1970: the machine's before the engine has said anything.
+    /// Seconds since 1970: the machine's before the engine has said anything. It has before a member works.
     func now(_ instant: ContinuousClock.Instant = .now) -> Int {
         let (answer, machine) = state.withLock { ($0.answer, $0.machine) }
         guard let answer else { return machine() }
@@ -42,8 +42,13 @@ final class EngineClock: Sendable {
     /// - Parameter time: The engine's, in milliseconds since 1970.
     func note(_ time: Int, sent: ContinuousClock.Instant, answered: ContinuousClock.Instant = .now) {
         let length = sent.duration(to: answered)
-        guard length <= Self.longestAnswer else { return }
-        state.withLock { $0.answer = (time, sent + length / 2) }
+        let isTaken = state.withLock { state in
+            guard state.answer == nil || length <= Self.longestAnswer else { return false }
+            state.answer = (time, sent + length / 2)
+            return true
+        }
+        // A late answer is better than none, but says nothing of a small difference.
+        guard isTaken, length <= Self.longestAnswer else { return }
         let lead = state.withLock(\.machine)() - now(answered)
         let told = state.withLock { state -> (@Sendable (Int) -> Void)? in
             let isWrong = abs(lead) >= Self.tolerance

@@ -8,21 +8,32 @@ enum EngineMember {
     static func renew(
         _ engine: Engine, ruleSetHash: String, role: String = "", _ connection: PostgresConnection
     ) throws(PostgresError) {
+        try noteTime(engine) { () throws(PostgresError) in
+            try connection.run(
+                """
+                INSERT INTO member (owner, holder, rule_set, role, program, since, until)
+                VALUES ($1, $2, $3, $5, $6, clock_timestamp(),
+                    clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+                ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until,
+                    role = CASE WHEN excluded.role = '' THEN member.role ELSE excluded.role END
+                RETURNING \(time)
+                """,
+                [
+                    .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
+                    .int(engine.lease.wholeMilliseconds), .text(role), .text(ProgramVersion.current),
+                ])
+        }
+    }
+
+    /// The engine's time, in milliseconds since 1970.
+    private static let time = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)"
+
+    /// - Parameter statement: Returns the engine's time.
+    private static func noteTime(
+        _ engine: Engine, _ statement: () throws(PostgresError) -> PostgresResult
+    ) throws(PostgresError) {
         let sent = ContinuousClock.now
-        let answer = try connection.run(
-            """
-            INSERT INTO member (owner, holder, rule_set, role, program, since, until)
-            VALUES ($1, $2, $3, $5, $6, clock_timestamp(),
-                clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
-            ON CONFLICT (owner) DO UPDATE SET rule_set = excluded.rule_set, until = excluded.until,
-                role = CASE WHEN excluded.role = '' THEN member.role ELSE excluded.role END
-            RETURNING CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)
-            """,
-            [
-                .text(engine.owner), .text(StateLock.thisProcess), .text(ruleSetHash),
-                .int(engine.lease.wholeMilliseconds), .text(role), .text(ProgramVersion.current),
-            ])
-        if let time = answer.rows.first?.first?.int { engine.clock.note(time, sent: sent) }
+        if let time = try statement().rows.first?.first?.int { engine.clock.note(time, sent: sent) }
     }
 
     /// Whether this process was asked to take nothing more.
@@ -85,7 +96,7 @@ enum EngineMember {
         return found.rows.first?.first?.text
     }
 
-    /// Becomes one of those that share the work, unless a process runs alone.
+    /// Becomes one of those that share the work, unless a process runs alone. From then on it knows the engine's time.
     ///
     /// - Throws: ``StateError/locked(holder:)`` if one does; `PostgresError`.
     static func beginSharing(_ engine: Engine, works: Bool, _ connection: PostgresConnection) throws {
@@ -103,16 +114,19 @@ enum EngineMember {
                     "SELECT holder FROM lease WHERE name = $1 AND until > clock_timestamp()", [.text(EngineLease.name)])
                 if let holder = found.rows.first?.first?.text { throw StateError.locked(holder: holder) }
             }
-            try connection.run(
-                """
-                INSERT INTO work_member (owner, holder, works, since, until)
-                VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
-                ON CONFLICT (owner) DO UPDATE SET until = excluded.until
-                """,
-                [
-                    .text(engine.owner), .text(StateLock.thisProcess), .int(works ? 1 : 0),
-                    .int(engine.lease.wholeMilliseconds),
-                ])
+            try noteTime(engine) { () throws(PostgresError) in
+                try connection.run(
+                    """
+                    INSERT INTO work_member (owner, holder, works, since, until)
+                    VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp() + CAST($4 AS bigint) * interval '1 millisecond')
+                    ON CONFLICT (owner) DO UPDATE SET until = excluded.until
+                    RETURNING \(time)
+                    """,
+                    [
+                        .text(engine.owner), .text(StateLock.thisProcess), .int(works ? 1 : 0),
+                        .int(engine.lease.wholeMilliseconds),
+                    ])
+            }
         }
     }
 

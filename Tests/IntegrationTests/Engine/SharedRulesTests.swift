@@ -353,6 +353,22 @@ import Testing
         }
     }
 
+    /// The first member of a new fleet once began with its own clock, until it had renewed its place.
+    @Test func aMemberKnowsTheTimeBeforeItWorks() async throws {
+        try await EngineTestBed.with { fleet in
+            let engine = try fleet.engine()
+            engine.clock.watch {
+                0
+            } _: { _ in
+            }
+            let work = SharedWork(engine, Sharing(role: .auto, partitions: 2), logger: BotTestBed.logger)
+            defer { work.close() }
+            _ = try await work.join()
+            #expect(engine.clock.now() > 0)
+            await work.leave()
+        }
+    }
+
     /// A receiver answers nothing for long. What is for it waits in the log; the others of their partition go on.
     @Test func whatWaitsForASlowReceiverHoldsUpNothingElse() async throws {
         let mayAnswer = Monitor(false)
