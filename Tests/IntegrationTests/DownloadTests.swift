@@ -1,4 +1,5 @@
 import DocumentFlow
+import Fleet
 import Foundation
 import GatewayClient
 import Locking
@@ -301,6 +302,67 @@ import Testing
             try await bed.load((0..<5).map { Self.document("d\($0)", "/\($0)") })
             let rules = try bed.rules(try pictures.rules(bed, "token_file: token"))
             #expect(try await bed.runOnce(rules).written == 5)
+        }
+    }
+
+    // MARK: - A slow server
+
+    private static let cheeses = """
+
+          - name: cheese
+            when: { type: cheese, done: { $exists: false } }
+            then: [ { merge: { done: true } } ]
+        """
+
+    /// Four at a time were waited for, one batch of documents after the other.
+    @Test(arguments: [nil, Sharing(role: .auto, partitions: 2)])
+    func aSlowServerHoldsUpNoOtherChanges(sharing: Sharing?) async throws {
+        let mayAnswer = Monitor(false)
+        let pictures = try Pictures { connection, _, _ in
+            mayAnswer.block { $0 }
+            try connection.answer(headers: Self.png, body: "picture")
+        }
+        try await BotTestBed.with { bed in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try bed.rules(try pictures.rules(bed, "timeout: 5m") + Self.cheeses)
+            let slow = (0..<600).map { Self.document("t\($0)", "/\($0)") }
+            let cheeses = (0..<50).map { (DocumentID("c\($0)"), #"{"_id":"c\#($0)","type":"cheese"}"#) }
+            try await bed.load(slow + cheeses)
+            let counters = try await bed.following(rules, configure: { $0.sharing = sharing }) {
+                try await bed.wait(until: cheeses.map(\.0)) { $0["done"]?.bool == true }
+                mayAnswer.with { $0 = true }
+                try await bed.wait(until: slow.map(\.0)) { $0["_attachments"] != nil }
+            }
+            #expect(counters.deadLetters == 0)
+            // Nothing was downloaded in vain.
+            for (index, _) in slow.enumerated() { #expect(pictures.requests("/\(index)").count == 1) }
+        }
+    }
+
+    /// A document that needs several contents, none of which may be kept, gets them all.
+    @Test(arguments: [("no-store", 1), ("no-cache", 1), ("max-age=600", 1), ("max-age=600", 13 << 20)])
+    func aDocumentNeedsSeveralContentsOfASlowServer(control: String, length: Int) async throws {
+        let body = String(repeating: "p", count: length)
+        let pictures = try Pictures { connection, _, _ in
+            Thread.sleep(forTimeInterval: 1.5)
+            try connection.answer(headers: Self.png + ["Cache-Control: \(control)"], body: body)
+        }
+        try await BotTestBed.with { bed in
+            let attach = (0..<3).map { number in
+                "{ attach: { name: image\(number), url: \"\(pictures.server.url("/\(number)"))\", max_size: 15MB } }"
+            }
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: pictures
+                    when: { type: task }
+                    then: [ \(attach.joined(separator: ", ")) ]
+                """ + Self.cheeses)
+            try await bed.load([Self.document("a", "/a"), Self.document("b", "/b")])
+            let counters = try await bed.runOnce(rules)
+            #expect(counters.written == 2)
+            #expect(counters.deadLetters == 0)
         }
     }
 }

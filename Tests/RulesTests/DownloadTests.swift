@@ -16,16 +16,16 @@ import Testing
 
         var requests: [DownloadRequest] { asked.withLock { $0 } }
 
-        func answered(_ request: DownloadRequest) async -> DownloadAnswer { answer(request) }
+        var downloader: Downloader { Downloader(answer: { request, _, _ in self.answer(request) }) }
 
         func decide(_ rules: RuleSet, _ documents: String...) async throws -> [Decision] {
             let inputs = try documents.map { DecisionInput(try JSONText($0)) }
             return await rules.makeDecider().decide(
                 on: inputs, now: 0,
-                downloader: { request in
+                downloader: Downloader(answer: { request, _, _ in
                     self.asked.withLock { $0.append(request) }
                     return self.answer(request)
-                })
+                }))
         }
     }
 
@@ -153,7 +153,7 @@ import Testing
         }
         let rules = try Self.rules("url: 'https://h', path: {jq: '\"/\" + (.n|tostring)'}")
         let inputs = try (0..<40).map { DecisionInput(try JSONText(#"{"n":\#($0)}"#)) }
-        let decisions = await rules.makeDecider().decide(on: inputs, now: 0, downloader: server.answered)
+        let decisions = await rules.makeDecider().decide(on: inputs, now: 0, downloader: server.downloader)
         let decided = decisions.filter(\.isChanged)
         #expect(!decided.isEmpty && decided.count < 20)
         #expect(decisions.filter { !$0.isChanged }.allSatisfy { $0.error?.wait == .zero })

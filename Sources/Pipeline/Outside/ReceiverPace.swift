@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How fast a receiver of webhooks takes requests, and so who may wait for a place and who is to come back later.
+/// How fast a receiver of webhooks, or a server of attachments, takes requests, and so who may wait for a place and who is to come back later.
 ///
 /// A value without a clock: the caller passes the time. A receiver that answers soon has all that is there waiting for
 /// it. One that answers late must not keep the changes that wait for it in memory, or others from being read: what would
@@ -49,6 +49,16 @@ struct ReceiverPace: Sendable {
         usual = usual.map { $0 + (time - $0) * Self.weight } ?? time
     }
 
+    /// Whether a request usually takes so long, or all places are taken by such.
+    ///
+    /// - Parameter waiting: How many come first.
+    func isSlower(than time: Duration, waiting: Int, now: Instant) -> Bool {
+        let seconds = time / .seconds(1)
+        if let usual, exp(usual) >= seconds { return true }
+        if let interval = interval(now), interval * Double(waiting) >= seconds { return true }
+        return begun.count >= places && begun.allSatisfy { $0.duration(to: now) >= time }
+    }
+
     /// How many may wait for a place: at least as many as there are places.
     ///
     /// - Parameter isReturning: Whether it was sent away before.
@@ -88,7 +98,7 @@ struct ReceiverPace: Sendable {
     private func second(_ instant: Instant) -> Int { Int(start.duration(to: instant).components.seconds) }
 
     /// The seconds from one free place to the next; nil if nothing is known.
-    private func interval(_ now: Instant) -> Double? {
+    func interval(_ now: Instant) -> Double? {
         let usual = usual.map { exp($0) }
         // A request under way takes at least as long as it has taken.
         let times = begun.map { max(usual ?? 0, $0.duration(to: now) / .seconds(1)) }

@@ -59,11 +59,13 @@ package final class Decider {
         var decisions = [Decision?](repeating: nil, count: inputs.count)
         var waiting: [(run: Int, calls: [JQCall])] = []
         var downloads = DownloadQueue()
+        /// Those that got answers of the downloader.
+        var served: Set<Int> = []
         func advance(_ index: Int, with outcomes: [JQOutcome]) {
             willDecide(index)
             switch runs[index].advance(with: outcomes, scratch) {
             case .asks(let calls): waiting.append((index, calls))
-            case .needs(let request): downloads.add(request, for: index)
+            case .needs(let request): downloads.add(request, for: index, of: inputs[index].id)
             case .decided(let decision): decisions[index] = decision
             }
         }
@@ -84,14 +86,29 @@ package final class Decider {
                 willDecide(nil)
                 for (index, request, answer) in await downloads.answers(downloader) {
                     runs[index].provide(answer, to: request)
+                    served.insert(index)
                     advance(index, with: [])
                 }
+                await release(&served, decisions, inputs, downloader)
             } else {
                 break
             }
         }
+        await release(&served, decisions, inputs, downloader)
         // Without a decision only if its programs were never run: there is no jq.
         return zip(decisions, inputs).map { $0 ?? Decision($1.document) }
+    }
+
+    /// Tells the downloader which of those that it served are decided.
+    private func release(
+        _ served: inout Set<Int>, _ decisions: [Decision?], _ inputs: [DecisionInput], _ downloader: Downloader?
+    ) async {
+        guard let downloader else { return }
+        for index in served {
+            guard let decision = decisions[index] else { continue }
+            served.remove(index)
+            if decision.error?.wait == nil { await downloader.release(inputs[index].id) }
+        }
     }
 }
 
@@ -120,6 +137,9 @@ package struct DecisionInput: Sendable {
 
     /// Nil unless the document is decided because another one has changed.
     let source: Source?
+
+    /// The document's, as the rules find it; empty if it has none.
+    var id: String { document.root["_id"]?.string ?? "" }
 
     /// - Parameters:
     ///   - sequence: As JSON text; nil if the document is not from a feed.

@@ -1,20 +1,16 @@
 internal import DocumentFlow
+internal import Locking
 internal import Logging
 internal import Rules
 
 /// Fetches what rules attach from URLs, for all writers of a run.
 ///
-/// A server that is down is left alone until its next attempt is due: documents that need it wait, others do not. What
-/// was downloaded is kept in memory up to a limit; the ledger remembers its digest, so that after a restart a server
-/// need only confirm that the content of an attachment is still the same.
+/// A server that is down is left alone until its next attempt is due: documents that need it wait, others do not. What a
+/// slow server has not given in time goes on without the document, which comes back for it later. What was downloaded is
+/// kept in memory up to a limit; the ledger remembers its digest, so that after a restart a server need only confirm that
+/// the content of an attachment is still the same.
 actor Downloads {
     typealias Instant = ContinuousClock.Instant
-
-    private struct Server {
-        var health: ReceiverHealth
-        /// Whether a request is under way to a server that is down.
-        var isTried = false
-    }
 
     /// How long documents wait while another one tries whether the server is back.
     private static let waitForTrial: Duration = .seconds(1)
@@ -25,9 +21,12 @@ actor Downloads {
     private let secrets: SecretContents
     private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
-    private let now: @Sendable () -> Instant
     private var cache = DownloadCache()
-    private var servers: [String: Server] = [:]
+    private var servers: [String: DownloadServer] = [:]
+    /// Those that wait for an answer, or for a place at a server.
+    private var waiters: [Int: Signal] = [:]
+    private var lastWaiter = 0
+    private var reviewing: Task<Void, Never>?
     private let clients = OutsideClients(highWaterMark: 256 << 10)
     /// Why the run must end; nil if it need not.
     private var end: RunError?
@@ -40,14 +39,13 @@ actor Downloads {
     /// - Throws: `RunError` with `.badConfiguration` if a file can't be used.
     init(
         _ sources: Set<DownloadSource>, ledger: Ledger, _ retries: RetryPolicy.Settings, _ backoff: Backoff,
-        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, now: @escaping @Sendable () -> Instant = { .now }
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger
     ) throws(RunError) {
         self.ledger = ledger
         self.retries = retries
         self.backoff = backoff
         self.reporter = reporter
         self.logger = logger
-        self.now = now
         secrets = SecretContents(logger)
         for source in sources { try secrets.check(source.files, warns: true) }
     }
@@ -57,50 +55,177 @@ actor Downloads {
         if let end { throw end }
     }
 
-    /// Closes all connections.
+    /// Ends what is under way, and closes all connections.
     nonisolated func close() async {
         reporter.end()
+        await cancel()
         await clients.close()
     }
 
+    private func cancel() {
+        reviewing?.cancel()
+        for server in servers.values { server.cancel() }
+    }
+
     /// Asks this object.
-    nonisolated var downloader: Downloader { { await self.answer($0) } }
+    nonisolated var downloader: Downloader {
+        Downloader(
+            answer: { await self.answer($0, for: $1, by: $2) }, release: { await self.release($0) })
+    }
 
     /// The content that a rule wants, or why there is none.
-    func answer(_ request: DownloadRequest) async -> DownloadAnswer {
+    ///
+    /// - Parameters:
+    ///   - documents: The ids of those that need it. What was fetched for one is kept until ``release(_:)``.
+    ///   - deadline: A request that takes longer goes on, and its answer is there when the document asks again.
+    func answer(_ request: DownloadRequest, for documents: [String], by deadline: Instant) async -> DownloadAnswer {
         let key = DownloadCache.Key(request)
-        let cached = cache.entry(key)
-        if let cached, cached.freshUntil > now(), let answer = answer(request, cached.record, cached.content) {
-            return answer
+        while !Task.isCancelled {
+            let document = servers[request.origin]?.first(of: documents) ?? documents[0]
+            if let answer = cached(request, key) ?? known(request, document) { return answer }
+            let now = Instant.now
+            if servers[request.origin]?.start(of: request) == nil {
+                if let wait = wait(for: request) { return wait }
+                guard begin(request, key, for: document, now) else { return sendAway(request, document, now) }
+            }
+            if deadline <= now || isSlow(request, now) { return sendAway(request, document, now) }
+            await change(by: deadline)
         }
-        if let wait = wait(for: request) { return wait }
-        let known = await validated(request, key, cached)
-        let sent = now()
+        return .later(reason: Self.stopping, wait: .zero)
+    }
+
+    /// A document is decided.
+    func release(_ document: String) {
+        for server in servers.values {
+            server.release(document)
+            beginWanted(at: server)
+        }
+        wake()
+    }
+
+    private static let stopping = "the run is stopping"
+
+    // MARK: - Requests
+
+    /// - Returns: Whether it has begun, or may soon.
+    private func begin(
+        _ request: DownloadRequest, _ key: DownloadCache.Key, for document: String, _ now: Instant
+    ) -> Bool {
+        let server = server(of: request)
+        switch server.entry(for: document) {
+        case .full: return false
+        case .waiting: return true
+        case .open:
+            server.isTried = true
+            server.begin(request, for: document, Task { await run(request, key) }, now: now)
+            return true
+        }
+    }
+
+    /// Begins requests of documents that were sent away.
+    private func beginWanted(at server: DownloadServer) {
+        let now = Instant.now
+        while let next = server.next() {
+            _ = begin(next.request, DownloadCache.Key(next.request), for: next.document, now)
+        }
+    }
+
+    private func run(_ request: DownloadRequest, _ key: DownloadCache.Key) async {
+        let answer = await exchange(request, key)
+        let server = server(of: request)
+        server.isTried = false
+        server.end(request, answer, now: .now)
+        beginWanted(at: server)
+        wake()
+        reviewLater()
+    }
+
+    private func exchange(_ request: DownloadRequest, _ key: DownloadCache.Key) async -> DownloadServer.Answer {
+        let known = await validated(request, key)
+        let sent = Instant.now
         let token = request.tokenFile.map { secrets.text(SecretFile($0, .token)) }
         let exchange = DownloadExchange(request: request, known: known, token: token)
-        servers[request.origin]?.isTried = true
         let outcome = await exchange.run(clients.client(for: request.files))
-        servers[request.origin]?.isTried = false
         // Ended with the run, not by the server.
-        if Task.isCancelled { return .later(reason: "the run is stopping", wait: .zero) }
+        if Task.isCancelled { return .later(reason: Self.stopping, due: .now) }
         switch outcome {
         case .content(let content, let record, let span):
             succeed(request, sent)
             await keep(content, record, span, key)
-            return answer(request, record, content) ?? .content(content, contentType: record.contentType)
+            return .ready(answer(request, record, content) ?? .content(content, contentType: record.contentType))
         case .same(let span):
             succeed(request, sent)
-            if let known, let answer = confirmed(request, key, known, span) { return answer }
+            if let known, let answer = confirmed(request, key, known, span) { return .ready(answer) }
             // It was dropped from the cache meanwhile.
-            return .later(reason: "the content must be downloaded again", wait: .zero)
+            return .later(reason: "the content must be downloaded again", due: .now)
         case .refused(let reason):
             succeed(request, sent)
-            return .failed(reason: reason)
+            return .ready(.failed(reason: reason))
         case .failed(let failure): return fail(request, failure, sent)
         }
     }
 
+    /// The answer to a request that has ended.
+    private func known(_ request: DownloadRequest, _ document: String) -> DownloadAnswer? {
+        switch servers[request.origin]?.answer(to: request, for: document, now: .now) {
+        case .ready(let answer): answer
+        case .later(let reason, let due): .later(reason: reason, wait: max(.zero, Instant.now.duration(to: due)))
+        case nil: nil
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Returns after an answer has come or was taken, and at the deadline at the latest.
+    private func change(by deadline: Instant) async {
+        let signal = Signal()
+        lastWaiter += 1
+        let number = lastWaiter
+        waiters[number] = signal
+        defer { waiters[number] = nil }
+        // Whoever is cancelled looks for that itself.
+        try? await signal.wait(until: deadline)
+    }
+
+    private func wake() {
+        for waiter in waiters.values { waiter.raise() }
+    }
+
+    private func isSlow(_ request: DownloadRequest, _ now: Instant) -> Bool {
+        servers[request.origin]?.isSlow(now) ?? false
+    }
+
+    private func sendAway(_ request: DownloadRequest, _ document: String, _ now: Instant) -> DownloadAnswer {
+        let server = server(of: request)
+        let (due, isNews) = server.sendAway(request, document, now: now)
+        if isNews {
+            logger.notice(
+                "a server of attachments is slower than documents come; those that need it wait, and others do not",
+                metadata: [LogKey.url: "\(request.origin)"])
+        }
+        return .later(reason: "\(request.place) takes longer", wait: now.duration(to: due))
+    }
+
+    /// Drops what no document has come back for, after a while.
+    private func reviewLater() {
+        guard reviewing == nil, servers.values.contains(where: { !$0.keepsNothing }) else { return }
+        reviewing = Task {
+            try? await Task.sleep(for: DownloadServer.longestAbsence)
+            reviewing = nil
+            guard !Task.isCancelled else { return }
+            for server in servers.values { server.dropAbandoned(.now) }
+            wake()
+            reviewLater()
+        }
+    }
+
     // MARK: - What is known
+
+    /// The answer that needs no request.
+    private func cached(_ request: DownloadRequest, _ key: DownloadCache.Key) -> DownloadAnswer? {
+        guard let entry = cache.entry(key), entry.freshUntil > .now else { return nil }
+        return answer(request, entry.record, entry.content)
+    }
 
     /// The answer that a record gives; nil if its content is needed and not there.
     private func answer(
@@ -118,14 +243,18 @@ actor Downloads {
                     "\(request.place) gives \(record.length) bytes, more than 'max_size' allows; raise it (up to 20MB)")
         }
         if record.isContent(of: request) { return .unchanged }
-        return content.map { .content($0, contentType: record.contentType) }
+        return content.map {
+            .content($0, contentType: record.contentType)
+        }
     }
 
     /// What the server may confirm: that of an entry with its content, or that of the document's own attachment.
     private func validated(
-        _ request: DownloadRequest, _ key: DownloadCache.Key, _ cached: DownloadCache.Entry?
+        _ request: DownloadRequest, _ key: DownloadCache.Key
     ) async -> DownloadRecord? {
-        if let cached, cached.content != nil || cached.record.isContent(of: request) { return cached.record }
+        if let cached = cache.entry(key), cached.content != nil || cached.record.isContent(of: request) {
+            return cached.record
+        }
         guard request.existing != nil else { return nil }
         let record = try? await ledger.download(of: key.url, tokenFile: key.tokenFile)
         return record.flatMap { $0.canBeValidated && $0.isContent(of: request) ? $0 : nil }
@@ -134,7 +263,7 @@ actor Downloads {
     private func confirmed(
         _ request: DownloadRequest, _ key: DownloadCache.Key, _ known: DownloadRecord, _ span: Duration?
     ) -> DownloadAnswer? {
-        let until = now() + (span ?? .zero)
+        let until = Instant.now + (span ?? .zero)
         guard let cached = cache.entry(key), cached.record == known else {
             cache.insert(known, nil, freshUntil: until, key)
             return answer(request, known, nil)
@@ -148,7 +277,7 @@ actor Downloads {
         _ content: AttachmentContent, _ record: DownloadRecord, _ span: Duration?, _ key: DownloadCache.Key
     ) async {
         if let span {
-            cache.insert(record, content, freshUntil: now() + span, key)
+            cache.insert(record, content, freshUntil: Instant.now + span, key)
         } else {
             cache.remove(key)
         }
@@ -158,28 +287,30 @@ actor Downloads {
 
     // MARK: - Servers
 
-    private var newServer: Server {
-        Server(health: ReceiverHealth(retries, backoff))
+    private func server(of request: DownloadRequest) -> DownloadServer {
+        if let known = servers[request.origin] { return known }
+        let server = DownloadServer(ReceiverHealth(retries, backoff))
+        servers[request.origin] = server
+        return server
     }
 
     /// An answer without a request, if the server is down.
     private func wait(for request: DownloadRequest) -> DownloadAnswer? {
-        var server = servers[request.origin] ?? newServer
-        defer { servers[request.origin] = server }
-        guard let outage = server.health.outage else { return nil }
-        let due = server.health.due(request.url, now: now())
+        guard let server = servers[request.origin], let outage = server.health.outage else { return nil }
+        let now = Instant.now
+        let due = server.health.due(request.url, now: now)
         guard due != nil || server.isTried else { return nil }
         server.health.noteWaiting(request.url)
         report(server, request)
-        return .later(reason: outage.reason, wait: due.map { now().duration(to: $0) } ?? Self.waitForTrial)
+        return .later(reason: outage.reason, wait: due.map { now.duration(to: $0) } ?? Self.waitForTrial)
     }
 
-    private func report(_ server: Server, _ request: DownloadRequest) {
+    private func report(_ server: DownloadServer, _ request: DownloadRequest) {
         reporter.note(ReceiverOutages.Receiver(.downloads, request.origin), server.health.standing)
     }
 
     private func succeed(_ request: DownloadRequest, _ sent: Instant) {
-        guard let span = servers[request.origin]?.health.succeed(request.url, sent: sent, now: now()) else { return }
+        guard let span = servers[request.origin]?.health.succeed(request.url, sent: sent, now: .now) else { return }
         if let server = servers[request.origin] { report(server, request) }
         logger.notice(
             "a server of attachments answers again",
@@ -188,10 +319,9 @@ actor Downloads {
 
     private func fail(
         _ request: DownloadRequest, _ failure: ReceiverFailure, _ sent: Instant
-    ) -> DownloadAnswer {
-        var server = servers[request.origin] ?? newServer
-        defer { servers[request.origin] = server }
-        let (isNews, verdict) = server.health.fail(request.url, failure, sent: sent, now: now())
+    ) -> DownloadServer.Answer {
+        let server = server(of: request)
+        let (isNews, verdict) = server.health.fail(request.url, failure, sent: sent, now: .now)
         if case .retry = verdict { server.health.noteWaiting(request.url) }
         report(server, request)
         if isNews {
@@ -201,13 +331,13 @@ actor Downloads {
         }
         switch verdict {
         case .refuse(let attempts):
-            return .failed(
-                reason: "failed \(attempts) times while the server gives others; the last time: \(failure.reason)")
+            return .ready(
+                .failed(
+                    reason: "failed \(attempts) times while the server gives others; the last time: \(failure.reason)"))
         case .giveUp(let reason):
             end = end ?? RunError(.gaveUp, reason)
-            return .later(reason: reason, wait: .zero)
-        case .retry(let due):
-            return .later(reason: failure.reason, wait: max(now().duration(to: due), .zero))
+            return .later(reason: reason, due: .now)
+        case .retry(let due): return .later(reason: failure.reason, due: due)
         }
     }
 }

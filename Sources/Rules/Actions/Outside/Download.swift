@@ -77,7 +77,21 @@ package enum DownloadAnswer: Sendable {
 }
 
 /// Fetches contents for decisions. Does not throw: what goes wrong is an answer.
-package typealias Downloader = @Sendable (DownloadRequest) async -> DownloadAnswer
+package struct Downloader: Sendable {
+    /// Gets the ids of the documents that need it, at least one, and the time when the answer must be there.
+    let answer:
+        @Sendable (DownloadRequest, _ documents: [String], _ deadline: ContinuousClock.Instant) async -> DownloadAnswer
+    /// This document, which got an answer, is decided: what was fetched for it need not be kept.
+    let release: @Sendable (_ document: String) async -> Void
+
+    package init(
+        answer: @escaping @Sendable (DownloadRequest, [String], ContinuousClock.Instant) async -> DownloadAnswer,
+        release: @escaping @Sendable (String) async -> Void = { _ in }
+    ) {
+        self.answer = answer
+        self.release = release
+    }
+}
 
 /// What a rule file says about content that is downloaded.
 struct DownloadTemplate: Sendable {
