@@ -76,7 +76,7 @@ package struct Delivery: Sendable {
             ? nil
             : try WebhookSender(
                 accesses, settings.retries, settings.outsideBackoff, settings.receivers.makeReporter(settings.observer),
-                logger)
+                logger, now: settings.now)
         conflicts =
             ruleSet.resolvesConflicts
             ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil

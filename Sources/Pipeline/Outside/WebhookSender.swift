@@ -29,21 +29,24 @@ final class WebhookSender: Sendable {
     private let backoff: Backoff
     private let reporter: ReceiverOutages.Reporter
     private let logger: Logger
+    private let now: @Sendable () -> Int
     private let receivers = Locked<[String: WebhookReceiver]>([:])
     private let accepted = Locked(AcceptedEvents())
 
     /// Reads the files of all webhooks.
     ///
+    /// - Parameter now: For the signatures: seconds since 1970.
     /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
     init(
         _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff,
-        _ reporter: ReceiverOutages.Reporter, _ logger: Logger
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, now: @escaping @Sendable () -> Int
     ) throws(RunError) {
         contents = SecretContents(logger)
         self.retries = retries
         self.backoff = backoff
         self.reporter = reporter
         self.logger = logger
+        self.now = now
         for access in accesses { try contents.check(access.files, warns: true) }
     }
 
@@ -147,7 +150,7 @@ final class WebhookSender: Sendable {
         let content = effect.body.content(identity, setsType: effect.setsType)
         let own = effect.headers + secrets.headers
         let signature = WebhookSignature.headers(
-            id: identity.id, timestamp: Timestamp.secondsNow, body: content.bytes ?? [], secrets: secrets.signing)
+            id: identity.id, timestamp: now(), body: content.bytes ?? [], secrets: secrets.signing)
         var headers = content.headers + own + signature
         // Services that know neither CloudEvents nor Standard Webhooks recognize repeats by this.
         if !own.contains(where: { $0.name.lowercased() == "idempotency-key" }) {

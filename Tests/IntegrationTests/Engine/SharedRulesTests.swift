@@ -353,6 +353,23 @@ import Testing
         }
     }
 
+    /// Receivers refuse signatures that seem to be old.
+    @Test func signaturesHaveTheEnginesTime() async throws {
+        let receiver = try TestReceiver()
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(Self.tellingOrders(to: receiver))
+            try await fleet.sharing(
+                rules, members: 1...1, partitions: 2,
+                configure: { $0.delivery.now = { Timestamp.secondsNow - 3600 } }
+            ) { _ in
+                try await fleet.bed.load([("o", #"{"_id":"o","type":"order"}"#)])
+                await receiver.wait(for: 1)
+            }
+            let time = try #require(receiver.requests.first.flatMap { Int($0.header("webhook-timestamp")) })
+            #expect(abs(time - Timestamp.secondsNow) < 1800)
+        }
+    }
+
     /// The first member of a new fleet once began with its own clock, until it had renewed its place.
     @Test func aMemberKnowsTheTimeBeforeItWorks() async throws {
         try await EngineTestBed.with { fleet in
