@@ -339,6 +339,27 @@ import Testing
         }
     }
 
+    @Test func whatManyWantOfASlowServerIsDownloadedOnce() async throws {
+        let mayAnswer = Monitor(false)
+        let pictures = try Pictures { connection, _, _ in
+            mayAnswer.block { $0 }
+            try connection.answer(headers: Self.png, body: "picture")
+        }
+        try await BotTestBed.with { bed in
+            defer { mayAnswer.with { $0 = true } }
+            let rules = try bed.rules(try pictures.rules(bed, "timeout: 5m") + Self.cheeses)
+            let slow = (0..<60).map { Self.document("t\($0)", $0 < 10 ? "/\($0)" : "/shared") }
+            try await bed.following(rules) {
+                try await bed.load(slow)
+                try await bed.load([("c", #"{"_id":"c","type":"cheese"}"#)])
+                try await bed.wait(until: "c") { $0["done"]?.bool == true }
+                mayAnswer.with { $0 = true }
+                try await bed.wait(until: slow.map(\.0)) { $0["_attachments"] != nil }
+            }
+            #expect(pictures.requests("/shared").count == 1)
+        }
+    }
+
     /// A document that needs several contents, none of which may be kept, gets them all.
     @Test(arguments: [("no-store", 1), ("no-cache", 1), ("max-age=600", 1), ("max-age=600", 13 << 20)])
     func aDocumentNeedsSeveralContentsOfASlowServer(control: String, length: Int) async throws {

@@ -105,7 +105,7 @@ extension [DocumentFailures.Row] {
 }
 
 extension BulkOutcome {
-    var isWritten: Bool {
+    package var isWritten: Bool {
         if case .written = self { true } else { false }
     }
 }

@@ -98,14 +98,20 @@ struct OtherDocuments {
         try await noteOutdated(among: Self.needed(targets, lookups), triggers, &result)
         var again: [PutTarget] = []
         var writes: [Write] = []
+        var made: [(write: Write, revision: RevisionID)] = []
         for (position, lookup) in zip(targets.indices, lookups) {
             targets[position].note(lookup)
+            if let (need, revision) = targets[position].takeMade(lookup), let document = need.document {
+                made.append((Write(target: targets[position], need: need, document: document), revision))
+            }
             targets[position].remove(plans: result.ended)
             let need = targets[position].need(lookup)
             result.failures.merge(need.failures) { first, _ in first }
             guard let document = need.document else { continue }
             writes.append(Write(target: targets[position], need: need, document: document))
         }
+        try await noteWritten(made, in: keyspace, &result)
+        await progress.count { [count = made.count] in $0.written += count }
         writes = try await withoutBusy(writes, &result)
         let locks = locks
         await Self.unlock(held.subtracting(writes.map(\.target.place)), &held, locks)
@@ -185,7 +191,6 @@ struct OtherDocuments {
             switch target.record(outcome, of: write.need, attemptLimit: limits.attempts) {
             case .written(let revision):
                 written.append((write, revision))
-                result.plansWithWrites.formUnion(write.need.orders.map(\.plan))
             case .again: break
             case .failed(let reason): result.fail(write.need.orders, reason)
             case .postponed:
@@ -194,6 +199,16 @@ struct OtherDocuments {
             }
             again.append(target)
         }
+        try await noteWritten(written, in: keyspace, &result)
+        await count(answers)
+        return again
+    }
+
+    private func noteWritten(
+        _ written: [(write: Write, revision: RevisionID)], in keyspace: String?, _ result: inout Result
+    ) async throws {
+        guard !written.isEmpty else { return }
+        for order in written.lazy.flatMap(\.write.need.orders) { result.plansWithWrites.insert(order.plan) }
         CrashPoint.othersWritten.pass()
         if keyspace == nil { try await remember(written) }
         result.documents += written.map { write, revision in
@@ -202,8 +217,6 @@ struct OtherDocuments {
         }
         CrashPoint.othersRemembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
-        await count(answers)
-        return again
     }
 
     /// Records the rule chains. The feed of this keyspace will bring the documents, which are decided like any change.

@@ -74,6 +74,8 @@ struct PutTarget: Sendable {
     /// Set after a refusal: one order per write, to find the one that is refused.
     private(set) var isOneByOne = false
     var history = WriteHistory()
+    /// The last write, if no answer says that it was made.
+    private(set) var unconfirmed: Need?
 
     init(_ order: PutOrder) {
         place = order.place
@@ -191,8 +193,16 @@ extension PutTarget {
         case postponed
     }
 
+    /// The write whose answer was lost, if the document is as it left it, with its revision. Returned once.
+    mutating func takeMade(_ lookup: DocumentLookup) -> (need: Need, revision: RevisionID)? {
+        guard let need = unconfirmed, let document = need.document else { return nil }
+        unconfirmed = nil
+        return lookup.revision(ofContent: document).map { (need, $0) }
+    }
+
     /// - Parameter need: What was written.
     mutating func record(_ outcome: BulkOutcome, of need: Need, attemptLimit: Int) -> WriteResult {
+        unconfirmed = outcome.isWritten ? nil : need
         switch history.record(outcome, orders: need.orders.count, attemptLimit: attemptLimit) {
         case .written(let revision):
             resume(with: need.rest)

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
+internal import LosslessJSON
 
 /// What became of the writes of another document so far, which decides what the next failure means.
 struct WriteHistory: Sendable {
@@ -56,5 +57,16 @@ struct WriteHistory: Sendable {
     private func retry(_ outcome: BulkOutcome, _ tries: Int, _ limit: Int) -> Advice {
         if tries >= limit { return .failed(reason: "not accepted \(tries.counted("time")): \(outcome.explanation)") }
         return conflicts >= AttemptLimits.conflicts && unexplainedConflicts == 0 ? .postponed : .again
+    }
+}
+
+extension DocumentLookup {
+    /// The revision of a document that is there; nil for others.
+    var revision: RevisionID? { if case .found(let revision, _) = self { revision } else { nil } }
+
+    /// The revision of the document, if it has this content.
+    func revision(ofContent document: JSONText) -> RevisionID? {
+        guard case .found(let revision, let found) = self else { return nil }
+        return ContentFingerprint(found.root) == ContentFingerprint(document.root) ? revision : nil
     }
 }

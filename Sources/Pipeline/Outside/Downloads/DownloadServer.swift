@@ -126,6 +126,9 @@ final class DownloadServer {
         return next
     }
 
+    /// It need not begin any more.
+    func forget(_ want: DownloadLine.Want) { line.leave(want) }
+
     /// The answer to a document's request, if it is there. Without a content, it is given once.
     func answer(to request: DownloadRequest, for document: String, now: Instant) -> Answer? {
         guard let answer = kept[document]?.answers[request] else { return nil }

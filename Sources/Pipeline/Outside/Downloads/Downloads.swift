@@ -126,7 +126,13 @@ actor Downloads {
     private func beginWanted(at server: DownloadServer) {
         let now = Instant.now
         while let next = server.next() {
-            _ = begin(next.request, DownloadCache.Key(next.request), for: next.document, now)
+            let key = DownloadCache.Key(next.request)
+            // Others may have wanted the same.
+            if cached(next.request, key) != nil {
+                server.forget(next)
+            } else {
+                _ = begin(next.request, key, for: next.document, now)
+            }
         }
     }
 

@@ -42,7 +42,21 @@ extension OtherDocuments {
         let lookups = try await lookUpSome(targets.map(\.id))
         var page = Array(targets.prefix(lookups.count))
         var again = Array(targets.dropFirst(lookups.count))
-        for (index, lookup) in zip(page.indices, lookups) { page[index].history.note(lookup) }
+        var made: [(write: RelatedWrite, revision: RevisionID)] = []
+        for (index, lookup) in zip(page.indices, lookups) {
+            page[index].history.note(lookup)
+            guard let unconfirmed = page[index].unconfirmed else { continue }
+            page[index].unconfirmed = nil
+            guard let revision = lookup.revision(ofContent: unconfirmed.decision.document) else { continue }
+            made.append(
+                (
+                    RelatedWrite(
+                        target: page[index], orders: unconfirmed.orders, rest: [], decision: unconfirmed.decision),
+                    revision
+                ))
+        }
+        try await noteWritten(made, batch, &result)
+        await progress.count { [count = made.count] in $0.written += count }
         let needs = try await needs(page, lookups, batch, triggers, &result)
         var writes: [RelatedWrite] = []
         for (need, lookup) in zip(needs, lookups) {
@@ -125,11 +139,11 @@ extension OtherDocuments {
         var written: [(write: RelatedWrite, revision: RevisionID)] = []
         for (write, outcome) in answers {
             var target = write.target
+            target.unconfirmed = outcome.isWritten ? nil : (write.orders, write.decision)
             let plans = write.orders.map { batch.orders[$0].plan }
             switch target.history.record(outcome, orders: write.orders.count, attemptLimit: limits.attempts) {
             case .written(let revision):
                 written.append((write, revision))
-                result.plansWithWrites.formUnion(plans)
                 target.orders = write.rest
                 if target.orders.isEmpty { continue }
             case .splitUp: target.isOneByOne = true
@@ -142,7 +156,17 @@ extension OtherDocuments {
             }
             again.append(target)
         }
-        if !written.isEmpty { CrashPoint.relatedWritten.pass() }
+        try await noteWritten(written, batch, &result)
+        await count(answers)
+        return again
+    }
+
+    private func noteWritten(
+        _ written: [(write: RelatedWrite, revision: RevisionID)], _ batch: RelatedBatch, _ result: inout Result
+    ) async throws {
+        guard !written.isEmpty else { return }
+        for order in written.lazy.flatMap(\.write.orders) { result.plansWithWrites.insert(batch.orders[order].plan) }
+        CrashPoint.relatedWritten.pass()
         // The feed will bring the documents, which are decided like any change.
         try await ledger.recordCausedRevisions(
             written.map { write, revision in
@@ -153,10 +177,8 @@ extension OtherDocuments {
                 place: write.target.place, revision: revision, document: write.decision.document,
                 rules: batch.rules(of: write.orders), isDeletion: write.decision.isDeletion)
         }
-        if !written.isEmpty { CrashPoint.relatedRemembered.pass() }
+        CrashPoint.relatedRemembered.pass()
         await busy.noteWrites(written.map(\.write.target.place))
-        await count(answers)
-        return again
     }
 
     private func count(_ answers: [(write: RelatedWrite, outcome: BulkOutcome)]) async {
@@ -230,11 +252,6 @@ extension OtherDocuments.Result {
 }
 
 extension DocumentLookup {
-    /// The revision of a document that is there; nil for others.
-    fileprivate var revision: RevisionID? {
-        if case .found(let revision, _) = self { revision } else { nil }
-    }
-
     fileprivate var byteCount: Int {
         if case .found(_, let document) = self { document.bytes.count } else { 0 }
     }

@@ -72,6 +72,8 @@ struct RelatedTarget: Sendable {
     /// Set after a refusal: one order per write, to find the one that is refused.
     var isOneByOne = false
     var history = WriteHistory()
+    /// The orders and the decision of the last write, if no answer says that it was made.
+    var unconfirmed: (orders: [Int], decision: Decision)?
     /// The revision for which the documents that its actions `put` were written.
     var revisionWithPuts: RevisionID?
 

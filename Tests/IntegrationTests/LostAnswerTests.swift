@@ -1,0 +1,63 @@
+import DocumentFlow
+import EmbeddedGateway
+import GatewayClient
+import LosslessJSON
+import Pipeline
+import Rules
+import Testing
+
+/// Runs that decide what they write to other documents, and writes whose answers are lost: nobody says that they were
+/// made.
+@Suite(.timeLimit(.minutes(5))) struct LostAnswerTests {
+    /// Once what was written by such a write was not decided in this run, and by `fix` never.
+    @Test(arguments: [
+        "put: { id: other, document: { type: other } }",
+        "related: { selector: { type: waiting }, then: [ { merge: { type: other } } ] }",
+        "aggregate: { into: other, count: { n: true }, document: { type: other } }",
+    ])
+    func whatWasWrittenIsDecidedThoughItsAnswerWasLost(action: String) async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: first
+                    when: { type: task }
+                    then: [ { \(action) } ]
+                  - name: second
+                    when: { type: other, seen: { $exists: false } }
+                    then: [ { merge: { seen: true } } ]
+                """)
+            try await bed.load([("t", #"{"_id":"t","type":"task"}"#)])
+            if action.hasPrefix("related") { try await bed.load([("other", #"{"_id":"other","type":"waiting"}"#)]) }
+            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            let counters =
+                action.hasPrefix("aggregate") ? try await bed.runOnce(rules) : try await bed.fix(rules)
+            #expect(try await bed.stored("other")?.root["seen"]?.bool == true)
+            #expect(counters.written == 2 && counters.retries == 1)
+        }
+    }
+
+    /// The chain is remembered, too.
+    @Test func rulesThatWriteForEachOtherEndAlthoughAnswersAreLost() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: one
+                    when: { type: one }
+                    then: [ { put: { id: two, document: { type: two, n: { jq: .n + 1 } }, if_exists: replace } } ]
+                  - name: two
+                    when: { type: two }
+                    then: [ { put: { id: one, document: { type: one, n: { jq: .n + 1 } }, if_exists: replace } } ]
+                """)
+            try await bed.load([("one", #"{"_id":"one","type":"one","n":0}"#)])
+            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            _ = try await bed.runOnce(rules)
+            let ledger = try bed.ledger(rules)
+            defer { ledger.close() }
+            #expect(try ledger.deadLetters().map(\.reason) == ["rule chain: one → two → one"])
+        }
+    }
+}
