@@ -19,10 +19,10 @@ import Testing
     @Test func eightRequestsAreUnderWayAndTheNextBeginsWithoutItsDocument() throws {
         let requests = (0..<10).map { downloadRequest("/\($0)") }
         for request in requests.prefix(8) {
-            #expect(server.entry(for: request.path) == .open)
+            #expect(server.entry(request, for: request.path) == .open)
             begin(request, for: request.path)
         }
-        #expect(server.entry(for: "/8") == .waiting)
+        #expect(server.entry(requests[8], for: "/8") == .waiting)
         for request in requests.suffix(2) { _ = server.sendAway(request, request.path, now: start) }
         #expect(server.next() == nil)
         server.end(requests[3], content(1), now: start + .seconds(1))
@@ -66,8 +66,8 @@ import Testing
         let (first, second) = (downloadRequest("/1"), downloadRequest("/2"))
         begin(first, for: "a")
         server.end(first, content(13 << 20), now: start)
-        #expect(server.entry(for: "b") == .full)
-        #expect(server.entry(for: "a") == .open)
+        #expect(server.entry(second, for: "b") == .full)
+        #expect(server.entry(second, for: "a") == .open)
         _ = server.sendAway(second, "b", now: start)
         #expect(server.next() == nil)
         // It may have been deleted.
@@ -75,6 +75,18 @@ import Testing
         #expect(server.next() == nil)
         server.dropAbandoned(start + .seconds(120))
         #expect(server.next()?.document == "b")
+    }
+
+    @Test func fewLargeContentsAreUnderWayTogether() {
+        func request(_ number: Int) -> DownloadRequest { downloadRequest("/\(number)", lengthLimit: 20 << 20) }
+        // Nothing is known of them: as large as they may be.
+        begin(request(0), for: "0")
+        #expect(server.entry(request(1), for: "1") == .open)
+        begin(request(1), for: "1")
+        #expect(server.entry(request(2), for: "2") == .waiting)
+        server.end(request(0), content(1000), now: start)
+        begin(request(2), for: "2")
+        #expect(server.entry(request(3), for: "3") == .open)
     }
 
     @Test func whoIsSentAwayComesBackWhenItsTurnIsExpected() {
@@ -142,9 +154,9 @@ import Testing
 }
 
 /// What a rule asks for.
-private func downloadRequest(_ path: String) -> DownloadRequest {
+private func downloadRequest(_ path: String, lengthLimit: Int = 1 << 20) -> DownloadRequest {
     DownloadRequest(
         source: DownloadSource(origin: "http://pictures", tokenFile: nil, caFile: nil), path: path,
-        lengthLimit: 1 << 20,
+        lengthLimit: lengthLimit,
         types: ["image/*"], timeout: .seconds(30))
 }

@@ -14,6 +14,10 @@ final class DownloadServer {
     private static let concurrency = 8
     /// Documents, and bytes of base64, that may be kept when something is fetched for another document.
     private static let limits = (documents: 1_000, bytes: 16 << 20)
+    /// Requests that may be under way however large the contents are, and bytes of base64 that more of them may bring.
+    private static let largeContents = (requests: 2, bytes: 64 << 20)
+    /// The weight of the newest content in ``usualBytes``.
+    private static let weight = 0.125
     /// What is kept for a document that stays away for so long is dropped: the document may have been deleted.
     static let longestAbsence: Duration = .seconds(120)
     /// A server is not waited for if that usually takes so long.
@@ -55,6 +59,8 @@ final class DownloadServer {
     private var kept: [String: Kept] = [:]
     /// Of what is kept.
     private var bytes = 0
+    /// The mean of the newest contents; nil: none has come yet.
+    private var usualBytes: Double?
     private var line = DownloadLine()
     private var pace = ReceiverPace(places: DownloadServer.concurrency)
     private var slownessShownAt: Instant?
@@ -94,10 +100,13 @@ final class DownloadServer {
     }
 
     /// The server may be down nevertheless.
-    func entry(for document: String) -> Entry {
+    func entry(_ request: DownloadRequest, for document: String) -> Entry {
         let isFull = kept.count >= Self.limits.documents || bytes >= Self.limits.bytes
         if isFull, !isServed(document) { return .full }
-        return underWay.count < Self.concurrency ? .open : .waiting
+        guard underWay.count >= Self.largeContents.requests else { return .open }
+        let usual = Int(usualBytes ?? Double(request.lengthLimit) * 4 / 3)
+        let expected = bytes + usual * (underWay.count + 1)
+        return underWay.count < Self.concurrency && expected <= Self.largeContents.bytes ? .open : .waiting
     }
 
     /// Since when a request for the same content is under way, for whatever document. Nil: none is.
@@ -115,6 +124,10 @@ final class DownloadServer {
         guard let exchange = underWay.removeValue(forKey: request) else { return }
         pace.end(start: exchange.since, now: now)
         bytes += answer.byteCount
+        if answer.byteCount > 0 {
+            let newest = Double(answer.byteCount)
+            usualBytes = usualBytes.map { $0 + (newest - $0) * Self.weight } ?? newest
+        }
         kept[exchange.document, default: Kept(usedAt: now)].answers[request] = answer
         kept[exchange.document]?.usedAt = now
     }
@@ -122,7 +135,7 @@ final class DownloadServer {
     /// The next request that can begin without its document; nil if none can.
     func next() -> DownloadLine.Want? {
         guard health.outage == nil, let next = line.first(where: { start(of: $0.request) == nil }) else { return nil }
-        guard case .open = entry(for: next.document) else { return nil }
+        guard case .open = entry(next.request, for: next.document) else { return nil }
         return next
     }
 

@@ -112,7 +112,7 @@ actor Downloads {
         _ request: DownloadRequest, _ key: DownloadCache.Key, for document: String, _ now: Instant
     ) -> Bool {
         let server = server(of: request)
-        switch server.entry(for: document) {
+        switch server.entry(request, for: document) {
         case .full: return false
         case .waiting: return true
         case .open:
