@@ -314,14 +314,19 @@ import Testing
             then: [ { merge: { done: true } } ]
         """
 
-    /// Four at a time were waited for, one batch of documents after the other.
+    /// Gives nothing before it may.
+    private static func pictures(once mayAnswer: Monitor<Bool>) throws -> Pictures {
+        try Pictures { connection, _, _ in
+            mayAnswer.block { $0 }
+            try connection.answer(headers: png, body: "picture")
+        }
+    }
+
+    /// Once each batch waited for two at a time, and all its documents with them.
     @Test(arguments: [nil, Sharing(role: .auto, partitions: 2)])
     func aSlowServerHoldsUpNoOtherChanges(sharing: Sharing?) async throws {
         let mayAnswer = Monitor(false)
-        let pictures = try Pictures { connection, _, _ in
-            mayAnswer.block { $0 }
-            try connection.answer(headers: Self.png, body: "picture")
-        }
+        let pictures = try Self.pictures(once: mayAnswer)
         try await BotTestBed.with { bed in
             defer { mayAnswer.with { $0 = true } }
             let rules = try bed.rules(try pictures.rules(bed, "timeout: 5m") + Self.cheeses)
@@ -341,10 +346,7 @@ import Testing
 
     @Test func whatManyWantOfASlowServerIsDownloadedOnce() async throws {
         let mayAnswer = Monitor(false)
-        let pictures = try Pictures { connection, _, _ in
-            mayAnswer.block { $0 }
-            try connection.answer(headers: Self.png, body: "picture")
-        }
+        let pictures = try Self.pictures(once: mayAnswer)
         try await BotTestBed.with { bed in
             defer { mayAnswer.with { $0 = true } }
             let rules = try bed.rules(try pictures.rules(bed, "timeout: 5m") + Self.cheeses)
@@ -365,6 +367,7 @@ import Testing
     func aDocumentNeedsSeveralContentsOfASlowServer(control: String, length: Int) async throws {
         let body = String(repeating: "p", count: length)
         let pictures = try Pictures { connection, _, _ in
+            // Longer than a batch waits.
             Thread.sleep(forTimeInterval: 1.5)
             try connection.answer(headers: Self.png + ["Cache-Control: \(control)"], body: body)
         }

@@ -4,9 +4,8 @@ internal import Rules
 /// One server of attachments: whether it answers, what is under way there, and what was fetched for documents that are
 /// away.
 ///
-/// Has no clock: the caller passes the time. What was fetched for a document is kept until it is decided. So
-/// it finds all that it needs in the end, however slow the server is. While too much is kept, nothing is fetched for
-/// other documents.
+/// Has no clock: the caller passes the time. What was fetched for a document is kept until it is decided. So it finds all
+/// that it needs in the end, however slow the server is. While too much is kept, nothing is fetched for other documents.
 final class DownloadServer {
     typealias Instant = ContinuousClock.Instant
 
@@ -128,7 +127,8 @@ final class DownloadServer {
             let newest = Double(answer.byteCount)
             usualBytes = usualBytes.map { $0 + (newest - $0) * Self.weight } ?? newest
         }
-        kept[exchange.document, default: Kept(usedAt: now)].answers[request] = answer
+        let former = kept[exchange.document, default: Kept(usedAt: now)].answers.updateValue(answer, forKey: request)
+        bytes -= former?.byteCount ?? 0
         kept[exchange.document]?.usedAt = now
     }
 

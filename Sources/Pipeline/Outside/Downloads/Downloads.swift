@@ -219,7 +219,10 @@ actor Downloads {
             try? await Task.sleep(for: DownloadServer.longestAbsence)
             reviewing = nil
             guard !Task.isCancelled else { return }
-            for server in servers.values { server.dropAbandoned(.now) }
+            for server in servers.values {
+                server.dropAbandoned(.now)
+                beginWanted(at: server)
+            }
             wake()
             reviewLater()
         }
