@@ -143,7 +143,7 @@ struct ImportPass {
             isLarge = isLarge || entry.byteCount > job.settings.batchBytes
         }
         let isCounted = purpose == .all || purpose == .check
-        assembly.finishItem(isCounted ? InputCounts(mapped, isLetThrough: !entries.isEmpty) : nil)
+        assembly.finishItem(isCounted ? InputCounts(item, mapped, isLetThrough: !entries.isEmpty) : nil)
         if isLarge { try await dispatch(&group) }
     }
 
@@ -205,7 +205,7 @@ struct ImportPass {
 
     /// Estimates the number of documents from those read so far.
     private func expect(_ size: Int?, _ chunk: InputChunk) {
-        let bytesRead = chunk.bytesRead
+        let (bytesRead, bytesConsumed) = (chunk.bytesRead, chunk.bytesConsumed)
         let told = job.settings.format == nil ? chunk.format : nil
         job.report.update { state in
             state.format = told
@@ -214,8 +214,8 @@ struct ImportPass {
             case .check: break
             case .order: state.expected = state.counters.changes
             case .all:
-                guard let size, bytesRead > 0, ordinal > 0 else { return }
-                let share = Double(size) / Double(bytesRead)
+                guard let size, bytesConsumed > 0, ordinal > 0 else { return }
+                let share = Double(size) / bytesConsumed
                 state.isEstimate = !chunk.isAtEnd
                 state.expected = chunk.isAtEnd ? ordinal : max(ordinal, Int(min(Double(ordinal) * share, 1e15)))
             }

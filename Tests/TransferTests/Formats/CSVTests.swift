@@ -196,10 +196,11 @@ import Testing
     }
 
     @Test func bytesThatAreNotUTF8AreAnError() {
-        let found = read(Array("a\nx\n".utf8) + [0xFF, 0x0A] + Array("y".utf8), as: .csv)
+        let found = read(Array("a\n\u{E9}\n".utf8) + [0xFF, 0x0A] + Array("y".utf8), as: .csv)
         #expect(
             found == [
-                document(#"{"a":"x"}"#, 2), error("3:1: invalid UTF-8", "\u{FFFD}"), document(#"{"a":"y"}"#, 4),
+                document("{\"a\":\"\u{E9}\"}", 2), error("3:1: invalid UTF-8", "\u{FFFD}"),
+                document(#"{"a":"y"}"#, 4),
             ])
     }
 
@@ -207,7 +208,8 @@ import Testing
         ("a,a", "column 2, 'a', names the same member as another column, or a member inside it"),
         ("a,a.b", "column 2, 'a.b', names the same member as another column, or a member inside it"),
         ("a.b,a:json", "column 2, 'a:json', names the same member as another column, or a member inside it"),
-        ("a,", "column 2, '', has no name; the empty name is written \\e"),
+        ("a,,b", "column 2, '', has no name; the empty name is written \\e"),
+        (",", "column 1, '', has no name; the empty name is written \\e"),
         ("a..b", "column 1, 'a..b', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
         ("a\\x", "column 1, 'a\\x', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
         ("a\\u0041", "column 1, 'a\\u0041', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),

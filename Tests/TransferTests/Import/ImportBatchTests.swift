@@ -9,12 +9,25 @@ import Testing
         .refused(ImportOrigin(ordinal: ordinal, line: ordinal + 1, source: .json([])), id: nil, reason: "no")
     }
 
-    private static let counts = InputCounts(nil, isLetThrough: true)
+    private static let counts = {
+        var counts = InputCounts()
+        counts.documents = 1
+        counts.matched = 1
+        return counts
+    }()
 
     private func settings(_ documents: Int) -> ImportSettings {
         var settings = ImportSettings()
         settings.batchDocuments = documents
         return settings
+    }
+
+    @Test func brokenDocumentIsReadButNotMatched() {
+        let error = SourceDocumentError(
+            reason: .notAnObject, place: TextPlace(), start: TextPlace(), text: [], isCut: false)
+        let counts = InputCounts(.error(error), nil, isLetThrough: true)
+        #expect(counts.documents == 1)
+        #expect(counts.matched == 0)
     }
 
     /// A mapping makes several documents of one: a batch may end between them, and an import not begin again there.

@@ -9,8 +9,9 @@ struct CSVDocuments {
     /// - Parameter bytes: The row's text with its line break.
     func document(of record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) -> SourceItem {
         do throws(SourceDocumentError) {
-            guard record.cells.count == header.columns.count else {
-                throw error(.cellCount(found: record.cells.count, expected: header.columns.count), 0, bytes, place)
+            let (columns, more) = (header.columns.count, record.cells.dropFirst(header.columns.count))
+            guard columns...header.cellCount ~= record.cells.count, more.allSatisfy(\.range.isEmpty) else {
+                throw error(.cellCount(found: record.cells.count, expected: columns), 0, bytes, place)
             }
             var document: [UInt8] = []
             document.reserveCapacity(bytes.count + 32 * header.columns.count)

@@ -31,6 +31,8 @@ struct CSVHeader {
     private static let deepest = 100
 
     private(set) var columns: [Column] = []
+    /// How many cells a row may have. Those after the last column must be empty: spreadsheets write empty columns.
+    let cellCount: Int
     /// The first one stands for the document itself.
     private(set) var members = [Member(name: .empty)]
 
@@ -39,14 +41,16 @@ struct CSVHeader {
         guard cells.count <= CSVColumns.limit else {
             throw FormatError(description: "the header has more than \(CSVColumns.limit) columns")
         }
-        for (index, cell) in cells.enumerated() { try add(cell, index) }
+        cellCount = cells.count
+        let named = (cells.lastIndex { !$0.isEmpty } ?? 0) + 1
+        for (index, cell) in cells.prefix(named).enumerated() { try add(cell, index) }
     }
 
     private mutating func add(_ cell: [UInt8], _ index: Int) throws(FormatError) {
         func error(_ what: String) -> FormatError {
             FormatError(description: "column \(index + 1), '\(String(decoding: cell, as: UTF8.self))', \(what)")
         }
-        guard String(validating: cell, as: UTF8.self) != nil else { throw error("is not UTF-8") }
+        guard String(validating: cell, as: UTF8.self) != nil else { throw error(CSVReader.isNotUTF8) }
         guard !cell.isEmpty else { throw error("has no name; the empty name is written \\e") }
         var rest = cell[...]
         var at = 0

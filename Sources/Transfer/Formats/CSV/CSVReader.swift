@@ -5,11 +5,23 @@ internal import LosslessJSON
 /// A `string` cell is the string itself, `number` a JSON number, `boolean` is `true` or `false` in lower or upper case,
 /// `json` any JSON. An empty cell, quoted or not, means that the document lacks the member; a row of empty cells is an
 /// empty document. Empty lines are skipped.
+///
+/// As spreadsheets write them: a first line `sep=;` names the delimiter, and columns without a name may follow the last
+/// one if all their cells are empty. In concatenated tables, the same header again is skipped. Text that is not UTF-8
+/// ends reading, unless text beyond ASCII came before it: then it is an error in its row.
 struct CSVReader: DocumentsReader {
     private(set) var header: [UInt8]?
     private var documents: CSVDocuments?
+    /// How much of the text is checked before the first row is returned, in bytes.
+    private static let checkedAtOnce = 64 << 10
+
     private let limit: Int
-    private let delimiter: CSVDelimiter
+    private var delimiter: CSVDelimiter
+    /// Whether there was text beyond ASCII, all of it UTF-8.
+    private var hasUTF8 = false
+
+    static let isNotUTF8 = UTF16Decoder.remedy(
+        "is not UTF-8, but probably Windows-1252, as Excel's format CSV is", from: "WINDOWS-1252")
 
     init(delimiter: CSVDelimiter, documentLimit: Int) {
         self.delimiter = delimiter
@@ -17,7 +29,10 @@ struct CSVReader: DocumentsReader {
     }
 
     mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
-        if documents == nil { documents = try readHeader(&window) }
+        if documents == nil {
+            try checkBeginning(&window)
+            documents = try readHeader(&window)
+        }
         guard documents != nil else { return nil }
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
@@ -27,6 +42,8 @@ struct CSVReader: DocumentsReader {
                 let place = window.place
                 let bytes = try take(next, &window)
                 if record.isBlank { continue }
+                if try isHeaderAgain(record, bytes, at: place) { continue }
+                try checkEncoding(bytes, at: place)
                 return documents?.document(of: record, bytes, at: place)
             }
         }
@@ -45,7 +62,8 @@ struct CSVReader: DocumentsReader {
                 let place = window.place
                 let bytes = try take(next, &window)
                 if record.isBlank { continue }
-                header = bytes.withoutLineBreak
+                if try isDelimiterLine(bytes.withoutLineBreak, at: place) { continue }
+                header = (header ?? []) + bytes.withoutLineBreak
                 if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
                     throw SourceError(
                         .header(
@@ -61,6 +79,59 @@ struct CSVReader: DocumentsReader {
         }
         try window.finish()
         return nil
+    }
+
+    /// Whether this is the line `sep=;`, with which Excel names the delimiter.
+    private mutating func isDelimiterLine(_ line: [UInt8], at place: TextPlace) throws(SourceError) -> Bool {
+        let start = Array("sep=".utf8)
+        let bare =
+            line.first == UInt8(ascii: "\"") && line.last == line.first ? Array(line.dropFirst().dropLast()) : line
+        guard header == nil, bare.count == start.count + 1, bare.starts(with: start) else { return false }
+        let name = String(decoding: bare.dropFirst(start.count), as: UTF8.self)
+        guard let named = CSVDelimiter(name) else {
+            throw SourceError(.header("the line names a delimiter that can't be one; remove it"), at: place)
+        }
+        delimiter = named
+        // A file with rejected rows needs the line, too.
+        header = line + [UInt8(ascii: "\n")]
+        return true
+    }
+
+    /// Whether the row is the header again, as in tables that were concatenated.
+    ///
+    /// - Throws: `SourceError`: `.header` if another table begins here.
+    private func isHeaderAgain(_ record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) throws(SourceError) -> Bool {
+        let row = bytes.withoutLineBreak
+        let isMarked = row.starts(with: TextWindow.mark)
+        guard isMarked || record.cells.count > 1 else { return false }
+        let names = header?.split(separator: UInt8(ascii: "\n")).last ?? []
+        let isSame = row.dropFirst(isMarked ? TextWindow.mark.count : 0).elementsEqual(names)
+        guard isSame || !isMarked else {
+            throw SourceError(
+                .header("another table begins here, with other columns; import each file by itself"), at: place)
+        }
+        return isSame
+    }
+
+    /// - Throws: `SourceError`: `.encoding` if the table is not UTF-8.
+    private mutating func checkEncoding(_ bytes: [UInt8], at place: TextPlace) throws(SourceError) {
+        guard !hasUTF8, bytes.contains(where: { $0 >= 0x80 }) else { return }
+        hasUTF8 = String(validating: bytes, as: UTF8.self) != nil
+        if !hasUTF8 { throw SourceError(.encoding("the table \(Self.isNotUTF8)"), at: place) }
+    }
+
+    /// Checks the beginning of the text, so that a small table is refused before anything of it is written.
+    private mutating func checkBeginning(_ window: inout TextWindow) throws(SourceError) {
+        while window.count < Self.checkedAtOnce, window.fill() {}
+        let line = window.withText(upTo: Self.checkedAtOnce) { text -> Range<Int>? in
+            guard let first = text.indices.first(where: { text[$0] >= 0x80 }),
+                let end = (first..<text.count).first(where: { text[$0] == UInt8(ascii: "\n") })
+            else { return nil }
+            let start = (0..<first).last { text[$0] == UInt8(ascii: "\n") }
+            return (start.map { $0 + 1 } ?? 0)..<end
+        }
+        guard let line else { return }
+        try checkEncoding(Array(window.slice(line)), at: window.place(of: line.lowerBound))
     }
 
     private func read(_ record: inout CSVRecord, _ window: inout TextWindow) -> CSVRecord.Ending {

@@ -1,14 +1,15 @@
 internal import LosslessJSON
 
-/// Reads the documents of one JSON array, or of the array in a gateway's answer.
+/// Reads the documents of one JSON array, of several that follow each other, or of the array in a gateway's answer.
 ///
-/// A broken element is skipped if the start of the next one can be found: see ``ElementEnd``.
+/// A broken element is skipped if the start of the next one can be found: see ``ElementEnd``. If each line has an array,
+/// as in backups of couchbackup, the rest of the line is skipped.
 ///
 /// - Note: Source: `mongoexport --jsonArray`; CouchDB's answers to `_all_docs?include_docs=true` and its `_bulk_docs`
-///   bodies.
+///   bodies; couchbackup, whose resumed backups have blank lines and lines that end inside their array.
 struct ArrayReader: DocumentsReader {
     private enum State {
-        case elementOrEnd, element, afterElement, end
+        case beforeArray, elementOrEnd, element, afterElement, end
     }
 
     /// The most white space before an element that is remembered, in bytes.
@@ -17,13 +18,22 @@ struct ArrayReader: DocumentsReader {
     /// Nil for a plain array.
     private let frame: AnswerFrame?
     private var values: ValueReader
-    private var state = State.elementOrEnd
+    private var state: State
+    /// Whether the input is known to have one array per line.
+    private var isArrayPerLine: Bool
+    /// Where the last element or bracket ended.
+    private var lastEnd = TextPlace()
     /// White space before the element on its line; empty if the element does not begin the line.
     private var indentation: [UInt8] = []
 
-    /// The window must be at the first element or at the array's end.
-    init(_ frame: AnswerFrame?, documentLimit: Int) {
+    /// - Parameters:
+    ///   - frame: Nil if the input is arrays and nothing else.
+    ///   - isOpen: Whether the opening bracket was read, so that the window is at the first element or at the array's
+    ///     end.
+    init(_ frame: AnswerFrame?, isArrayPerLine: Bool = false, isOpen: Bool = false, documentLimit: Int) {
         self.frame = frame
+        self.isArrayPerLine = isArrayPerLine
+        state = isOpen ? .elementOrEnd : .beforeArray
         values = ValueReader(limit: documentLimit)
     }
 
@@ -36,12 +46,21 @@ struct ArrayReader: DocumentsReader {
 
     /// Nil if no item is complete yet.
     private mutating func step(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        if state == .beforeArray { return try beginArray(&window) }
         skipIndentation(&window)
-        switch (state, try window.nextByte()) {
+        switch (state, try nextByte(&window)) {
+        case (_, nil):
+            state = .end
+            return .error(cutLine)
+        case (_, UInt8(ascii: "[")) where frame == nil && window.place.column == 1:
+            window.drop(1)
+            state = .elementOrEnd
+            isArrayPerLine = true
+            defer { lastEnd = window.place }
+            return .error(cutLine)
         case (.elementOrEnd, UInt8(ascii: "]")), (.afterElement, UInt8(ascii: "]")):
             window.drop(1)
-            state = .end
-            try readToEnd(&window)
+            try endArray(&window)
             return nil
         case (.afterElement, UInt8(ascii: ",")):
             window.drop(1)
@@ -50,7 +69,7 @@ struct ArrayReader: DocumentsReader {
         case (.afterElement, UInt8(ascii: "{")):
             state = .element
             return .error(missingComma(window.place))
-        case (.afterElement, let byte):
+        case (.afterElement, let byte?):
             return .error(try skip(&window, Self.expectedComma(byte)))
         default:
             state = .afterElement
@@ -64,6 +83,7 @@ struct ArrayReader: DocumentsReader {
         case .value(let tape, let end):
             let place = window.place
             let element = SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place)
+            lastEnd = window.place
             if frame == .rows { return Self.document(ofRow: element) }
             return element.text.root.kind == .object
                 ? .document(element) : .error(SourceDocumentError(element, .notAnObject))
@@ -82,12 +102,48 @@ struct ArrayReader: DocumentsReader {
 
     // MARK: - Broken elements
 
-    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceDocumentError {
+    private mutating func skip(
+        _ window: inout TextWindow, _ breakage: Breakage
+    ) throws(SourceError) -> SourceDocumentError {
+        if isArrayPerLine || frame == nil && nextLineBeginsArray(&window) { return try skipLine(&window, breakage) }
         var end = ElementEnd(indentation: indentation)
         let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
         guard isAtEnd else { return error }
         try window.finish(leaving: error)
         throw SourceError(.structure(error.reason), at: error.place, broken: error)
+    }
+
+    private mutating func skipLine(
+        _ window: inout TextWindow, _ breakage: Breakage
+    ) throws(SourceError) -> SourceDocumentError {
+        isArrayPerLine = true
+        state = .beforeArray
+        var end = LineEnd(after: 0)
+        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        if isAtEnd { try window.finish(leaving: error) }
+        return error
+    }
+
+    /// Whether the next line that is not blank begins with a bracket: then this line should have been an array.
+    private func nextLineBeginsArray(_ window: inout TextWindow) -> Bool {
+        var looked = 0
+        var isLineStart = false
+        while looked <= values.limit {
+            guard looked < window.count || window.fill() else { return false }
+            switch window[looked] {
+            case UInt8(ascii: "\n"): isLineStart = true
+            case UInt8(ascii: "\r"): break
+            case let byte:
+                if isLineStart { return byte == UInt8(ascii: "[") }
+            }
+            looked += 1
+        }
+        return false
+    }
+
+    /// The error of a line that ends inside its array.
+    private var cutLine: SourceDocumentError {
+        SourceDocumentError(reason: .cutLine, place: lastEnd, start: lastEnd, text: [], isCut: false)
     }
 
     private static func expectedComma(_ byte: UInt8) -> Breakage {
@@ -99,7 +155,50 @@ struct ArrayReader: DocumentsReader {
             reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isCut: false)
     }
 
+    // MARK: - Between arrays
+
+    /// Goes to the next array, if there is one.
+    private mutating func beginArray(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
+        window.skipMark()
+        switch window.skipWhitespace() {
+        case nil:
+            try window.finish()
+            state = .end
+            return nil
+        case UInt8(ascii: "["):
+            window.drop(1)
+            lastEnd = window.place
+            state = .elementOrEnd
+            return nil
+        case UInt8(ascii: "{") where BackupMetadata.skip(&window): return nil
+        case 0xEF where window.isAtMark: return nil
+        case let byte?:
+            let breakage = Breakage(.json(.unexpectedByte(byte, expected: .endOfText)), at: 0)
+            guard isArrayPerLine else { throw SourceError(.structure(breakage.reason), at: window.place) }
+            return .error(try skipLine(&window, breakage))
+        }
+    }
+
+    private mutating func endArray(_ window: inout TextWindow) throws(SourceError) {
+        lastEnd = window.place
+        state = frame == nil ? .beforeArray : .end
+        guard frame != nil else { return }
+        try AnswerFrame.readTail(&window)
+        guard let byte = window.skipWhitespace() else { return try window.finish() }
+        throw SourceError(.structure(.json(.unexpectedByte(byte, expected: .endOfText))), at: window.place)
+    }
+
     // MARK: - Between elements
+
+    /// The next byte that is not white space, not consumed. Nil if the last line of several arrays ends inside its array.
+    private func nextByte(_ window: inout TextWindow) throws(SourceError) -> UInt8? {
+        guard isArrayPerLine else { return try window.nextByte() }
+        guard let byte = window.skipWhitespace() else {
+            try window.finish()
+            return nil
+        }
+        return byte
+    }
 
     private mutating func skipIndentation(_ window: inout TextWindow) {
         guard state != .afterElement else { return }
@@ -114,11 +213,5 @@ struct ArrayReader: DocumentsReader {
             }
             window.drop(1)
         }
-    }
-
-    private func readToEnd(_ window: inout TextWindow) throws(SourceError) {
-        if frame != nil { try AnswerFrame.readTail(&window) }
-        guard let byte = window.skipWhitespace() else { return try window.finish() }
-        throw SourceError(.structure(.json(.unexpectedByte(byte, expected: .endOfText))), at: window.place)
     }
 }

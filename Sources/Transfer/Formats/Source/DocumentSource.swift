@@ -53,8 +53,12 @@ package struct DocumentSource: ~Copyable {
         mayBeExtended = format == nil
     }
 
-    /// Bytes of the input read so far, compressed or not; with ``size`` they show the progress.
+    /// Bytes of the input read so far, compressed or not.
     package var bytesRead: Int { window.bytesRead }
+
+    /// Bytes of the input, compressed or not, that the items so far take; an estimate for compressed input. With
+    /// ``size`` it shows the progress.
+    package var bytesConsumed: Double { window.bytesConsumed }
 
     /// The header row of a table, without its line break; nil before the first document was read and for other formats.
     package var header: [UInt8]? { reader?.header }
@@ -107,9 +111,8 @@ package struct DocumentSource: ~Copyable {
     private mutating func begin() throws(SourceError) -> (any DocumentsReader)? {
         window.skipMark()
         switch format {
-        case .ndjson?: return LinesReader(documentLimit: limit)
         case .csv?: return CSVReader(delimiter: delimiter, documentLimit: limit)
-        case .json?, .ejson?, nil: return try beginJSON()
+        case .ndjson?, .json?, .ejson?, nil: return try beginJSON()
         }
     }
 
@@ -118,14 +121,19 @@ package struct DocumentSource: ~Copyable {
             try window.finish()
             return nil
         }
+        if first == UInt8(ascii: "{"), BackupMetadata.skip(&window) {
+            format = format ?? .json
+            return ArrayReader(nil, isArrayPerLine: true, documentLimit: limit)
+        }
         if first == UInt8(ascii: "[") {
             window.drop(1)
+            let isArrayPerLine = format == .ndjson
             format = format ?? .json
-            return ArrayReader(nil, documentLimit: limit)
+            return ArrayReader(nil, isArrayPerLine: isArrayPerLine, isOpen: true, documentLimit: limit)
         }
-        if first == UInt8(ascii: "{"), let frame = AnswerFrame.readHead(&window) {
+        if format != .ndjson, first == UInt8(ascii: "{"), let frame = AnswerFrame.readHead(&window) {
             format = format ?? .json
-            return ArrayReader(frame, documentLimit: limit)
+            return ArrayReader(frame, isOpen: true, documentLimit: limit)
         }
         guard first == UInt8(ascii: "{") || format != nil else { throw SourceError(.unknownFormat, at: window.place) }
         format = format ?? .ndjson

@@ -13,7 +13,7 @@ struct LinesReader: DocumentsReader {
     init(documentLimit: Int) { values = ValueReader(limit: documentLimit) }
 
     mutating func next(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
-        guard let first = window.skipWhitespace() else {
+        guard let first = skipToDocument(&window) else {
             try window.finish()
             return nil
         }
@@ -29,13 +29,24 @@ struct LinesReader: DocumentsReader {
         }
     }
 
+    /// The first byte of the next document; nil at the end. Skips byte order marks, which concatenated files have.
+    private func skipToDocument(_ window: inout TextWindow) -> UInt8? {
+        while true {
+            let first = window.skipWhitespace()
+            guard first == TextWindow.mark[0] else { return first }
+            let place = window.place
+            window.skipMark()
+            if place == window.place { return first }
+        }
+    }
+
     /// Text after a document on its line that does not begin another document.
     private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONError? {
         var at = end
         while true {
             while at < window.count {
                 switch window[at] {
-                case UInt8(ascii: "\n"), UInt8(ascii: "{"): return nil
+                case UInt8(ascii: "\n"), UInt8(ascii: "{"), TextWindow.mark[0]: return nil
                 case 0x20, 0x09, 0x0D: at += 1
                 case let byte: return JSONError(.unexpectedByte(byte, expected: .endOfText), at: at)
                 }

@@ -10,6 +10,8 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
         case notAnObject
         /// A row of a gateway's answer has no document: it was requested without `include_docs=true`.
         case noDocument
+        /// A line of a couchbackup file ends inside its array.
+        case cutLine
         /// MongoDB's wrapper of this name has invalid content.
         case extendedJSON(wrapper: String, expected: String)
         /// A cell is not of its column's type.
@@ -57,6 +59,7 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .json(let reason): JSONError(reason, at: 0).description
         case .notAnObject: "not a document: it must be an object"
         case .noDocument: "the row has no document; get the rows with include_docs=true"
+        case .cutLine: "the line ends inside its array; if the backup was resumed, a later line has the documents"
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
         case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
         case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"

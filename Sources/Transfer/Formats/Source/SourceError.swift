@@ -11,6 +11,8 @@ package struct SourceError: Error, Equatable, Sendable {
         case unknownFormat
         /// The array or the answer around it is broken in a place where no next document can be found.
         case structure(SourceDocumentError.Reason)
+        /// The text is not UTF-8; the string says what it is and what to do.
+        case encoding(String)
         /// The header of a table is not valid; the string says why.
         case header(String)
     }
@@ -40,7 +42,7 @@ extension SourceError: CustomStringConvertible {
         case .compressed(let error): "\(place): \(error); everything before it was read"
         case .unknownFormat: "can't tell the format; name it with --format ndjson, json, csv or ejson"
         case .structure(let reason): "\(place): \(reason); the documents after this place can't be read"
-        case .header(let what): "\(place): \(what)"
+        case .encoding(let what), .header(let what): "\(place): \(what)"
         }
     }
 }

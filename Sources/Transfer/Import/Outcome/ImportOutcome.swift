@@ -102,8 +102,10 @@ package struct InputCounts: Sendable, Equatable {
     /// - Parameters:
     ///   - mapped: The result of the mapping; nil if there is none.
     ///   - isLetThrough: Whether there is something to write or to reject.
-    init(_ mapped: MappingResult?, isLetThrough: Bool) {
+    init(_ item: SourceItem, _ mapped: MappingResult?, isLetThrough: Bool) {
         documents = 1
+        // A broken document matches nothing.
+        guard case .document = item else { return }
         guard let mapped else {
             matched = isLetThrough ? 1 : 0
             return

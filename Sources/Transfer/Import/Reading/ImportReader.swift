@@ -15,6 +15,8 @@ struct InputChunk: Sendable {
     var isAtEnd = false
     /// Bytes of the input read so far, compressed or not.
     var bytesRead = 0
+    /// Bytes of the input, compressed or not, that the items so far take.
+    var bytesConsumed = 0.0
 }
 
 /// Reads the input, once per pass. Runs on a thread of its own, because reading blocks.
@@ -129,6 +131,7 @@ actor ImportReader {
         chunk.header = source?.header
         chunk.format = source?.format
         chunk.bytesRead = source?.bytesRead ?? 0
+        chunk.bytesConsumed = source?.bytesConsumed ?? 0
         return chunk
     }
 }

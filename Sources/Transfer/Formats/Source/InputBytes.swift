@@ -1,0 +1,107 @@
+internal import Compression
+
+/// The text of an input as it arrives, in UTF-8: decompressed if the first two bytes are those of gzip, and converted if
+/// it is UTF-16.
+struct InputBytes: ~Copyable {
+    /// Compressed bytes per step: at gzip's best ratio of a thousand to one, that gives at most 8 MiB.
+    private static let stretch = 8 << 10
+
+    private let nextPiece: () throws(SourceError) -> [UInt8]?
+    private var gzip: GzipReader?
+    /// Compressed bytes that were read but not decompressed.
+    private var compressed: ArraySlice<UInt8> = []
+    private var hasBegun = false
+    private var decoder: UTF16Decoder?
+    private var isEncodingKnown = false
+    /// Bytes received, compressed or not.
+    private(set) var bytesRead = 0
+    /// Bytes of the text so far.
+    private(set) var textCount = 0
+    /// Bytes received of which the text is made.
+    var bytesDecoded: Int { bytesRead - compressed.count }
+
+    /// - Parameter nextPiece: Returns the next bytes, in pieces of any size; nil at the end.
+    init(_ nextPiece: @escaping () throws(SourceError) -> [UInt8]?) { self.nextPiece = nextPiece }
+
+    /// Appends the next bytes to `text`, at least one.
+    ///
+    /// - Returns: False at the end.
+    /// - Throws: `.unreadable`, `.compressed` or `.encoding`, without a place; what could be read before is appended.
+    mutating func read(into text: inout [UInt8]) throws(SourceError) -> Bool {
+        let count = text.count
+        defer { textCount += text.count - count }
+        guard isEncodingKnown else { return try readFirst(into: &text) }
+        guard decoder != nil else { return try readBytes(into: &text) }
+        while text.count == count {
+            var bytes: [UInt8] = []
+            guard try readBytes(into: &bytes) else {
+                try decoder?.finish()
+                return false
+            }
+            try decoder?.decode(bytes, into: &text)
+        }
+        return true
+    }
+
+    /// Reads until the encoding is known, which takes four bytes.
+    private mutating func readFirst(into text: inout [UInt8]) throws(SourceError) -> Bool {
+        isEncodingKnown = true
+        var bytes: [UInt8] = []
+        do throws(SourceError) {
+            while bytes.count < UTF16Decoder.headCount, try readBytes(into: &bytes) {}
+        } catch {
+            text += bytes
+            throw error
+        }
+        decoder = try UTF16Decoder(head: bytes)
+        guard decoder != nil else {
+            text += bytes
+            return !bytes.isEmpty
+        }
+        try decoder?.decode(bytes, into: &text)
+        return true
+    }
+
+    /// Appends the next bytes after decompression, at least one. False at the end.
+    private mutating func readBytes(into text: inout [UInt8]) throws(SourceError) -> Bool {
+        let count = text.count
+        while text.count == count {
+            if compressed.isEmpty {
+                guard var piece = try nextNonEmptyPiece() else { return try finish() }
+                if !hasBegun {
+                    hasBegun = true
+                    while piece.count < 2, let more = try nextNonEmptyPiece() { piece += more }
+                    if Gzip.isCompressed(piece) { gzip = GzipReader() }
+                }
+                guard gzip != nil else {
+                    text.append(contentsOf: piece)
+                    return true
+                }
+                compressed = piece[...]
+            }
+            try decompress(into: &text)
+        }
+        return true
+    }
+
+    private mutating func decompress(into text: inout [UInt8]) throws(SourceError) {
+        let stretch = compressed.prefix(Self.stretch)
+        compressed = compressed.dropFirst(Self.stretch)
+        do throws(GzipError) { try gzip?.read(stretch, to: &text) } catch {
+            throw SourceError(.compressed(error), at: TextPlace())
+        }
+    }
+
+    private func finish() throws(SourceError) -> Bool {
+        do throws(GzipError) { try gzip?.finish() } catch { throw SourceError(.compressed(error), at: TextPlace()) }
+        return false
+    }
+
+    private mutating func nextNonEmptyPiece() throws(SourceError) -> [UInt8]? {
+        while let piece = try nextPiece() {
+            bytesRead += piece.count
+            if !piece.isEmpty { return piece }
+        }
+        return nil
+    }
+}

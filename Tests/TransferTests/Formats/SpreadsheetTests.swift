@@ -1,0 +1,117 @@
+import Compression
+import Testing
+
+@testable import Transfer
+
+/// Tables as Excel writes them, and concatenated ones.
+@Suite struct SpreadsheetTests {
+    @Test(arguments: ["sep=;\r\n", "\"sep=;\"\n", "\u{FEFF}sep=;\r\n"])
+    func firstLineNamesTheDelimiter(first: String) {
+        #expect(
+            read(first + "a;b\r\n1,5;x\r\n", as: .csv) == [document(#"{"a":"1,5","b":"x"}"#, 3)])
+    }
+
+    @Test func delimiterLineMayNameTheTabOrTheComma() {
+        #expect(read("sep=\t\na\tb\n1\t2\n", as: .csv) == [document(#"{"a":"1","b":"2"}"#, 3)])
+        #expect(read("sep=,\na,b\n1,2\n", as: .csv) == [document(#"{"a":"1","b":"2"}"#, 3)])
+    }
+
+    @Test func delimiterLineWithALetterIsRefused() {
+        #expect(
+            read("sep=x\na\n", as: .csv) == [
+                .error("1:1: the line names a delimiter that can't be one; remove it")
+            ])
+    }
+
+    @Test func headerOfRejectedRowsNamesTheDelimiter() throws {
+        var next = [Array("sep=;\r\na;b\r\n1;2\r\n".utf8)].makeIterator()
+        var source = DocumentSource(format: .csv) { next.next() }
+        _ = try source.next()
+        #expect(source.header == Array("sep=;\na;b".utf8))
+    }
+
+    @Test func emptyColumnsAtTheEndAreIgnored() {
+        #expect(
+            read("a,b,,\r\n1,2,,\r\n3,4\r\n5,6,\"\",\r\n7,8,9,\r\n", as: .csv) == [
+                document(#"{"a":"1","b":"2"}"#, 2), document(#"{"a":"3","b":"4"}"#, 3),
+                document(#"{"a":"5","b":"6"}"#, 4), error("5:1: 4 cells where the header has 2", "7,8,9,"),
+            ])
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func utf16IsRead(isBigEndian: Bool, hasMark: Bool) {
+        let bytes = Self.utf16("a\tb\r\n\u{E4}\t\u{1F34E}\r\n", isBigEndian: isBigEndian, hasMark: hasMark)
+        let expected = [document("{\"a\\tb\":\"\u{E4}\\t\u{1F34E}\"}", 2)]
+        for length in [1, 3, 1 << 20] {
+            let found = read(bytes, as: .csv, pieces: { length })
+            #expect(found.count == expected.count)
+        }
+        let document = Self.utf16("{\"a\":\"\u{1F34E}\"}\n{}", isBigEndian: isBigEndian, hasMark: hasMark)
+        for input in [document, Gzip.compress(document)] {
+            for length in [1, 5, 1 << 20] {
+                #expect(
+                    read(input, as: .ndjson, pieces: { length }) == [
+                        .document("{\"a\":\"\u{1F34E}\"}", line: 1), .document("{}", line: 2),
+                    ])
+            }
+        }
+    }
+
+    @Test func utf16ThatIsCutOffIsAnError() {
+        let bytes = Self.utf16("{}\n\u{1F34E}", isBigEndian: false, hasMark: true)
+        for kept in [bytes.count - 1, bytes.count - 2] {
+            #expect(
+                read(Array(bytes.prefix(kept)), as: .ndjson).contains(
+                    .error("2:1: the text is UTF-16 with half a character here")), "\(kept)")
+        }
+    }
+
+    @Test func utf32IsRefused() {
+        let message = "1:1: the text is UTF-32; convert it with iconv -f UTF-32 -t UTF-8"
+        #expect(read([0xFF, 0xFE, 0, 0, 0x7B, 0, 0, 0], as: .ndjson) == [.error(message)])
+        #expect(read([0x7B, 0, 0, 0, 0x7D, 0, 0, 0]) == [.error(message)])
+    }
+
+    @Test func windows1252IsRefusedInOneLine() {
+        let bytes = Array("a,b\r\n1,x\r\n2,".utf8) + [0xE4, 0x0D, 0x0A]
+        #expect(
+            read(bytes, as: .csv) == [
+                .error(
+                    "3:1: the table is not UTF-8, but probably Windows-1252, as Excel's format CSV is; "
+                        + "convert it with iconv -f WINDOWS-1252 -t UTF-8")
+            ])
+        guard case .error(let message) = read([0x61, 0xE4, 0x2C, 0x62, 0x0A], as: .csv).first else {
+            Issue.record("the header is accepted")
+            return
+        }
+        #expect(message.contains("iconv -f WINDOWS-1252 -t UTF-8"))
+    }
+
+    @Test func headerOfAConcatenatedTableIsSkipped() {
+        for mark in ["", "\u{FEFF}"] {
+            #expect(
+                read("\u{FEFF}a,b\r\n1,2\r\n\(mark)a,b\r\n3,4\r\n", as: .csv) == [
+                    document(#"{"a":"1","b":"2"}"#, 2), document(#"{"a":"3","b":"4"}"#, 4),
+                ])
+        }
+        #expect(
+            read("a,b\r\n1,2\r\n\u{FEFF}b,a\r\n3,4\r\n", as: .csv) == [
+                document(#"{"a":"1","b":"2"}"#, 2),
+                .error("3:1: another table begins here, with other columns; import each file by itself"),
+            ])
+    }
+
+    @Test func byteOrderMarksBetweenDocumentsAreSkipped() {
+        let mark = "\u{FEFF}"
+        let expected = [document(#"{"a":1}"#, 1), document("{}", 2), document("{}", 2)]
+        #expect(read("\(mark){\"a\":1}\n\(mark){}\(mark){}\n", as: .ndjson) == expected)
+        #expect(read("\(mark)[{\"a\":1}]\n\(mark)[{},{}]\n", as: .json) == expected)
+    }
+
+    private static func utf16(_ text: String, isBigEndian: Bool, hasMark: Bool) -> [UInt8] {
+        ((hasMark ? [0xFEFF] : []) + Array(text.utf16)).flatMap { unit in
+            let bytes = [UInt8(unit >> 8), UInt8(unit & 0xFF)]
+            return isBigEndian ? bytes : bytes.reversed()
+        }
+    }
+}
