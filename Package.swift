@@ -205,7 +205,7 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
-        .target(name: "TestKit", dependencies: ["Locking"], swiftSettings: settings),
+        .target(name: "TestKit", dependencies: ["CMalloc", "Locking"], swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
@@ -229,6 +229,7 @@ let package = Package(
             name: "EmbeddedGatewayTests",
             dependencies: [
                 "Encodings", "Compression", "EmbeddedGateway", "HTTPServing", "LosslessJSON", "SyncFunctions",
+                "TestKit",
                 "changebot", .grdb, .logging, .nioCore, .nioPosix,
             ],
             swiftSettings: settings),
@@ -254,19 +255,21 @@ let package = Package(
             name: "MonitoringTests",
             dependencies: [
                 "DocumentFlow", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON", "Monitoring",
-                "PrometheusMetrics",
+                "PrometheusMetrics", "TestKit",
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "SyncFunctionsTests", dependencies: ["LosslessJSON", "SyncFunctions", "changebot"],
+            name: "SyncFunctionsTests", dependencies: ["LosslessJSON", "SyncFunctions", "TestKit", "changebot"],
             swiftSettings: settings),
+        .testTarget(name: "TestKitTests", dependencies: ["Locking", "TestKit"], swiftSettings: settings),
         .testTarget(
             name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "Locking", "PostgreSQL", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
         .testTarget(
-            name: "JQTests", dependencies: ["HelperProcesses", "JQ", "Locking", "LosslessJSON", "changebot"],
+            name: "JQTests",
+            dependencies: ["HelperProcesses", "JQ", "Locking", "LosslessJSON", "TestKit", "changebot"],
             swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
@@ -280,7 +283,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TypedDocumentsTests",
-            dependencies: ["DocumentCoding", "GatewayClient", "LosslessJSON", "TypedDocuments"],
+            dependencies: ["DocumentCoding", "GatewayClient", "LosslessJSON", "TestKit", "TypedDocuments"],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],

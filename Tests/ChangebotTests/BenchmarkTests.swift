@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// What measures the program.
-@Suite(.timeLimit(.minutes(5))) struct BenchmarkTests {
+@Suite(.limitedParallelism) struct BenchmarkTests {
     /// It waited for ever for a bot that could not start.
     @Test func aBenchmarkThatLacksItsRulesSaysSo() async throws {
         try await Program.withDirectory { folder in

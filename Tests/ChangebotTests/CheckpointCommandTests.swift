@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CheckpointCommandTests {
+@Suite(.limitedParallelism) struct CheckpointCommandTests {
     private static let rules = """
           - name: complete-missing
             when: { type: task, complete: { $exists: false } }

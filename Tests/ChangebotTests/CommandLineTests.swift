@@ -1,12 +1,13 @@
 import ArgumentParser
 import Foundation
 import Pipeline
+import TestKit
 import Testing
 
 @testable import changebot
 
 /// What holds for the options of all commands: short names, completions, the version.
-@Suite struct CommandLineTests {
+@Suite(.limitedParallelism) struct CommandLineTests {
     /// An option, a flag or an argument of a command, from `--experimental-dump-help`.
     private struct Parameter {
         let command: String

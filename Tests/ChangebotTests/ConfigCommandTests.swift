@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// `config show`, `config check` and `run --config`, as a user meets them.
-@Suite(.timeLimit(.minutes(5))) struct ConfigCommandTests {
+@Suite(.limitedParallelism) struct ConfigCommandTests {
     private func withFile<Result>(
         _ text: String, _ body: (_ folder: String, _ path: String) async throws -> Result
     ) async throws -> Result {

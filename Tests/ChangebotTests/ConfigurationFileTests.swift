@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import changebot
@@ -144,7 +145,7 @@ import Testing
     }
 
     /// Each key is an option of `run`, or one of the few that can't be.
-    @Test(.timeLimit(.minutes(5))) func eachKeyIsAnOption() async throws {
+    @Test(.limitedParallelism) func eachKeyIsAnOption() async throws {
         let help = try await Program.run(["run", "--help"]).output
         let withoutOption = [
             "user", "password-file", "password-credential", "token-file", "token-credential", "engine-user",

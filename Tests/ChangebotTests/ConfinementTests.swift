@@ -6,7 +6,7 @@ import Testing
 
 /// Documents and computed values reach nothing but the documents that the rules name: no files, no environment, no
 /// other paths of the gateway.
-@Suite(.timeLimit(.minutes(5))) struct ConfinementTests {
+@Suite(.limitedParallelism) struct ConfinementTests {
     private static let secret = "s3cret-in-the-environment"
 
     private func runOnce(_ bed: CommandTestBed, _ name: String) async throws -> Program.Result {

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// The process dies between two effects, and the next run finds whatever was left undone.
-@Suite(.timeLimit(.minutes(5))) struct CrashTests {
+@Suite(.limitedParallelism) struct CrashTests {
     private static let rules = """
         version: 1
         rules:

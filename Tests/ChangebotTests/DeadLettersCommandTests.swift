@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct DeadLettersCommandTests {
+@Suite(.limitedParallelism) struct DeadLettersCommandTests {
     private static let rules = """
           - name: broken
             when: { type: broken }

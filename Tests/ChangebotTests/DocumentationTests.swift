@@ -5,7 +5,7 @@ import Testing
 @testable import changebot
 
 /// README.md and the articles name what is there, and everything that is there.
-@Suite(.timeLimit(.minutes(5))) struct DocumentationTests {
+@Suite(.limitedParallelism) struct DocumentationTests {
     private static let catalogue = Program.root + "/Sources/changebot/changebot.docc"
 
     /// The texts of the articles, by the names that links have: `Rules`.

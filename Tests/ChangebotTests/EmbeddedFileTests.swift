@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// What commands do with the file of `embedded:FILE`.
-@Suite(.timeLimit(.minutes(5))) struct EmbeddedFileTests {
+@Suite(.limitedParallelism) struct EmbeddedFileTests {
     private static let rules = Program.pictureRules
 
     private func run(_ command: [String], on file: String, in folder: String) async throws -> Program.Result {

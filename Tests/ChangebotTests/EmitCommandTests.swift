@@ -2,10 +2,11 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 
 /// The program with rules that emit lines.
-@Suite(.timeLimit(.minutes(5))) struct EmitCommandTests {
+@Suite(.limitedParallelism) struct EmitCommandTests {
     private struct TestBed {
         let directory: String
         let url: String

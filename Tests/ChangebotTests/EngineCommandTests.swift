@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Commands that have to do with the engine of a fleet.
-@Suite(.timeLimit(.minutes(5))) struct EngineCommandTests {
+@Suite(.limitedParallelism) struct EngineCommandTests {
     private static let rule =
         "  - { name: r, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }\n"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import changebot
 
-@Suite(.timeLimit(.minutes(5))) struct ExitCodeTests {
+@Suite(.limitedParallelism) struct ExitCodeTests {
     private static let rules = Program.pictureRules
     private static let noGateway = "http://127.0.0.1:1/todo"
 

@@ -3,7 +3,7 @@ import GatewayClient
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ExportCommandTests {
+@Suite(.limitedParallelism) struct ExportCommandTests {
     /// A gateway that wants a password, with three documents.
     private func withGateway(_ body: (SecretTestBed, String) async throws -> Void) async throws {
         try await SecretTestBed.with { bed in

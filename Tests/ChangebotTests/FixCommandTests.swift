@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FixCommandTests {
+@Suite(.limitedParallelism) struct FixCommandTests {
     private static let rules = """
         version: 1
         rules:

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `fleet`, as an operator uses it beside two members that share the work.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct FleetCommandTests {
+@Suite(.serialized, .limitedParallelism) struct FleetCommandTests {
     private static let rules = """
         - name: stamp
           when: { type: task, done: { $exists: false } }

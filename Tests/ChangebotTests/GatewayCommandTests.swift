@@ -3,7 +3,7 @@ import GatewayClient
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct GatewayCommandTests {
+@Suite(.limitedParallelism) struct GatewayCommandTests {
     private static let users =
         #"{"databases":{"todo":{"guest":{"disabled":true},"users":{"amy":{"password":"secret","admin_channels":["*"]}}}}}"#
 

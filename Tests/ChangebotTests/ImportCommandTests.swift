@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `changebot import` as a user meets it: what it says, its summary and its exit code.
-@Suite(.timeLimit(.minutes(5))) struct ImportCommandTests {
+@Suite(.limitedParallelism) struct ImportCommandTests {
     private static let breaking = """
           - name: breaks
             when: { type: broken }

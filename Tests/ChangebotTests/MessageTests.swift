@@ -7,7 +7,7 @@ import Testing
 @testable import changebot
 
 /// What the program says on stderr.
-@Suite(.timeLimit(.minutes(5))) struct MessageTests {
+@Suite(.limitedParallelism) struct MessageTests {
     private static let noGateway = "http://127.0.0.1:1/todo"
     private static let evil = "\u{1B}[2J\u{7}\r\n\u{85}\u{9B}\u{202E}\u{2028}"
 

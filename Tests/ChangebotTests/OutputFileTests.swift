@@ -1,9 +1,10 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import changebot
 
-@Suite struct OutputFileTests {
+@Suite(.limitedParallelism) struct OutputFileTests {
     private let long = Array(String(repeating: "x", count: 5_000).utf8)
     private let short = Array("{}\n".utf8)
 

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// `run --role auto` without an engine is killed again and again, after another number of documents each time.
-@Suite(.timeLimit(.minutes(5))) struct OwnLogKillTests {
+@Suite(.limitedParallelism) struct OwnLogKillTests {
     private static let rules = """
         version: 1
         rules:

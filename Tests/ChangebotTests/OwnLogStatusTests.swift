@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// `run --role auto` without an engine, as it is watched.
-@Suite(.timeLimit(.minutes(5))) struct OwnLogStatusTests {
+@Suite(.limitedParallelism) struct OwnLogStatusTests {
     private static let rules = """
         - name: tell
           when: { type: task }

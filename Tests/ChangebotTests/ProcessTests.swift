@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// The program beside a gateway that is a process of its own: what scripts and operators do with it.
-@Suite(.timeLimit(.minutes(5))) struct ProcessTests {
+@Suite(.limitedParallelism) struct ProcessTests {
     private func task(_ id: String, _ name: String) -> BulkDocument {
         let body = #"{"_id":"\#(id)","type":"task","task":"\#(name)","n":12345678901234567890123,"d":1.10}"#
         return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])

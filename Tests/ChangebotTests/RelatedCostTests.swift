@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `rules check --gateway`: what the search for related documents costs.
-@Suite(.timeLimit(.minutes(5))) struct RelatedCostTests {
+@Suite(.limitedParallelism) struct RelatedCostTests {
     private static let rules = """
         version: 1
         rules:

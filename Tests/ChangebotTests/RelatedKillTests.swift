@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// A list with very many tasks is deleted, and the bot that deletes them is killed.
-@Suite(.timeLimit(.minutes(5))) struct RelatedKillTests {
+@Suite(.limitedParallelism) struct RelatedKillTests {
     private static let count = 5_000
     private static let rules = """
         version: 1

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Rules and configuration that change while bots run.
-@Suite(.timeLimit(.minutes(10))) struct ReloadTests {
+@Suite(.limitedParallelism(minutes: 10)) struct ReloadTests {
     /// A bot whose log is read line by line.
     private final class Daemon {
         let process: ChildProcess

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ReplicateCommandTests {
+@Suite(.limitedParallelism) struct ReplicateCommandTests {
     /// A gateway that wants a password, with three documents.
     private func withGateway(_ body: (_ folder: String, _ url: String) async throws -> Void) async throws {
         try await SecretTestBed.with { bed in

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RequestLogTests {
+@Suite(.limitedParallelism) struct RequestLogTests {
     /// Refuses the first requests, then plays an empty database.
     private static func server(refusals: Int = 0) throws -> TestServer {
         let asked = EventCounter()

@@ -4,7 +4,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RetryCommandTests {
+@Suite(.limitedParallelism) struct RetryCommandTests {
     private static let broken = """
           - name: needs-place
             when: { type: task, done: { $exists: false } }

@@ -1,7 +1,8 @@
 import Foundation
+import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RulesCommandTests {
+@Suite(.limitedParallelism) struct RulesCommandTests {
     private static let rules = """
         version: 1
         rules:

@@ -5,7 +5,7 @@ import Testing
 
 @testable import changebot
 
-@Suite struct RunningBotTests {
+@Suite(.limitedParallelism) struct RunningBotTests {
     /// In a container whose first process asks for no exit codes, a killed bot keeps its number: it counted as running.
     @Test func aKilledBotDoesNotRunThoughItsNumberIsTaken() async throws {
         try await Program.withDirectory { folder in

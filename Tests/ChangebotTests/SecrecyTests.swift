@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Nothing that the program leaves behind or shows while it runs holds the password that it was given.
-@Suite(.timeLimit(.minutes(5))) struct SecrecyTests {
+@Suite(.limitedParallelism) struct SecrecyTests {
     private static let documents = [
         #"{"_id":"t1","type":"task"}"#, #"{"_id":"t2","type":"task"}"#, #"{"_id":"b","type":"broken"}"#,
     ]

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Commands that only show a state leave it as it is, whichever version wrote it.
-@Suite(.timeLimit(.minutes(5))) struct ShownStateTests {
+@Suite(.limitedParallelism) struct ShownStateTests {
     private static let rules = """
           - name: broken
             when: { type: broken }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Warnings at the start of a run that no other message gives.
-@Suite(.timeLimit(.minutes(5))) struct StartTests {
+@Suite(.limitedParallelism) struct StartTests {
     private func run(_ rules: String, _ options: String...) async throws -> Program.Result {
         try await Program.withDirectory { folder in
             let path = folder + "/r.yaml"
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// It began at what was newest each time, and nothing was ever decided.
-    @Test(.timeLimit(.minutes(5))) func aRunFromNowOnMissesNothingAfterItsStart() async throws {
+    @Test(.limitedParallelism) func aRunFromNowOnMissesNothingAfterItsStart() async throws {
         let rules = "- {name: a, when: {type: task, a: {$exists: false}}, then: [{merge: {a: 1}}]}\n"
         try await CommandTestBed.with([#"{"_id":"old","type":"task"}"#], rules: rules) { bed in
             try await bed.runOnce("--since", "now")

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// What the program keeps is its owner's alone, and can't be aimed at other files.
-@Suite(.timeLimit(.minutes(5))) struct StateFileTests {
+@Suite(.limitedParallelism) struct StateFileTests {
     private func mode(_ path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// State belongs to a database, not to a spelling of its URL: as a user sees it.
-@Suite(.timeLimit(.minutes(5))) struct StateOfDatabaseTests {
+@Suite(.limitedParallelism) struct StateOfDatabaseTests {
     private static let rules = """
           - name: done
             when: { type: task, done: { $exists: false } }

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `run --http`, `status` and `list`, as a user meets them.
-@Suite(.timeLimit(.minutes(5))) struct StatusPageTests {
+@Suite(.limitedParallelism) struct StatusPageTests {
     private static let rules = """
         - name: stamp
           when: { type: task, done: { $exists: false } }

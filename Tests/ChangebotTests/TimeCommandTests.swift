@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Timers and passes at certain times, as a user meets them.
-@Suite(.timeLimit(.minutes(5))) struct TimeCommandTests {
+@Suite(.limitedParallelism) struct TimeCommandTests {
     private static let rules = """
         - name: remind
           when: { type: task }

@@ -4,7 +4,7 @@ import Testing
 
 /// Which servers the program trusts. Each refusal says why, and that nothing is reached (69).
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
+    .limitedParallelism, .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
 struct TrustTests {
     private func run(_ server: SecureTestServer, _ more: String...) async throws -> Program.Result {
         try await Program.withDirectory { state in

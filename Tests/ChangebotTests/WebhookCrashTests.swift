@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// The process dies while webhooks are sent: none is lost, and repeats have the same id.
-@Suite(.timeLimit(.minutes(5))) struct WebhookCrashTests {
+@Suite(.limitedParallelism) struct WebhookCrashTests {
     private static let count = 30
 
     private static func rules(_ port: Int) -> String {

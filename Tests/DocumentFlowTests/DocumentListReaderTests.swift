@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// The list of documents, read from a gateway that fails in between.
-@Suite(.timeLimit(.minutes(5))) struct DocumentListReaderTests {
+@Suite(.limitedParallelism) struct DocumentListReaderTests {
     /// What the gateway does with a request for the list.
     enum Step: Sendable {
         case page([String])

@@ -1,8 +1,9 @@
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
-@Suite(.timeLimit(.minutes(5))) struct ChangeSignalTests {
+@Suite(.limitedParallelism) struct ChangeSignalTests {
     @Test func whoComesLateDoesNotWait() async {
         let signal = ChangeSignal(lastSequence: 5)
         await signal.wait(past: 4)

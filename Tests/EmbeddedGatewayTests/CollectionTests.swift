@@ -1,10 +1,11 @@
 import GRDB
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
-@Suite struct CollectionTests {
+@Suite(.limitedParallelism) struct CollectionTests {
     private func gateway() async throws -> TestGateway {
         try await TestGateway(database: "open", collections: ["_default._default", "_default.lists", "shop.tasks"])
     }

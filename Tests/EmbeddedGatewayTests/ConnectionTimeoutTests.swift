@@ -1,11 +1,12 @@
 import HTTPServing
 import NIOCore
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Connections without any traffic.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTimeoutTests {
+@Suite(.limitedParallelism) struct ConnectionTimeoutTests {
     private func withServer(
         _ limits: ConnectionTimeouts.Limits, respond: @escaping HTTPServer.Respond = { _ in .json([]) },
         _ body: (HTTPServer) async throws -> Void

@@ -1,11 +1,12 @@
 import HTTPServing
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// What goes wrong with the rows of a feed, and with what is in the database.
-@Suite(.timeLimit(.minutes(5))) struct FaultFeedTests {
+@Suite(.limitedParallelism) struct FaultFeedTests {
     private func router(documents: Int, _ fault: String, seed: Int = 1) async throws -> Router {
         let gateway = try TestGateway(database: "todo")
         var router = gateway.router

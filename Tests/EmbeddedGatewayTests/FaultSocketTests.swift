@@ -1,9 +1,10 @@
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Faults as a client on a socket meets them.
-@Suite(.timeLimit(.minutes(5))) struct FaultSocketTests {
+@Suite(.limitedParallelism) struct FaultSocketTests {
     private func withGateway(
         _ faults: String, _ body: (EmbeddedGateway, Int) async throws -> Void
     ) async throws {

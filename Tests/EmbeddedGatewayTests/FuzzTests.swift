@@ -1,10 +1,11 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Damaged requests and files: refused or taken, never a crash.
-@Suite(.timeLimit(.minutes(5))) struct FuzzTests {
+@Suite(.limitedParallelism) struct FuzzTests {
     private static let body = Array(
         ("preamble\r\n--b1\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--b1 \t\n\nno\r\nheader\r\n--b\r\n--b12"
             + "\r\n-\r\r\n--b1\r\nContent-Type: text/plain\r\n\r\n\r\n--b1--\r\nepilogue --b1").utf8)

@@ -2,12 +2,13 @@ import Encodings
 import HTTPServing
 import LosslessJSON
 import SyncFunctions
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// What a sync function does to the documents and feeds of a gateway, beyond the recorded scenes.
-@Suite(.timeLimit(.minutes(5))) struct GatewayFunctionTests {
+@Suite(.limitedParallelism) struct GatewayFunctionTests {
     private static let grants = """
         function (doc, oldDoc) {
             if (doc.type == "grant") { access(doc.user, doc.channel); role(doc.member, doc.role); return; }

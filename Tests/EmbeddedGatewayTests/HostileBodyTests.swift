@@ -1,10 +1,11 @@
 import HTTPServing
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Bodies that are no JSON, or JSON of the wrong kind.
-@Suite(.timeLimit(.minutes(5))) struct HostileBodyTests {
+@Suite(.limitedParallelism) struct HostileBodyTests {
     private static let places = [
         ("PUT", "/open/x"), ("POST", "/open/"), ("POST", "/open/_bulk_docs"), ("POST", "/open/_bulk_get"),
         ("POST", "/open/_revs_diff"), ("POST", "/open/_all_docs"), ("POST", "/open/_session"),

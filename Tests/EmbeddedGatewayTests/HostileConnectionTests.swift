@@ -1,9 +1,10 @@
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Clients that speak badly, half, slowly, or not at all: each gets its answer or its end, and the server stands.
-@Suite(.timeLimit(.minutes(5))) struct HostileConnectionTests {
+@Suite(.limitedParallelism) struct HostileConnectionTests {
     private func withGateway(_ body: (Int) async throws -> Void) async throws {
         try await EmbeddedGateway(.init(logger: .quiet)).whileServing { address in
             try await body(address.port)

@@ -1,11 +1,12 @@
 import NIOCore
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 @testable import HTTPServing
 
 /// Clients that send large bodies, all at once: what of them is in memory is limited.
-@Suite(.timeLimit(.minutes(5))) struct IncomingBodiesTests {
+@Suite(.limitedParallelism) struct IncomingBodiesTests {
     @Test func theLongestWithoutProgressIsDropped() {
         var ledger = IncomingBodyLedger(limit: 10)
         let (first, second, third) = (ledger.begin(), ledger.begin(), ledger.begin())

@@ -3,12 +3,13 @@ import Encodings
 import GRDB
 import HTTPServing
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// Answers that have long contents of attachments in them.
-@Suite struct LongContentTests {
+@Suite(.limitedParallelism) struct LongContentTests {
     private static let pieceLimit = 1 << 20
     private static let contentLimit = 768 << 10
     private static let json = [HTTPField("Accept", "application/json")]

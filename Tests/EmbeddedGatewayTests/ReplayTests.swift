@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import HTTPServing
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
@@ -15,7 +16,7 @@ import Testing
 @Suite struct ReplayTests {
     private static let folder = ProcessInfo.processInfo.environment["CHANGEBOT_WIRE"]
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func theDatabaseOpenAnswersAsRecorded() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.open)
@@ -27,7 +28,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func whatNeedsNoSyncFunctionAnswersAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let gateway = try TestGateway(database: "todo")
@@ -42,7 +43,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func theDatabaseOpenAnswersAsTheVersionBeforeDoes() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.older)
@@ -56,7 +57,7 @@ import Testing
 
     /// The embedded gateway skips no sequences: those that the real one gives out while it does are taken for plain
     /// ones.
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func whatComesBesideSkippedSequencesIsAsRecorded() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.skippedSequences)
@@ -67,7 +68,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func collectionsAnswerAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let names = ["lists", "tasks", "users"].map { "_default.\($0)" }
@@ -81,7 +82,7 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)))
+    @Test(.enabled(if: folder != nil), .limitedParallelism)
     func conflictsAnswerAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let gateway = try TestGateway(database: "conf", rules: WritingRules(allowsConflicts: true))

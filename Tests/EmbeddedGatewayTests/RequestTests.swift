@@ -1,10 +1,11 @@
 import HTTPServing
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
-@Suite(.timeLimit(.minutes(5))) struct RequestTests {
+@Suite(.limitedParallelism) struct RequestTests {
     private static let deep = String(repeating: #"{"a":"#, count: 20_000)
 
     @Test(arguments: [

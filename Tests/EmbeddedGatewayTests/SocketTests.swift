@@ -1,11 +1,12 @@
 import Foundation
 import HTTPServing
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 
 /// What only a socket shows.
-@Suite(.timeLimit(.minutes(5))) struct SocketTests {
+@Suite(.limitedParallelism) struct SocketTests {
     private func withGateway(
         _ body: (EmbeddedGateway, EmbeddedGateway.Address) async throws -> Void
     ) async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func pagesTogetherHoldEveryDocumentOnce() async throws {
+    @Test(.limitedParallelism) func pagesTogetherHoldEveryDocumentOnce() async throws {
         let store = try Store(.memory)
         _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })
         var since = FeedPosition.start

@@ -5,6 +5,7 @@ import HTTPServing
 import LosslessJSON
 import SyncFunctions
 import Synchronization
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
@@ -18,7 +19,7 @@ import Testing
     private static let scenes: [RecordedScene] =
         folder.map { (try? RecordedScene.read($0 + "/sync-functions-sg-4.1.1.jsonl")) ?? [] } ?? []
 
-    @Test(.enabled(if: folder != nil), .timeLimit(.minutes(5)), arguments: scenes)
+    @Test(.enabled(if: folder != nil), .limitedParallelism, arguments: scenes)
     func scenesGoAsRecorded(scene: RecordedScene) async throws {
         var play = try await ScenePlay(scene)
         for (number, step) in scene.steps.enumerated() { try await play.carryOut(step, number: number + 1) }

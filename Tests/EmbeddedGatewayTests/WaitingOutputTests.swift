@@ -3,13 +3,14 @@ import Encodings
 import LosslessJSON
 import NIOCore
 import NIOPosix
+import TestKit
 import Testing
 
 @testable import EmbeddedGateway
 @testable import HTTPServing
 
 /// Clients that ask and do not read: what waits for them in memory is limited.
-@Suite(.timeLimit(.minutes(5))) struct WaitingOutputTests {
+@Suite(.limitedParallelism) struct WaitingOutputTests {
     @Test func theLongestWithoutProgressIsDropped() {
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(4).key

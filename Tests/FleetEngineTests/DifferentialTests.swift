@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Random calls to a log in PostgreSQL and to one in memory have the same answers.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct DifferentialTests {
+@Suite(.serialized, .limitedParallelism) struct DifferentialTests {
     @Test(arguments: 1...8) func bothAnswerTheSame(_ seed: UInt64) async throws {
         let bed = try TestBed(leaseTime: DifferentialWorld.leaseTime, partitions: DifferentialWorld.partitions)
         let world = try await DifferentialWorld(

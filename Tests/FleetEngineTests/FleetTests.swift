@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 @Suite(
-    .serialized, .timeLimit(.minutes(2)))
+    .serialized, .limitedParallelism)
 struct FleetOnPostgresTests {
     private static func fleet(_ server: TestPostgres? = nil, entries: Int = 20_000) async throws -> TestFleet {
         let bed = try TestBed(server, leaseTime: .seconds(2), partitions: 32)

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Rates, printed. Only with `FLEET_MEASUREMENTS=1`, and meaningful only in a release build.
-@Suite(.serialized, .enabled(if: getenv("FLEET_MEASUREMENTS") != nil)) struct Measurements {
+@Suite(.limitedParallelism, .serialized, .enabled(if: getenv("FLEET_MEASUREMENTS") != nil)) struct Measurements {
     private static let partitions = 64
     private static let members = 4
 

@@ -1,9 +1,10 @@
 import Fleet
 import FleetEngine
 import Locking
+import TestKit
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct PostgresConformanceTests {
+@Suite(.serialized, .limitedParallelism) struct PostgresConformanceTests {
     @Test(arguments: WorkLogConformance.rules) func keeps(_ rule: WorkLogConformance) async throws {
         let bed = try TestBed()
         let isSaved = Locked(false)

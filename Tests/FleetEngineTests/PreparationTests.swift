@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 @Suite(
-    .timeLimit(.minutes(2)))
+    .limitedParallelism)
 struct PreparationTests {
     @Test(arguments: 1...5) func severalMembersMakeTheTablesAtOnce(_ round: Int) async throws {
         let bed = try TestBed()

@@ -4,7 +4,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct UnknownCommitTests {
+@Suite(.serialized, .limitedParallelism) struct UnknownCommitTests {
     private static let mark = "find-this-text"
 
     private struct Bench {

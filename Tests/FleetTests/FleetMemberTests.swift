@@ -1,5 +1,6 @@
 import Fleet
 import Locking
+import TestKit
 import Testing
 
 /// Members on the clock of the machine.
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func membersWorkOffAFeedAndGiveAllBack() async throws {
+    @Test(.limitedParallelism) func membersWorkOffAFeedAndGiveAllBack() async throws {
         let clock = SystemFleetClock()
         let engine = MemoryEngine(partitions: 8, leaseTime: .seconds(2), time: { clock.now })
         let entries = (1...500).map {
@@ -71,7 +72,7 @@ import Testing
     }
 
     /// Once it asked until it was killed whether its last commit was stored.
-    @Test(.timeLimit(.minutes(1))) func aMemberThatStopsWithoutAnEngineEndsOnceItsLeaseIsOver() async throws {
+    @Test(.limitedParallelism) func aMemberThatStopsWithoutAnEngineEndsOnceItsLeaseIsOver() async throws {
         let clock = SystemFleetClock()
         let engine = MemoryEngine(partitions: 1, leaseTime: .seconds(2), time: { clock.now })
         let (link, isOver, hasBegun, isAsking) = (MortalLink(), Signal(), Signal(), Signal())
@@ -107,7 +108,7 @@ import Testing
     }
 
     /// So a kill by chance seldom counts in full against a document that takes long.
-    @Test(.timeLimit(.minutes(1))) func aTryIsStoredAgainOnceTheProcessHasSurvivedIt() async throws {
+    @Test(.limitedParallelism) func aTryIsStoredAgainOnceTheProcessHasSurvivedIt() async throws {
         let clock = SystemFleetClock()
         let totals = Monitor<[Int]>([])
         let engine = MemoryEngine(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct AttachmentTests {
+@Suite(.limitedParallelism) struct AttachmentTests {
     private static let hello = "sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70="
 
     private func read(_ body: String, headers: [String], digest: String? = nil) async throws -> (

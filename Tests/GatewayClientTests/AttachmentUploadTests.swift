@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct AttachmentUploadTests {
+@Suite(.limitedParallelism) struct AttachmentUploadTests {
     private struct SourceError: Error {}
 
     private func source(_ parts: [String], count: Int? = nil) -> ByteSource {

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// Feeds that come line by line, as both servers send them.
-@Suite(.timeLimit(.minutes(5))) struct ContinuousFeedTests {
+@Suite(.limitedParallelism) struct ContinuousFeedTests {
     private static let syncGatewayLines =
         "\n\n{\"seq\":27,\"id\":\"t1\",\"doc\":{\"n\":1.10,\"_id\":\"t1\"},\"changes\":[{\"rev\":\"1-e0\"}]}\n\n"
         + "{\"seq\":\"30:12\",\"id\":\"L2\",\"changes\":[{\"rev\":\"1-47\"}]}\n"
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ChangesQueryTests {
+@Suite(.limitedParallelism) struct ChangesQueryTests {
     @Test func optionsGoIntoTheQuery() throws {
         var request = ChangesRequest(since: try #require(SequenceID("10:12:14")), includesDocuments: false, limit: 5)
         request.listsAllLeaves = true

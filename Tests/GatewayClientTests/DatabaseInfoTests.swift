@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct DatabaseInfoTests {
+@Suite(.limitedParallelism) struct DatabaseInfoTests {
     private func database(_ json: String) throws -> DatabaseInfo? {
         DatabaseInfo(try #require(SmallJSON(Array(json.utf8))))
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayClient
 
 /// The requests and answers of a gateway's list of documents.
-@Suite(.timeLimit(.minutes(5))) struct DocumentPagesTests {
+@Suite(.limitedParallelism) struct DocumentPagesTests {
     private static func row(_ id: String) -> String {
         var name: [UInt8] = []
         name.appendJSONString(id.utf8)
@@ -194,7 +194,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct SiblingGatewayTests {
+@Suite(.limitedParallelism) struct SiblingGatewayTests {
     @Test func aSiblingSharesTheConnectionAndLeavesItOpen() async throws {
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "s3cr:et")

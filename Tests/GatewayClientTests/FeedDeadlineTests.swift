@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// No feed that waits for changes stays open for ever, whatever its server sends to keep it so.
-@Suite(.timeLimit(.minutes(5))) struct FeedDeadlineTests {
+@Suite(.limitedParallelism) struct FeedDeadlineTests {
     private static let head = "HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\n\r\n"
     private static let start = "{\"results\":[\r\n"
     private static let row = "{\"seq\":7,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n"

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPTransport
 
 /// Damaged answers: never a crash, and the same result in whatever pieces they come.
-@Suite(.timeLimit(.minutes(5))) struct FuzzTests {
+@Suite(.limitedParallelism) struct FuzzTests {
     private enum Outcome: Equatable {
         case facts([RowFacts], last: String?, isComplete: Bool)
         case error

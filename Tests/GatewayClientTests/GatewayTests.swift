@@ -21,7 +21,7 @@ struct ScriptedGateway {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct GatewayInformationTests {
+@Suite(.limitedParallelism) struct GatewayInformationTests {
     @Test(arguments: [
         (
             syncGateway,
@@ -123,7 +123,7 @@ struct ScriptedGateway {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ChangesRequestTests {
+@Suite(.limitedParallelism) struct ChangesRequestTests {
     @Test func readsAStreamThatComesByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=29%3A11&include_docs=true")
@@ -174,7 +174,7 @@ struct ScriptedGateway {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct WriteTests {
+@Suite(.limitedParallelism) struct WriteTests {
     @Test func bulkOutcomesAreMatchedByIdWhateverTheirOrder() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "POST")

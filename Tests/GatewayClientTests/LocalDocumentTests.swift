@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct LocalDocumentTests {
+@Suite(.limitedParallelism) struct LocalDocumentTests {
     /// What both servers answer to one keyspace's `_local` documents, as recorded.
     private func memory(_ headers: [String], keyspace: String) throws -> ScriptedGateway {
         let stored = Monitor<(generation: Int, body: String)?>(nil)
@@ -107,7 +107,7 @@ import Testing
 }
 
 /// A database that is gone must not pass for a document that is.
-@Suite(.timeLimit(.minutes(5))) struct AbsenceTests {
+@Suite(.limitedParallelism) struct AbsenceTests {
     private static let gone = [
         (syncGateway, 404, #"{"error":"not_found","reason":"keyspace todo not found"}"#),
         (couchDB, 404, #"{"error":"not_found","reason":"Database does not exist."}"#),

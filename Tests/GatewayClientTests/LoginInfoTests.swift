@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// What a gateway says about a login, and the local document that a login may keep.
-@Suite(.timeLimit(.minutes(5))) struct LoginInfoTests {
+@Suite(.limitedParallelism) struct LoginInfoTests {
     @Test(
         arguments: [
             (

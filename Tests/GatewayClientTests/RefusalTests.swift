@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// What gateways say when they refuse, and what it is here.
-@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
+@Suite(.limitedParallelism) struct RefusalTests {
     @Test func theTableIsRead() {
         #expect(RecordedRefusal.all.count == RecordedRefusal.table.split(separator: "\n").count)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct RequestCompressionTests {
+@Suite(.limitedParallelism) struct RequestCompressionTests {
     private func settings(_ compression: GatewaySettings.RequestCompression) -> GatewaySettings {
         var settings = GatewaySettings()
         settings.compressesRequests = compression

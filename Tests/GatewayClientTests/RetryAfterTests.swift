@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayClient
 
 /// What a gateway says of when to come back holds for everything that is asked of it, not for one request alone.
-@Suite(.timeLimit(.minutes(5))) struct RetryAfterTests {
+@Suite(.limitedParallelism) struct RetryAfterTests {
     private let clock = Monitor(ContinuousClock.now)
 
     private func scripted(_ status: Int, _ wait: String) throws -> ScriptedGateway {

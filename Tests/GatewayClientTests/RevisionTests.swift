@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct BulkGetTests {
+@Suite(.limitedParallelism) struct BulkGetTests {
     private static let refusal = #"{"error":"not_found","id":"no","reason":"missing","rev":"9-zz","status":404}"#
     private static let multipart =
         "--73\r\nContent-Type: application/json\r\n\r\n{\"_id\":\"a\",\"n\":1.10}\r\n"
@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct RevisionTests {
+@Suite(.limitedParallelism) struct RevisionTests {
     @Test func differencesComeInTheOrderOfTheQuestion() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.text == #"{"t1":["1-a","2-b"],"new":["1-a"],"known":["1-x"]}"#)

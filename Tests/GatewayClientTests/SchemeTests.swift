@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayClient
 
 /// `http` for a port that speaks TLS, and the reverse: said at once, and how to write it.
-@Suite(.timeLimit(.minutes(5))) struct SchemeTests {
+@Suite(.limitedParallelism) struct SchemeTests {
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
     func plainHTTPToATLSPortIsSaid() async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayClient
 
-@Suite(.timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.limitedParallelism) struct SessionTests {
     private static let answer = #"{"db_name":"todo","update_seq":7,"state":"Online"}"#
     private static let login = #"{"ok":true,"userCtx":{"channels":{"!":1},"name":"amy"}}"#
 
@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct CredentialsSourceTests {
+@Suite(.limitedParallelism) struct CredentialsSourceTests {
     private struct NoFile: Error {}
 
     @Test func credentialsAreReadAnewForEachRequest() async throws {
@@ -278,7 +278,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct MovedTests {
+@Suite(.limitedParallelism) struct MovedTests {
     @Test func aMoveWithinTheServerIsFollowed() async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/a" {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct BodyTests {
+@Suite(.limitedParallelism) struct BodyTests {
     private static let size = 12 << 20
 
     private static func largeBody(chunked: Bool, size: Int = BodyTests.size) throws -> TestServer {

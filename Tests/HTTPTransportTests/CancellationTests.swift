@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
+@Suite(.limitedParallelism) struct CancellationTests {
     /// Reads a request, says so, and holds the answer back until the client is gone.
     private static func silent(_ begin: String = "", asked: EventCounter) throws -> TestServer {
         try TestServer { connection in

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 /// What a request may learn of its connection.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionReportTests {
+@Suite(.limitedParallelism) struct ConnectionReportTests {
     private func report(
         _ url: String, asks: Bool = true, isInsecure: Bool = false
     ) async throws -> HTTPConnectionReport? {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct ExchangeRecordTests {
+@Suite(.limitedParallelism) struct ExchangeRecordTests {
     private let records = Monitor<[HTTPExchangeRecord]>([])
 
     private var client: HTTPClient {

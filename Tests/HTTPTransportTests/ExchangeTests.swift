@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
+@Suite(.limitedParallelism) struct ExchangeTests {
     /// Answers with what it was asked: method, target and body.
     private static func echo() throws -> TestServer {
         try TestServer { connection in

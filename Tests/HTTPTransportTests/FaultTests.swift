@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct FaultTests {
+@Suite(.limitedParallelism) struct FaultTests {
     @Test func refusedConnection() async throws {
         let port = try TestServer { _ in }.port  // stopped as soon as it is let go
         let client = HTTPClient()

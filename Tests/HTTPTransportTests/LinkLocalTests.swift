@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(2))) struct LinkLocalTests {
+@Suite(.limitedParallelism) struct LinkLocalTests {
     @Test(
         arguments: [
             [169, 254, 169, 254], [169, 254, 0, 1], [100, 100, 100, 200],

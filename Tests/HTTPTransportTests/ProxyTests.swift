@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
+@Suite(.limitedParallelism) struct ProxyTests {
     private static func client(http: String? = nil, https: String? = nil, exceptions: String = "") -> HTTPClient {
         var configuration = HTTPClientConfiguration()
         configuration.proxies = HTTPProxies()

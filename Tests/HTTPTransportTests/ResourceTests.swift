@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 /// What happens when the system gives a client nothing.
-@Suite(.timeLimit(.minutes(5))) struct ResourceTests {
+@Suite(.limitedParallelism) struct ResourceTests {
     private static let refusals: [@Sendable (inout SystemResources) -> Void] = [
         { $0.pipe = { nil } }, { $0.startThread = { _, _ in false } }, { $0.multiHandle = { nil } },
     ]

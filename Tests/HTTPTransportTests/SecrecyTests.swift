@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(5))) struct SecrecyTests {
+@Suite(.limitedParallelism) struct SecrecyTests {
     private static let secrets = ["hunter2", "alice", "tok3n", "api_key=9f"]
 
     /// Everything that printing, dumping or logging `value` can show.

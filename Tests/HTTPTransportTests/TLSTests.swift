@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
+    .limitedParallelism, .enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
 struct TLSTests {
     private func send(
         to server: SecureTestServer, host: String = "127.0.0.1", set: (inout HTTPClientConfiguration.TLS) -> Void

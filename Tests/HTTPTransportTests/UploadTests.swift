@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPTransport
 
 /// Bodies that are made while they are sent.
-@Suite(.timeLimit(.minutes(5))) struct UploadTests {
+@Suite(.limitedParallelism) struct UploadTests {
     private struct SourceError: Error {}
 
     /// Parts of the pattern, one for each call.

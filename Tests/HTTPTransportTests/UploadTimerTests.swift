@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPTransport
 
 /// How fast the body of a request left.
-@Suite(.timeLimit(.minutes(5))) struct UploadTimerTests {
+@Suite(.limitedParallelism) struct UploadTimerTests {
     private static func request(_ server: TestServer, bytes: Int, measures: Bool = true) -> HTTPRequest {
         var request = HTTPRequest(
             method: "POST", url: server.url(),

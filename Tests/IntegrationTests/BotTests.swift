@@ -4,9 +4,10 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct BotTests {
+@Suite(.limitedParallelism, .serialized) struct BotTests {
     @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([

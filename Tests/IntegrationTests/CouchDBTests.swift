@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// What differs on CouchDB: opaque sequences, rows without status, tombstones in `_all_docs`.
-@Suite(.timeLimit(.minutes(5))) struct CouchDBTests {
+@Suite(.limitedParallelism) struct CouchDBTests {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
     private static let information =
         #"{"instance_start_time":"1795208634","db_name":"todo","purge_seq":"0-g1AAAABX","update_seq":"11-g1AAAACb","doc_count":2}"#

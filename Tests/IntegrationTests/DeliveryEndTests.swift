@@ -9,7 +9,7 @@ import TestKit
 import Testing
 
 /// Whatever a gateway answers, each change comes to an end, and with the right one.
-@Suite(.timeLimit(.minutes(5))) struct DeliveryEndTests {
+@Suite(.limitedParallelism) struct DeliveryEndTests {
     private static func keys(_ request: TestRequest) -> [String] {
         (try? JSONText(request.body).root["keys"]?.elements.compactMap(\.string)) ?? []
     }

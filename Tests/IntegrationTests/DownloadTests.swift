@@ -10,7 +10,7 @@ import TestKit
 import Testing
 
 /// Bots whose rules attach what a server gives.
-@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+@Suite(.limitedParallelism) struct DownloadTests {
     /// A server of pictures; remembers what it was asked.
     private final class Pictures: Sendable {
         private let seen: Locked<[TestRequest]>

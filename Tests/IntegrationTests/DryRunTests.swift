@@ -4,10 +4,11 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// A dry run refuses what the run refuses.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct DryRunTests {
+@Suite(.limitedParallelism, .serialized) struct DryRunTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let rules: String

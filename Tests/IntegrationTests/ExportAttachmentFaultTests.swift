@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// One attachment that does not come, or not as its stub says, must not end an export; an outage must be waited for.
-@Suite(.timeLimit(.minutes(5))) struct ExportAttachmentFaultTests {
+@Suite(.limitedParallelism) struct ExportAttachmentFaultTests {
     /// Of "new".
     private static let digest = "sha1-wqawPxkN+ytKqR+K+NR3qbw0Adw="
 

@@ -11,7 +11,7 @@ import Transfer
 
 /// CouchDB keeps what was uploaded as gzip as it came: its digest and length are those of the compressed bytes, and it
 /// decompresses them for whoever does not ask for gzip.
-@Suite(.timeLimit(.minutes(5))) struct ExportCompressedAttachmentTests {
+@Suite(.limitedParallelism) struct ExportCompressedAttachmentTests {
     private static let plain = [UInt8](repeating: UInt8(ascii: "a"), count: 4_000)
     private static let compressed = Gzip.compress(plain)
     private static let folder = "files"

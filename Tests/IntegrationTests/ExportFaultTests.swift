@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// Gateways that cut connections, refuse, change their documents meanwhile, or send what is not a document.
-@Suite(.timeLimit(.minutes(5))) struct ExportFaultTests {
+@Suite(.limitedParallelism) struct ExportFaultTests {
     private func export(
         _ server: ScriptedServer, _ path: String, configure: (inout ExportSettings) -> Void = { _ in }
     ) async throws -> ExportReport {

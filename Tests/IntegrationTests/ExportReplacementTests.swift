@@ -1,11 +1,12 @@
 import Foundation
 import GatewayClient
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// An export takes the place of an earlier one of the same kind, and of nothing else.
-@Suite(.timeLimit(.minutes(5))) struct ExportReplacementTests {
+@Suite(.limitedParallelism) struct ExportReplacementTests {
     private func withExport(
         _ name: String = "o.ndjson", _ body: (BotTestBed) async throws -> Void
     ) async throws {

@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// Revisions that a gateway can't send are reported, and the rest is exported.
-@Suite(.timeLimit(.minutes(5))) struct ExportRevisionFaultTests {
+@Suite(.limitedParallelism) struct ExportRevisionFaultTests {
     enum Fault: String, CaseIterable {
         case notJSON, tooDeep, missingFromAnswer, refused, serverError, badRequest, cut
     }

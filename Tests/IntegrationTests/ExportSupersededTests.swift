@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// Documents that change while the feed is read to its end: of each, the export holds the last version or none.
-@Suite(.timeLimit(.minutes(5))) struct ExportSupersededTests {
+@Suite(.limitedParallelism) struct ExportSupersededTests {
     /// Of "new".
     private static let digest = "sha1-wqawPxkN+ytKqR+K+NR3qbw0Adw="
 

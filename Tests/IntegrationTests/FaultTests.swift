@@ -6,7 +6,7 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FaultTests {
+@Suite(.limitedParallelism) struct FaultTests {
     private static let fourRows = ScriptedServer.feed((1...4).map(ScriptedServer.row), last: 4)
 
     @Test func whatIsSentBackIsWhatCameButForTheEdit() async throws {

@@ -12,7 +12,7 @@ import Testing
 ///
 /// Each test names the sources of its complaint. ``WriteComplaintTests`` and ``OperationComplaintTests`` have the
 /// others.
-@Suite(.timeLimit(.minutes(5))) struct FeedComplaintTests {
+@Suite(.limitedParallelism) struct FeedComplaintTests {
     /// The first training bot, concurrent-couch-follower#2, pouchdb#8037, ibm-cloud-sdk-common#49: the loop ended with
     /// the first error, the pipe broke after a timeout, or a request never came back.
     ///

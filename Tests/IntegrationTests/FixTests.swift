@@ -4,9 +4,10 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(5)), .serialized) struct FixTests {
+@Suite(.limitedParallelism, .serialized) struct FixTests {
     private static let rules = """
         version: 1
         rules:

@@ -4,11 +4,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// Documents that can't be read or written are reported, counted and kept; the rest is imported.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportBadInputTests {
+@Suite(.limitedParallelism, .serialized) struct ImportBadInputTests {
     private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
 
     private static let oneBadLine: [(line: String, reason: String)] = [

@@ -1,11 +1,12 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 import Transfer
 
 /// Base64 as other programs write it, on each way that it takes into a gateway.
-@Suite(.timeLimit(.minutes(5))) struct ImportBase64Tests {
+@Suite(.limitedParallelism) struct ImportBase64Tests {
     private static let content = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) }
 
     private static let base64 = Data(content).base64EncodedString()

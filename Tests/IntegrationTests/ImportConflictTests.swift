@@ -4,11 +4,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Rules
+import TestKit
 import Testing
 import Transfer
 
 /// Imports of documents of which the gateway has another revision: `--policy`.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportConflictTests {
+@Suite(.limitedParallelism, .serialized) struct ImportConflictTests {
     private func load(
         _ bed: BotTestBed, _ lines: [String], _ policies: String..., mode: ImportMode = .insert
     ) async throws -> ImportCounts {

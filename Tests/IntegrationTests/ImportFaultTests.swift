@@ -6,11 +6,12 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 import Transfer
 
 /// Trouble that passes costs time, and nothing else: no document is lost, none is written twice or taken for a conflict.
-@Suite(.timeLimit(.minutes(5))) struct ImportFaultTests {
+@Suite(.limitedParallelism) struct ImportFaultTests {
     private static let lines = (0..<400).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
     private static let troubles = [

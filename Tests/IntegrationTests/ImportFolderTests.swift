@@ -2,11 +2,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// The folder of attachments that an export's manifest names.
-@Suite(.timeLimit(.minutes(5))) struct ImportFolderTests {
+@Suite(.limitedParallelism) struct ImportFolderTests {
     private static let lines = (0..<20).map { number in
         let data = Data("picture \(number)".utf8).base64EncodedString()
         return #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#

@@ -4,11 +4,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// Connections that break once a request was sent: it may have been carried out or not, and nobody says so.
-@Suite(.timeLimit(.minutes(5))) struct ImportLostAnswerTests {
+@Suite(.limitedParallelism) struct ImportLostAnswerTests {
     private static let lines = (0..<400).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
     private static let troubles = ["before", "after"].map {

@@ -2,11 +2,12 @@ import DocumentFlow
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// What becomes of documents that are there already, and of those that are not.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportModeTests {
+@Suite(.limitedParallelism, .serialized) struct ImportModeTests {
     private static let stored = [
         #"{"_id":"equal","n":1.10,"at":12345678901234567890}"#, #"{"_id":"other","n":1,"old":true}"#,
     ]

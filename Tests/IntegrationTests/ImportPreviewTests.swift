@@ -2,11 +2,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Rules
+import TestKit
 import Testing
 import Transfer
 
 /// `--dry-run` says what would become of each document, and does nothing.
-@Suite(.timeLimit(.minutes(5))) struct ImportPreviewTests {
+@Suite(.limitedParallelism) struct ImportPreviewTests {
     private static let stored = [
         #"{"_id":"equal","n":1.10}"#,
         #"{"_id":"other","n":1,"list":[1,2,3],"deep":{"a":{"b":true},"gone":0},"a/b~c":1}"#,

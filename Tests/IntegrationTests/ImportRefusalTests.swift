@@ -10,7 +10,7 @@ import Testing
 import Transfer
 
 /// Gateways that take some documents and refuse others, each in its own way.
-@Suite(.timeLimit(.minutes(5))) struct ImportRefusalTests {
+@Suite(.limitedParallelism) struct ImportRefusalTests {
     private static let lines = (0..<9).map { #"{"_id":"d\#($0)","n":\#($0).0}"# }
 
     private func load(

@@ -3,11 +3,12 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 import Transfer
 
 /// Rejected documents are corrected where they are, and imported with the same options.
-@Suite(.timeLimit(.minutes(5))) struct ImportRejectFileTests {
+@Suite(.limitedParallelism) struct ImportRejectFileTests {
     private func configure(_ bed: BotTestBed, _ name: String) -> (inout ImportSettings) -> Void {
         { settings in
             settings.rejectPath = bed.path(name)

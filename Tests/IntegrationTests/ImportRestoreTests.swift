@@ -2,11 +2,12 @@ import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 import Transfer
 
 /// Revisions as they were: what `export --revisions` wrote down is there again.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportRestoreTests {
+@Suite(.limitedParallelism, .serialized) struct ImportRestoreTests {
     private static func revision(_ generation: Int, _ letter: String) -> String {
         "\(generation)-" + String(repeating: letter, count: 32)
     }

@@ -7,11 +7,12 @@ import LosslessJSON
 import Pipeline
 import Rules
 import ServiceLifecycle
+import TestKit
 import Testing
 import Transfer
 
 /// What an interrupted import leaves, and how the next one continues.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ImportResumeTests {
+@Suite(.limitedParallelism, .serialized) struct ImportResumeTests {
     /// Some of them can't be written.
     private static func lines(_ count: Int) -> [String] {
         (0..<count).map { number in

@@ -5,11 +5,12 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 import Transfer
 
 /// Todo data: checked before anything is written, and written in the order in which access is granted.
-@Suite(.timeLimit(.minutes(5))) struct ImportSchemaTests {
+@Suite(.limitedParallelism) struct ImportSchemaTests {
     private static func list(_ owner: String) -> String {
         #"{"_id":"\#(owner).l","type":"task-list","name":"L","owner":"\#(owner)"}"#
     }

@@ -1,11 +1,12 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 import Transfer
 
 /// Tables: rows that are wrong, and how they are corrected.
-@Suite(.timeLimit(.minutes(5))) struct ImportTableTests {
+@Suite(.limitedParallelism) struct ImportTableTests {
     private static let table = """
         _id,n:number,b:boolean,s
         a,1,true,x

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Sync Gateway acknowledges a write before its feed holds it. A one-shot run that began after the write must see it.
-@Suite(.timeLimit(.minutes(5))) struct LaggingFeedTests {
+@Suite(.limitedParallelism) struct LaggingFeedTests {
     /// Rows up to 6; the last write has the sequence 7. Without `request_plus`, the feed does not hold it.
     ///
     /// Recorded from Sync Gateway 4.1.1: after a write with `update_seq` 72447, `_changes?since=72446` had no rows and

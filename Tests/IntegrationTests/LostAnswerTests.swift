@@ -4,11 +4,12 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// Runs that decide what they write to other documents, and writes whose answers are lost: nobody says that they were
 /// made.
-@Suite(.timeLimit(.minutes(5))) struct LostAnswerTests {
+@Suite(.limitedParallelism) struct LostAnswerTests {
     /// Once what was written by such a write was not decided in this run, and by `fix` never.
     @Test(arguments: [
         "put: { id: other, document: { type: other } }",

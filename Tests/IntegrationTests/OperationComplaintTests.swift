@@ -5,6 +5,7 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// What operators of other bots complain about, and what happens here: waits, starts, stops, passwords, proxies.
@@ -15,7 +16,7 @@ import Testing
 /// - Memory grows with the documents: `BotTests.aDocumentLargerThanTheBudgetPasses`, `CandidateQueueTests`,
 ///   `BodyTests.atMostTheHighWaterMarkWaitsForAReaderThatStaysAway`
 /// - Idle requests: also `FaultTests.anIdleRequestThatAProxyEndsIsNoError`
-@Suite(.timeLimit(.minutes(5))) struct OperationComplaintTests {
+@Suite(.limitedParallelism) struct OperationComplaintTests {
     /// couchdb-nano#257: after minutes of outage the reader slept for hours.
     ///
     /// The schedule in single steps: `RetryPolicyTests`.

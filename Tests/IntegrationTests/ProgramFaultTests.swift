@@ -1,11 +1,12 @@
 import DocumentFlow
 import JQ
 import Pipeline
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite(.timeLimit(.minutes(5))) struct ProgramFaultTests {
+@Suite(.limitedParallelism) struct ProgramFaultTests {
     /// A job waited for such a machine without end.
     @Test func programsThatCannotBeRunEndAJobAndCostNoDocument() async throws {
         try await BotTestBed.withEmbedded { bed in

@@ -4,10 +4,11 @@ import GatewayClient
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// What a rule puts is a document like any other, and as new as its cause.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct PutOrderTests {
+@Suite(.limitedParallelism, .serialized) struct PutOrderTests {
     /// The put was remembered as an own revision: the change that it met was never decided.
     @Test(arguments: ["run", "fix"])
     func aChangeThatMeetsAPutIsDecided(command: String) async throws {

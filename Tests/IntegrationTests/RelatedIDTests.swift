@@ -4,10 +4,11 @@ import Locking
 import LosslessJSON
 import Pipeline
 import Rules
+import TestKit
 import Testing
 
 /// Related documents that a selector names by their ids are read, not searched.
-@Suite(.timeLimit(.minutes(10)), .serialized) struct RelatedIDTests {
+@Suite(.limitedParallelism(minutes: 10), .serialized) struct RelatedIDTests {
     /// A bed that keeps the targets of all requests of its bots.
     private func with(_ body: (BotTestBed, Locked<[String]>) async throws -> Void) async throws {
         try await BotTestBed.with { bed in

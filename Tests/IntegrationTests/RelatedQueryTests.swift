@@ -9,7 +9,7 @@ import TestKit
 import Testing
 
 /// How CouchDB is asked for related documents, and what happens if it does not answer.
-@Suite(.timeLimit(.minutes(5))) struct RelatedQueryTests {
+@Suite(.limitedParallelism) struct RelatedQueryTests {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
     private static let information =
         #"{"instance_start_time":"1795208634","db_name":"todo","purge_seq":"0-g1","update_seq":"11-g1AAAACb","doc_count":2}"#

@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// The database is not the one that it was: a reset, a restore, another machine.
-@Suite(.timeLimit(.minutes(5))) struct ResetTests {
+@Suite(.limitedParallelism) struct ResetTests {
     private static let rules = BotTestBed.doneRules
 
     private static func task(_ id: String) -> (id: DocumentID, body: String) {

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// A bot that is no administrator, under the sync function that the project ships as an example.
-@Suite(.timeLimit(.minutes(5))) struct RestrictedBotTests {
+@Suite(.limitedParallelism) struct RestrictedBotTests {
     private func settings(_ name: String) -> GatewaySettings {
         var settings = GatewaySettings()
         settings.credentials = .basic(user: name, password: "\(name)-secret")

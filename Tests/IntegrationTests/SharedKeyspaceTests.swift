@@ -2,7 +2,7 @@ import TestKit
 import Testing
 
 /// Suites that share the keyspace of a real server do not disturb each other.
-@Suite(.timeLimit(.minutes(5))) struct SharedKeyspaceTests {
+@Suite(.limitedParallelism) struct SharedKeyspaceTests {
     private actor Usage {
         private var together = 0
         private var alone = 0

@@ -10,7 +10,7 @@ import Testing
 @testable import Rules
 
 /// Writers that search at the same time share a pass over all documents.
-@Suite(.timeLimit(.minutes(5))) struct SharedSearchTests {
+@Suite(.limitedParallelism) struct SharedSearchTests {
     private func query(_ type: String, limit: Int = 100) throws -> RelatedQuery {
         let errors = SourceErrors(path: "")
         let node = try #require(JSONSource.read(Array(#"{"type":"\#(type)"}"#.utf8), errors: errors))

@@ -25,7 +25,7 @@ final class SetClock: Sendable {
 }
 
 /// Rules whose time is in the document.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct TimerTests {
+@Suite(.limitedParallelism, .serialized) struct TimerTests {
     /// What a rule did is counted, so that a second time shows.
     private static let reminders = """
         version: 1
@@ -341,7 +341,7 @@ final class SetClock: Sendable {
 }
 
 /// The bot dies while timers are set, or while they fire.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct TimerCrashTests {
+@Suite(.limitedParallelism, .serialized) struct TimerCrashTests {
     private static let rules = """
         version: 1
         rules:

@@ -4,10 +4,11 @@ import LosslessJSON
 import Pipeline
 import Rules
 import ServiceLifecycle
+import TestKit
 import Testing
 
 /// Two bots on one database, as on two machines: each with a state of its own.
-@Suite(.timeLimit(.minutes(5))) struct TwoBotsTests {
+@Suite(.limitedParallelism) struct TwoBotsTests {
     private static func paint(_ from: String, _ to: String) -> String {
         """
         version: 1

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Databases in which a user may keep no mark: their addresses tell them apart.
-@Suite(.timeLimit(.minutes(5))) struct UnmarkedDatabaseTests {
+@Suite(.limitedParallelism) struct UnmarkedDatabaseTests {
     private func server() throws -> ScriptedServer {
         try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) { request, _ in
             request.path == "/todo/_changes"

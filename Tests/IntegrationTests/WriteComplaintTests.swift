@@ -4,13 +4,14 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import TestKit
 import Testing
 
 /// What users of other bots and loaders complain about, and what happens here: writing.
 ///
 /// That a checkpoint is ahead of the work is also answered by `CrashTests`, which kills the program between any two
 /// effects, and by `SafeSequenceTrackerTests`.
-@Suite(.timeLimit(.minutes(5))) struct WriteComplaintTests {
+@Suite(.limitedParallelism) struct WriteComplaintTests {
     /// couchbackup 2.0.0, couchdb-nano: the place in the feed was saved before the work was done.
     @Test("The checkpoint stays before what is not written", arguments: [413, 429, 503])
     func theCheckpointStaysBeforeWhatIsNotWritten(status: Int) async throws {

@@ -1,11 +1,12 @@
 import Glibc
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import JQ
 
 /// Values that programs know by name.
-@Suite(.serialized) struct JQBindingTests {
+@Suite(.limitedParallelism, .serialized) struct JQBindingTests {
     private func pool(
         _ programs: [String], _ bindings: [String: String], _ change: (inout JQPool.Settings) -> Void = { _ in }
     ) throws -> JQPool {

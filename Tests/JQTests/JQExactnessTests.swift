@@ -1,8 +1,9 @@
 import JQ
 import LosslessJSON
+import TestKit
 import Testing
 
-@Suite("Numbers and characters that jq can't hold")
+@Suite("Numbers and characters that jq can't hold", .limitedParallelism)
 struct JQExactnessTests {
     private static let big = "12345678901234567890"
 

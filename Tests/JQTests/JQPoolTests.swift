@@ -1,11 +1,12 @@
 import Glibc
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import JQ
 
 /// One after the other: some take all of a processor.
-@Suite("Processes for jq programs", .serialized)
+@Suite("Processes for jq programs", .limitedParallelism, .serialized)
 struct JQPoolTests {
     @Test("A program that never ends fails at the deadline, and the rest of its batch goes on")
     func deadline() async throws {

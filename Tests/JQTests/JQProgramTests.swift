@@ -1,8 +1,9 @@
 import JQ
 import LosslessJSON
+import TestKit
 import Testing
 
-@Suite("jq programs")
+@Suite("jq programs", .limitedParallelism)
 struct JQProgramTests {
     @Test(
         "give what jq gives",

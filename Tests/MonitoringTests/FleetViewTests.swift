@@ -3,6 +3,7 @@ import HTTPServing
 import Locking
 import LosslessJSON
 import PrometheusMetrics
+import TestKit
 import Testing
 
 @testable import Monitoring
@@ -128,7 +129,7 @@ import Testing
         #expect(pace.isDue(now: now + .seconds(42)))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aQuestionWithoutAnAnswerHoldsUpNobody() async {
+    @Test(.limitedParallelism) func aQuestionWithoutAnAnswerHoldsUpNobody() async {
         let inquiry = Inquiry<Int>()
         let (stuck, release) = AsyncStream<Void>.makeStream()
         let first = await inquiry.answer(within: .milliseconds(20)) {

@@ -5,11 +5,12 @@ import HTTPServing
 import Locking
 import LosslessJSON
 import PrometheusMetrics
+import TestKit
 import Testing
 
 @testable import Monitoring
 
-@Suite struct MonitoringAnswersTests {
+@Suite(.limitedParallelism) struct MonitoringAnswersTests {
     private static let page = Array("<style>a{}</style><script>1</script>".utf8)
     private let process = MonitoredProcess(version: "1.2.3")
     private let events = EventStream()

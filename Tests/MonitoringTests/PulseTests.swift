@@ -2,6 +2,7 @@ import DocumentFlow
 import GatewayClient
 import Locking
 import Monitoring
+import TestKit
 import Testing
 
 /// Which silence of a bot means that it hangs.
@@ -107,7 +108,7 @@ import Testing
         #expect(silence(facts(phase), at: 2100, after: [(400, Self.written)]) == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func theFirstSignAndEachPhaseAreNews() async throws {
+    @Test(.limitedParallelism) func theFirstSignAndEachPhaseAreNews() async throws {
         let pulse = Pulse(longestFeed: .seconds(120))
         pulse.note(.sent(.seconds(1)))
         try await pulse.news.wait()

@@ -1,8 +1,9 @@
+import TestKit
 import Testing
 
 @testable import Pipeline
 
-@Suite(.timeLimit(.minutes(5))) struct KeyedLockTests {
+@Suite(.limitedParallelism) struct KeyedLockTests {
     /// Counts how many have each thing, and the most that ever did.
     private actor Usage {
         private var now: [Int: Int] = [:]

@@ -1,12 +1,13 @@
 import GatewayClient
 import LosslessJSON
 import Rules
+import TestKit
 import Testing
 
 @testable import Pipeline
 
 /// What a candidate leads to, before anything is written.
-@Suite struct PlannerTests {
+@Suite(.limitedParallelism) struct PlannerTests {
     private static let rules = """
         version: 1
         rules:

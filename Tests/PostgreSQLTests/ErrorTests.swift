@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct ErrorTests {
+@BlockingTests @Suite(.limitedParallelism) struct ErrorTests {
     @Test func errorsOfStatements() throws {
         let connection = try TestBed().withTable()
         try connection.run("INSERT INTO t VALUES (1, 'secret')")

@@ -4,7 +4,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct FaultTests {
+@BlockingTests @Suite(.limitedParallelism) struct FaultTests {
     private static func time<Result>(_ body: () throws -> Result) rethrows -> Duration {
         try ContinuousClock().measure { _ = try body() }
     }

@@ -3,7 +3,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct QueueTests {
+@BlockingTests @Suite(.limitedParallelism) struct QueueTests {
     @Test func nothingIsConnectedBeforeItsFirstUse() async throws {
         let server = try TestServer { $0.waitForClose() }
         let queue = PostgresQueue(try PostgresAddress("postgres://127.0.0.1:\(server.port)/bot"))

@@ -1,9 +1,10 @@
 import Glibc
+import TestKit
 import Testing
 
 @testable import PostgreSQL
 
-@Suite struct SocketWaitTests {
+@Suite(.limitedParallelism) struct SocketWaitTests {
     /// As after SIGSTOP and SIGCONT.
     @Test func anAnswerThatHasArrivedIsFoundAfterTheDeadline() throws {
         var ends: [Int32] = [-1, -1]

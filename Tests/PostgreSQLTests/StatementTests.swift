@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct StatementTests {
+@BlockingTests @Suite(.limitedParallelism) struct StatementTests {
     @Test func valuesComeBackAsTheyWere() throws {
         let connection = try TestBed().connect()
         let all = Array(UInt8.min...UInt8.max)

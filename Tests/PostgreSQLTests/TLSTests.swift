@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct TLSTests {
+@BlockingTests @Suite(.limitedParallelism) struct TLSTests {
     private static func connect(_ server: TestPostgres, _ query: String) throws -> PostgresConnection {
         let address = try PostgresAddress(server.url(query: "?" + query))
         return try PostgresConnection(address, password: nil)

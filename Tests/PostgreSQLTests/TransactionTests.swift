@@ -2,7 +2,7 @@ import PostgreSQL
 import TestKit
 import Testing
 
-@BlockingTests @Suite(.timeLimit(.minutes(5))) struct TransactionTests {
+@BlockingTests @Suite(.limitedParallelism) struct TransactionTests {
     struct Stop: Error {}
 
     @Test func aTransactionIsCommittedOrRolledBack() throws {

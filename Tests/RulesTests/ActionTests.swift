@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct ActionTests {
+@Suite(.limitedParallelism) struct ActionTests {
     private static let picture = #""_attachments":{"image":{"digest":"sha1-AAA=","stub":true}}"#
 
     @Test(arguments: [

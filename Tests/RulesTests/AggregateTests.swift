@@ -1,10 +1,11 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Rules that count documents into others.
-@Suite struct AggregateTests {
+@Suite(.limitedParallelism) struct AggregateTests {
     private static let counts = """
         version: 1
         rules:

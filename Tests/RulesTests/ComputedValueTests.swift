@@ -1,11 +1,12 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Rules with jq programs, in real helper processes.
-@Suite struct ComputedValueTests {
+@Suite(.limitedParallelism) struct ComputedValueTests {
     private static let computed = [
         (#"merge: { jq: '{up: (.task | ascii_upcase)}' }"#, #"{"x":1,"task":"tea","up":"TEA"}"#),
         (
@@ -198,7 +199,7 @@ import Testing
 }
 
 /// Files that documents choose.
-@Suite struct ChosenFileTests {
+@Suite(.limitedParallelism) struct ChosenFileTests {
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -1,10 +1,11 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct DecisionTests {
+@Suite(.limitedParallelism) struct DecisionTests {
     @Test func aRuleThatOnlyCountsChangesNothing() throws {
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: []").decide(#"{"x":1}"#)
         #expect(decision.fired == [0])

@@ -1,12 +1,13 @@
 import Foundation
 import Locking
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Attachments from URLs: what a decision asks for, and what it makes of the answers.
-@Suite struct DownloadTests {
+@Suite(.limitedParallelism) struct DownloadTests {
     /// Answers requests, and remembers them.
     private final class Server: Sendable {
         private let asked = Locked<[DownloadRequest]>([])

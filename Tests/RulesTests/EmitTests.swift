@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct EmitTests {
+@Suite(.limitedParallelism) struct EmitTests {
     private static let identity = CloudEvent.Identity(id: "k", time: 0, keyspace: "shop")
 
     /// The lines that rules emit for a document.

@@ -1,11 +1,12 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// "é" as one scalar and as two: the same to Swift's strings, different names to a gateway.
-@Suite struct ExactNameTests {
+@Suite(.limitedParallelism) struct ExactNameTests {
     private static let composed = "\u{E9}.png"
     private static let decomposed = "e\u{301}.png"
 

@@ -1,10 +1,11 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// What a document or a rule could take gigabytes of memory for.
-@Suite(.serialized) struct ExpensiveDecisionTests {
+@Suite(.limitedParallelism, .serialized) struct ExpensiveDecisionTests {
     @Test(arguments: [
         (#"^(\w|\s)*$"#, String(repeating: "a ", count: 1_500_000)),
         ("(a|a)*b", String(repeating: "a", count: 5_000_000)),

@@ -1,10 +1,11 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Actions that are done for each output of a program.
-@Suite struct ForEachTests {
+@Suite(.limitedParallelism) struct ForEachTests {
     @Test func eachElementIsSeenByAllProgramsOfTheAction() async throws {
         let rules = try ruleSet(
             lines: #"""

@@ -1,11 +1,12 @@
 import Foundation
 import JQ
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct MappingFileTests {
+@Suite(.limitedParallelism) struct MappingFileTests {
     private static let head = "version: 1\nkind: mapping\n"
 
     @Test(arguments: [

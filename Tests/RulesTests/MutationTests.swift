@@ -6,7 +6,7 @@ import Testing
 @testable import Rules
 
 /// Whatever stands in a rule file, it is loaded or refused with a place; it never crashes.
-@Suite struct MutationTests {
+@Suite(.limitedParallelism) struct MutationTests {
     private static let yaml = """
         version: 1
         rules:

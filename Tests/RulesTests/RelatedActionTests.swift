@@ -1,11 +1,12 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Actions on the documents that a selector matches.
-@Suite struct RelatedActionTests {
+@Suite(.limitedParallelism) struct RelatedActionTests {
     private static func rule(_ related: String) -> String {
         "version: 1\nrules:\n  - {name: a, when: {}, then: [{related: \(related)}]}\n"
     }
@@ -259,7 +260,7 @@ import Testing
 }
 
 /// Many selectors at once find what each of them finds alone.
-@Suite struct SelectorGroupTests {
+@Suite(.limitedParallelism) struct SelectorGroupTests {
     private func group(_ selectors: [String]) throws -> SelectorGroup {
         SelectorGroup(try selectors.map { RelatedSelector(selector: try selector($0), json: Array($0.utf8)) })
     }

@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct ReservedIDTests {
+@Suite(.limitedParallelism) struct ReservedIDTests {
     private static func put(_ body: String, head: String = "version: 1\n") -> String {
         head + "rules: [{name: a, when: {}, then: [{put: {\(body)}}]}]\n"
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rules
 
-@Suite struct RuleIndexTests {
+@Suite(.limitedParallelism) struct RuleIndexTests {
     private static let values = [
         "apple", "Apple", "APPLE", "ap\\u00ADple", "pear", "é", "e\\u0301", "", "a b", "1", "apple\\n", "app\u{7F}le",
     ]

@@ -1,10 +1,11 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Rules with `at`, in real helper processes.
-@Suite struct RuleTimeTests {
+@Suite(.limitedParallelism) struct RuleTimeTests {
     /// 20 November 2026, 10:00 UTC.
     private static let now = 1_795_168_800
 

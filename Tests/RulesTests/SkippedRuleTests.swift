@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct SkippedRuleTests {
+@Suite(.limitedParallelism) struct SkippedRuleTests {
     private let stamp = "name: stamp, when: {}, then: [merge: {seen: true}]"
 
     /// Each fails on `{"_id":"a","text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","list":[]}`.

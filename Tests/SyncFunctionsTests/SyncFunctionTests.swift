@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import SyncFunctions
 
-@Suite struct SyncFunctionTests {
+@Suite(.limitedParallelism) struct SyncFunctionTests {
     private func run(
         _ body: String, _ document: String = "{}", parent: String? = nil,
         as user: SyncFunctionCall.Writer? = .init(name: "kim", roles: ["staff"], channels: ["!", "a"])

@@ -1,9 +1,10 @@
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// How elements get from the task that reads to the loop that uses them.
-@Suite(.timeLimit(.minutes(1))) struct DocumentSequenceTests {
+@Suite(.limitedParallelism) struct DocumentSequenceTests {
     private struct Failure: Error {}
 
     /// All numbers from 0. Says so when the read has ended.

@@ -9,7 +9,7 @@ import Testing
 @testable import changebot
 
 /// `changebot doctor` as a user calls it.
-@Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
+@Suite(.limitedParallelism) struct DoctorCommandTests {
     /// What it printed, by check.
     private struct Report {
         let result: Program.Result

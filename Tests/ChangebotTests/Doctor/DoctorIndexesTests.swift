@@ -7,7 +7,7 @@ import Testing
 @testable import changebot
 
 /// What `doctor` says about the indexes that related documents need.
-@Suite(.timeLimit(.minutes(5))) struct DoctorIndexesTests {
+@Suite(.limitedParallelism) struct DoctorIndexesTests {
     /// - Parameter selectors: In the flow style of YAML.
     private func findings(
         _ url: String, _ selectors: [String] = ["{ type: task, list: { jq: ._id } }"], top: String = ""

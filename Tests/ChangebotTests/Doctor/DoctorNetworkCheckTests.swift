@@ -1,5 +1,6 @@
 import DocumentFlow
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import GatewayClient
@@ -7,7 +8,7 @@ import Testing
 @testable import changebot
 
 /// What the checks of the network conclude, without one.
-@Suite struct DoctorNetworkCheckTests {
+@Suite(.limitedParallelism) struct DoctorNetworkCheckTests {
     // MARK: - The clock
 
     /// The answer was dated at 1000 by the gateway's clock; when it was sent and answered by ours.

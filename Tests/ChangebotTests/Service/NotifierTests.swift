@@ -4,7 +4,7 @@ import Testing
 @testable import changebot
 
 /// What becomes of messages for which systemd has no room.
-@Suite(.timeLimit(.minutes(1))) struct NotifierTests {
+@Suite(.limitedParallelism) struct NotifierTests {
     /// It was lost: the unit stayed in its start, and was ended.
     @Test func aMessageThatFindsNoRoomIsSentWithTheNextOne() throws {
         let listener = try DatagramListener("@changebot-notifier-\(UInt64.random(in: 0...UInt64.max))")

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// What `run` tells systemd, on a socket as systemd's.
-@Suite(.timeLimit(.minutes(5))) struct NotifyTests {
+@Suite(.limitedParallelism) struct NotifyTests {
     private static let rule = "- { name: a, when: { type: task }, then: [] }\n"
 
     /// A bot as a service, and what it has told.

@@ -5,7 +5,7 @@ import Testing
 @testable import changebot
 
 /// The units that `service print` writes.
-@Suite(.timeLimit(.minutes(2))) struct ServiceUnitTests {
+@Suite(.limitedParallelism) struct ServiceUnitTests {
     private static let systemd = "/usr/bin/systemd-analyze"
 
     private func print(_ arguments: String...) async throws -> Program.Result {

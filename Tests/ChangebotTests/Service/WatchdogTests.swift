@@ -9,7 +9,7 @@ import Testing
 @testable import changebot
 
 /// The watchdog is fed while the bots are alive, and not when one hangs.
-@Suite(.timeLimit(.minutes(2))) struct WatchdogTests {
+@Suite(.limitedParallelism) struct WatchdogTests {
     private static let interval: Duration = .milliseconds(20)
 
     private static func bot(

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// The page at `/` of a real bot, as a person with a browser sees it.
-@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .timeLimit(.minutes(10)))
+@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .limitedParallelism(minutes: 10))
 struct BrowserTests {
     private static let stamp = """
         - name: stamp

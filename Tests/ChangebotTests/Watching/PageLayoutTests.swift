@@ -3,10 +3,11 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Monitoring
+import TestKit
 import Testing
 
 /// The page with what no test gateway would give a bot: ids of 10 kB, as CouchDB allows them, and hundreds of rules.
-@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .timeLimit(.minutes(10)))
+@Suite(.serialized, .enabled(if: Browser.driver.isWanted), .sharedBrowser, .limitedParallelism(minutes: 10))
 struct PageLayoutTests {
     private func withPage(
         deadLetters count: Int, _ body: (_ page: String) async throws -> Void

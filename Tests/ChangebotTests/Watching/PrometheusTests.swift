@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `/metrics` as Prometheus reads it.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PrometheusTests {
+@Suite(.serialized, .limitedParallelism) struct PrometheusTests {
     private static let prometheus = InstalledProgram("prometheus", requiredBy: "CHANGEBOT_TEST_PROMETHEUS")
     private static let promtool = InstalledProgram("promtool", requiredBy: "CHANGEBOT_TEST_PROMETHEUS")
 

@@ -1,9 +1,10 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Attachments, as the client writes and reads them.
-@Suite struct ClientAttachmentTests {
+@Suite(.limitedParallelism) struct ClientAttachmentTests {
     @Test func anAttachmentIsReadAndChecked() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()

@@ -1,9 +1,10 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Many documents at once, as the client returns them.
-@Suite struct ClientBulkTests {
+@Suite(.limitedParallelism) struct ClientBulkTests {
     private static func document(_ id: String, _ members: String = #""n":1"#) -> BulkDocument {
         BulkDocument(id: DocumentID(id), segments: ["{\"_id\":\(id.json),".bytes, members.bytes, "}".bytes])
     }

@@ -1,9 +1,10 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Single documents and the database, as the client returns them.
-@Suite struct ClientDocumentTests {
+@Suite(.limitedParallelism) struct ClientDocumentTests {
     @Test func theClientFindsOutWhoAnswers() async throws {
         try await Workspace.with { workspace in
             let expected: GatewayDialect = workspace.kind.isCouchDB ? .couchDB : .syncGateway

@@ -1,9 +1,10 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 /// The changes feed, as the client returns it.
-@Suite struct ClientFeedTests {
+@Suite(.limitedParallelism) struct ClientFeedTests {
     @Test func changesAreOfKinds() async throws {
         try await Workspace.with { workspace in
             let (kept, gone) = (workspace.id("kept"), workspace.id("gone"))

@@ -1,9 +1,10 @@
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Attachments: inline, as stubs, by themselves, and in parts.
-@Suite struct AttachmentTests {
+@Suite(.limitedParallelism) struct AttachmentTests {
     @Test func anInlineAttachmentBecomesAStub() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()

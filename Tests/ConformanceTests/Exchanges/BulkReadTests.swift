@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_bulk_get`.
-@Suite struct BulkReadTests {
+@Suite(.limitedParallelism) struct BulkReadTests {
     @Test func revisionsComeInPartsWithErrorsAmongThem() async throws {
         try await Workspace.with { workspace in
             let (id, missing) = (workspace.id("doc"), workspace.id("missing"))

@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_bulk_docs`.
-@Suite struct BulkWriteTests {
+@Suite(.limitedParallelism) struct BulkWriteTests {
     @Test func eachDocumentHasARowInItsPlace() async throws {
         try await Workspace.with { workspace in
             let ids = ["b", "a", "c"].map(workspace.id)

@@ -1,12 +1,13 @@
 import Compression
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// gzip, both ways.
 ///
 /// - Note: Source: RFC 1952; RFC 9110, section 8.4.
-@Suite struct CompressionTests {
+@Suite(.limitedParallelism) struct CompressionTests {
     private static let encoded = [(name: "Content-Encoding", value: "gzip")]
 
     @Test func aDocumentMayComeCompressed() async throws {

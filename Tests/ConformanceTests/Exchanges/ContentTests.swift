@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// What is in documents: numbers, texts, depth, size.
-@Suite struct ContentTests {
+@Suite(.limitedParallelism) struct ContentTests {
     @Test func numbersKeepTheirSpellingOrTheKindsOwn() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("numbers")

@@ -1,10 +1,11 @@
 import GatewayClient
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Who answers, and what the database says of itself.
-@Suite struct DatabaseTests {
+@Suite(.limitedParallelism) struct DatabaseTests {
     @Test func theServerSaysWhoItIs() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await server.send(HTTPRequest(url: "\(server.url.base)/"))

@@ -1,9 +1,10 @@
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Single documents: what is not done, and how the server says so.
-@Suite struct DocumentRefusalTests {
+@Suite(.limitedParallelism) struct DocumentRefusalTests {
     static let cases: [RequestCase] = [
         .init("writing over a document", "PUT", "/{doc}", #"{"n":2}"#, goes: KnownDifferences.noRevision),
         .init("a stale revision in the query", "PUT", "/{doc}?rev=1-abc", "{}", goes: KnownDifferences.staleRevision),

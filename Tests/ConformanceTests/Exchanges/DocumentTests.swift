@@ -1,9 +1,10 @@
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Writing, reading and deleting single documents.
-@Suite struct DocumentTests {
+@Suite(.limitedParallelism) struct DocumentTests {
     @Test func aNewDocumentGetsAFirstRevision() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")

@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Ids with signs that paths, queries and JSON treat in their own ways.
-@Suite struct IdentifierTests {
+@Suite(.limitedParallelism) struct IdentifierTests {
     static let names = [
         "plain", "a/b", "a//b/", "a b", "a+b", "a&b=c", "a?b#c", "a:b@c;d,e", "a\"b", "a\\b", "a'b(c)", "a~b-c_d.e",
         "a..b",

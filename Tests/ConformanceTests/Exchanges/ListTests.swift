@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_all_docs`.
-@Suite struct ListTests {
+@Suite(.limitedParallelism) struct ListTests {
     @Test func aRangeListsItsDocumentsInOrder() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()

@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_local` documents: neither in the feed nor in the list.
-@Suite struct LocalDocumentTests {
+@Suite(.limitedParallelism) struct LocalDocumentTests {
     @Test func aLocalDocumentIsKeptAndCounted() async throws {
         try await Workspace.with { workspace in
             let name = workspace.local("checkpoint")

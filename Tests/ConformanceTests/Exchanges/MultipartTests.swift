@@ -1,10 +1,11 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Documents whose attachments follow in parts of their own.
 ///
 /// - Note: Source: RFC 2387.
-@Suite struct MultipartTests {
+@Suite(.limitedParallelism) struct MultipartTests {
     private static let digest = "sha1-jLIjfQZ5yojbZGTqxg2pY0VROWQ="
 
     /// The document and one part, `12345`.

@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// Histories: `new_edits:false`, `revs`, `open_revs`, `_revs_diff`.
-@Suite struct RevisionTests {
+@Suite(.limitedParallelism) struct RevisionTests {
     private static let digests = ["a", "b", "c", "d"].map { String(repeating: $0, count: 32) }
 
     /// A document as it is stored with a history of three generations.

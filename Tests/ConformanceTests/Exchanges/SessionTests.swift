@@ -1,10 +1,11 @@
 import GatewayClient
 import HTTPTransport
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_session`: who one is, and logging in.
-@Suite struct SessionTests {
+@Suite(.limitedParallelism) struct SessionTests {
     @Test func theSessionNamesTheUser() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await server.send(HTTPRequest(url: address(server), credentials: server.credentials))

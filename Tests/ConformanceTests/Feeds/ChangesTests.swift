@@ -1,8 +1,9 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_changes` with `feed=normal`.
-@Suite struct ChangesTests {
+@Suite(.limitedParallelism) struct ChangesTests {
     @Test func eachDocumentIsReportedOnceWithItsNewestRevision() async throws {
         try await Workspace.with { workspace in
             let (changed, gone, plain) = (workspace.id("changed"), workspace.id("gone"), workspace.id("plain"))

@@ -1,10 +1,11 @@
 import HTTPTransport
 import Locking
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_changes` with `feed=continuous`.
-@Suite struct ContinuousTests {
+@Suite(.limitedParallelism) struct ContinuousTests {
     @Test func whatIsThereComesFirstAndTheRestAsItHappens() async throws {
         try await Workspace.with { workspace in
             let (early, late) = (workspace.id("early"), workspace.id("late"))

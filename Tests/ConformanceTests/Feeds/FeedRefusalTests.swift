@@ -1,7 +1,8 @@
+import TestKit
 import Testing
 
 /// What may be asked of a feed, and what not.
-@Suite struct FeedRefusalTests {
+@Suite(.limitedParallelism) struct FeedRefusalTests {
     static let cases: [RequestCase] = [
         .init("a word as since", "GET", "/_changes?since=abc", goes: KnownDifferences.sinceWord),
         .init("the present as since", "GET", "/_changes?since=now", goes: KnownDifferences.sinceNow),

@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 /// `_changes` with `feed=longpoll`. Where the database is shared an answer may come for a change of somebody else: then
 /// the case asks again from where it ended, as every client does.
-@Suite struct LongpollTests {
+@Suite(.limitedParallelism) struct LongpollTests {
     @Test func whatIsThereComesAtOnce() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()

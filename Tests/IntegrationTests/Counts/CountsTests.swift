@@ -10,7 +10,7 @@ import TestKit
 import Testing
 
 /// Counts kept as documents, on any gateway.
-@Suite(.timeLimit(.minutes(5))) struct CountsTests {
+@Suite(.limitedParallelism) struct CountsTests {
     private static let rules = """
         version: 1
         rules:

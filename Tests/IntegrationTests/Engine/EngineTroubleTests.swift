@@ -13,7 +13,7 @@ import Testing
 @testable import Pipeline
 
 /// What somebody does to the engine while members run, with and without shared work; and what is wrong at their start.
-@Suite(.timeLimit(.minutes(5))) struct EngineTroubleTests {
+@Suite(.limitedParallelism) struct EngineTroubleTests {
     private static func running(
         _ fleet: EngineTestBed, shares: Bool, lossDelay: Duration = .seconds(3600),
         _ body: @escaping @Sendable (RunReport) async throws -> Void

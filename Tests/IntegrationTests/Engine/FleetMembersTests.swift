@@ -11,7 +11,7 @@ import Testing
 @testable import Pipeline
 
 /// What operators see and ask of the members of a fleet.
-@Suite struct FleetMembersTests {
+@Suite(.limitedParallelism) struct FleetMembersTests {
     private static func shared(
         _ fleet: EngineTestBed, _ rules: RuleSet, member: Int
     ) throws -> (bot: Bot, report: RunReport) {

@@ -7,7 +7,7 @@ import Testing
 @testable import Pipeline
 
 /// The feed as the leader of a fleet reads it.
-@Suite struct GatewayFeedTests {
+@Suite(.limitedParallelism) struct GatewayFeedTests {
     private static let failed = #"{"id":"","changes":null,"err":{}}"#
 
     private func read(_ rows: [String], last: Int, limit: Int = 100) async throws -> FeedPart {

@@ -11,7 +11,7 @@ import Testing
 @testable import Pipeline
 
 /// One process with `--role` and without an engine: it reads the feed into a log in the file of its state.
-@Suite(.timeLimit(.minutes(5)), .disabled(if: TestEngine.isUsedByAllTests)) struct OwnLogTests {
+@Suite(.limitedParallelism, .disabled(if: TestEngine.isUsedByAllTests)) struct OwnLogTests {
     private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
         (1...count).map { DocumentID("\(prefix)\($0)") }
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import Pipeline
 
 /// One member of a fleet runs, the others stand by.
-@Suite struct StandbyTests {
+@Suite(.limitedParallelism) struct StandbyTests {
     @Test func aStandbyGoesOnWhereTheOtherStopped() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)

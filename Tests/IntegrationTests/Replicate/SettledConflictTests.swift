@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// `replicate --both-ways --policy`, where the target keeps one leaf of a document.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct SettledConflictTests {
+@Suite(.limitedParallelism, .serialized) struct SettledConflictTests {
     /// - Parameter sourceKeepsConflicts: Whether the source keeps several leaves, as CouchDB does.
     private func with(
         sourceKeepsConflicts: Bool, _ body: (_ source: BotTestBed, _ target: BotTestBed) async throws -> Void

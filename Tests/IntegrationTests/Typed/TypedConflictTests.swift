@@ -1,12 +1,13 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// Saves and deletions that settle conflicts by a policy.
-@Suite(.timeLimit(.minutes(5))) struct TypedConflictTests {
+@Suite(.limitedParallelism) struct TypedConflictTests {
     private static let first = #""type":"note","text":"a","count":1,"more":1.0"#
 
     /// Somebody else changes a note after it was read.

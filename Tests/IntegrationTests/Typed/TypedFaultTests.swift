@@ -1,10 +1,11 @@
 import GatewayClient
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// Typed documents on a gateway that fails.
-@Suite(.timeLimit(.minutes(5))) struct TypedFaultTests {
+@Suite(.limitedParallelism) struct TypedFaultTests {
     private static let cuts = #"[{"on":"_changes","cut":500,"times":3}]"#
     private static let names = (0..<20).map { "n\($0)" }
 

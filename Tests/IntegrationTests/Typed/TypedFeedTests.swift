@@ -1,11 +1,12 @@
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// Feeds, lists and live queries of values.
-@Suite(.timeLimit(.minutes(5))) struct TypedFeedTests {
+@Suite(.limitedParallelism) struct TypedFeedTests {
     private typealias Changes = DocumentSequence<DocumentChange<Note>>.Iterator
 
     /// The next changes of documents of this test.

@@ -1,11 +1,12 @@
 import EmbeddedGateway
 import GatewayClient
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// Errors of logging in.
-@Suite(.timeLimit(.minutes(5))) struct TypedLoginTests {
+@Suite(.limitedParallelism) struct TypedLoginTests {
     /// Nil if it succeeds.
     private func login(_ url: String, user: String? = nil, password: String = "") async throws -> LoginError? {
         let keyspace = try Keyspace(url, user: user, password: password)

@@ -6,7 +6,7 @@ import Testing
 @testable import TypedDocuments
 
 /// Queries that CouchDB answers itself.
-@Suite(.timeLimit(.minutes(5))) struct TypedQueryTests {
+@Suite(.limitedParallelism) struct TypedQueryTests {
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
     private static let information =
         #"{"instance_start_time":"1795208634","db_name":"todo","purge_seq":"0-g1","update_seq":"11-g1","doc_count":3}"#

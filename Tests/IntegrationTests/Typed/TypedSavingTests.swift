@@ -1,12 +1,13 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import TypedDocuments
 
 /// Values that are saved as documents.
-@Suite(.timeLimit(.minutes(5))) struct TypedSavingTests {
+@Suite(.limitedParallelism) struct TypedSavingTests {
     @Test func aNewDocumentIsSavedAndRead() async throws {
         try await TypedTestBed.with { bed in
             var note = Note(origin: DocumentOrigin(bed.id("n1")), text: "hello", at: Date(timeIntervalSince1970: 1.5))

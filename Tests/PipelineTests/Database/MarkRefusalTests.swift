@@ -5,7 +5,7 @@ import Testing
 @testable import Pipeline
 
 /// Which errors mean that this user may not keep local documents: then a reset can't be noticed, and the run goes on.
-@Suite struct MarkRefusalTests {
+@Suite(.limitedParallelism) struct MarkRefusalTests {
     @Test(
         arguments: [
             .forbidden, .notOffered, .malformedAnswer, .badRequest, .tooLarge, .conflict, .invalidRequest,

@@ -52,7 +52,7 @@ import Testing
 }
 
 /// Dead-lettered documents, read from a gateway that fails for one of them.
-@Suite(.timeLimit(.minutes(5))) struct DeadLetteredDocumentReaderTests {
+@Suite(.limitedParallelism) struct DeadLetteredDocumentReaderTests {
     private struct HangUp: Error {}
 
     /// What becomes of two deleted documents; the gateway has a tombstone of the second.

@@ -4,11 +4,12 @@ import Glibc
 import Locking
 import Logging
 import Rules
+import TestKit
 import Testing
 
 @testable import Pipeline
 
-@Suite(.timeLimit(.minutes(2))) struct LineFileTests {
+@Suite(.limitedParallelism) struct LineFileTests {
     /// 2026-11-24T10:00:00Z
     private static let morning = 1_795_514_400
 

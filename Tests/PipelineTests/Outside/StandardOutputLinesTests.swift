@@ -1,9 +1,10 @@
 import Glibc
+import TestKit
 import Testing
 
 @testable import Pipeline
 
-@Suite(.timeLimit(.minutes(2))) struct StandardOutputLinesTests {
+@Suite(.limitedParallelism) struct StandardOutputLinesTests {
     private static let line = [UInt8](repeating: 0x61, count: 1 << 20) + [0x0A]
 
     private func withPipe(_ body: (_ reading: Int32, _ writing: Int32) async throws -> Void) async throws {

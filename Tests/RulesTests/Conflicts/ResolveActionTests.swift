@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct ResolveActionTests {
+@Suite(.limitedParallelism) struct ResolveActionTests {
     private func decision(_ rules: RuleSet, _ document: String, isInConflict: Bool) async throws -> Decision {
         let input = DecisionInput(try JSONText(document), isInConflict: isInConflict)
         return try #require(await rules.makeDecider().decide(on: [input], now: 0).first)

@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct CloudEventTests {
+@Suite(.limitedParallelism) struct CloudEventTests {
     private static let identity = CloudEvent.Identity(id: "k1", time: 1_795_168_800, keyspace: "todo.shop.orders")
 
     private func event(_ document: String, _ event: String = "{}", isDeleted: Bool = false) async throws -> CloudEvent {

@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct WebhookActionTests {
+@Suite(.limitedParallelism) struct WebhookActionTests {
     private func rule(_ webhook: String, _ more: String = "when: {}") -> String {
         "version: 1\nrules:\n- { name: a, \(more), then: [{ webhook: { \(webhook) } }] }\n"
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Transfer
 
 /// Damaged files in every format: documents and errors, never a crash, and the same ones in whatever pieces they come.
-@Suite(.timeLimit(.minutes(5))) struct FuzzTests {
+@Suite(.limitedParallelism) struct FuzzTests {
     private static let texts: [(format: InputFormat, text: String)] = [
         (.ndjson, "{\"_id\":\"a\",\"n\":1.10}\n\n {\"b\":[\"\\ud83d\\ude00\",{}]}\r\n{\"c\":null}"),
         (.json, "[ {\"_id\":\"a\"},\n {\"b\":{\"c\":[1,2]}} , {\"d\":\"]},{\"} ]\n"),

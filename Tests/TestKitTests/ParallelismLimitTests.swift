@@ -1,0 +1,32 @@
+import TestKit
+import Testing
+
+/// More nested uses at once than there are slots: each test case would wait for ever if it took a second slot.
+@Suite(.limitedParallelism) struct ParallelismLimitTests {
+    @Suite(.limitedParallelism) struct NestedTests {
+        @Test(.limitedParallelism(minutes: 1), arguments: 0..<200) func nestedTraitsTakeOneSlot(number: Int) async {
+            await Task.yield()
+        }
+    }
+
+    @Test func aSuiteDoesNotKeepASlotItself() async { await Task.yield() }
+
+    @Test func onlyTestCasesTakeSlots() throws {
+        let trait = ParallelismLimit.limitedParallelism
+        let test = try #require(Test.current)
+        #expect(trait.scopeProvider(for: test, testCase: nil) == nil)
+        #expect(trait.scopeProvider(for: test, testCase: Test.Case.current) != nil)
+    }
+
+    @Test func aTestThatHangsIsEndedWithAnIssue() async throws {
+        let trait = ParallelismLimit.limitedParallelism(minutes: 0)
+        let test = try #require(Test.current)
+        try await withKnownIssue {
+            try await trait.provideScope(for: test, testCase: Test.Case.current) {
+                try await ContinuousClock().sleep(for: .seconds(3600))
+            }
+        } matching: { issue in
+            issue.comments.contains { $0.rawValue.contains("0 minutes after the start") }
+        }
+    }
+}

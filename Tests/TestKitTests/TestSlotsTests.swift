@@ -1,0 +1,68 @@
+import Locking
+import TestKit
+import Testing
+
+@Suite struct TestSlotsTests {
+    /// The tasks that have a slot, and the most there ever were.
+    private struct Use: Sendable {
+        var now = 0
+        var most = 0
+        var order: [Int] = []
+    }
+
+    @Test(arguments: [1, 2, 5]) func noMoreTasksRunThanThereAreSlots(count: Int) async throws {
+        let slots = TestSlots(count)
+        let use = Locked(Use())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<50 {
+                tasks.addTask {
+                    try await slots.withSlot {
+                        use.withLock { use in
+                            use.now += 1
+                            use.most = max(use.most, use.now)
+                        }
+                        await Task.yield()
+                        use.withLock { $0.now -= 1 }
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(use.withLock { $0.most } <= count)
+        #expect(use.withLock { $0.now } == 0)
+    }
+
+    @Test func waitingTasksGetTheirSlotsInOrder() async throws {
+        let slots = TestSlots(1)
+        let use = Locked(Use())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            try await slots.withSlot {
+                for number in 0..<10 {
+                    tasks.addTask { try await slots.withSlot { use.withLock { $0.order.append(number) } } }
+                    while slots.waitingTasks <= number { await Task.yield() }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(use.withLock { $0.order } == Array(0..<10))
+    }
+
+    @Test func aFailedTaskGivesItsSlotBack() async throws {
+        struct Failed: Error {}
+        let slots = TestSlots(1)
+        await #expect(throws: Failed.self) { try await slots.withSlot { throw Failed() } }
+        try await slots.withSlot {}
+    }
+
+    @Test func aCancelledTaskLeavesTheQueue() async throws {
+        let slots = TestSlots(1)
+        try await slots.withSlot {
+            let waiting = Task { try await slots.withSlot { Issue.record("it was cancelled before it had a slot") } }
+            while slots.waitingTasks == 0 { await Task.yield() }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            #expect(slots.waitingTasks == 0)
+        }
+        try await slots.withSlot {}
+    }
+}
