@@ -66,8 +66,8 @@ let package = Package(
     name: "changebot",
     products: [
         .executable(name: "changebot", targets: ["changebot"]),
-        // Typed documents are a part of the client.
-        .library(name: "GatewayClient", targets: ["GatewayClient", "TypedDocuments"]),
+        .library(name: "GatewayClient", targets: ["GatewayClient"]),
+        .library(name: "TypedDocuments", targets: ["TypedDocuments"]),
         .library(name: "TodoData", targets: ["TodoData"]),
     ],
     dependencies: [

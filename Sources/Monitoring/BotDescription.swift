@@ -8,16 +8,19 @@ package struct BotDescription: Sendable {
     package let gateway: String
     /// The options with which `changebot dead-letters` finds the bot's state; nil if the state ends with the run.
     package let stateOptions: String?
+    /// Whether these options also find the rules.
+    package let findsRules: Bool
     /// The rules in force.
     package internal(set) var rules: RuleSetDescription
 
     /// - Parameter gateway: Must not hold credentials.
     package init(
-        name: String, gateway: String, stateOptions: String?, rules: RuleSetDescription
+        name: String, gateway: String, stateOptions: String?, findsRules: Bool = false, rules: RuleSetDescription
     ) {
         self.name = name
         self.gateway = gateway
         self.stateOptions = stateOptions
+        self.findsRules = findsRules
         self.rules = rules
     }
 }
@@ -25,7 +28,9 @@ package struct BotDescription: Sendable {
 extension BotDescription {
     /// The options with which `changebot dead-letters retry` tries again; nil if the state ends with the run.
     var retryOptions: String? {
-        stateOptions.map { "\($0) --rules \(rules.paths.map(\.shellWord).joined(separator: " "))" }
+        stateOptions.map { options in
+            findsRules ? options : "\(options) --rules \(rules.absolutePaths.map(\.shellWord).joined(separator: " "))"
+        }
     }
 }
 
@@ -37,9 +42,12 @@ package struct RuleSetDescription: Sendable {
     package let names: [String]
     /// As given on the command line.
     package let paths: [String]
+    /// The same paths from the root folder.
+    let absolutePaths: [String]
 
     /// The rules as they were loaded.
-    package init(hash: String, names: [String], paths: [String]) {
+    package init(hash: String, names: [String], paths: [String], absolutePaths: [String]? = nil) {
+        self.absolutePaths = absolutePaths ?? paths
         self.hash = hash
         self.names = names
         self.paths = paths

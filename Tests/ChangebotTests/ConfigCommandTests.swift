@@ -170,6 +170,68 @@ import Testing
         }
     }
 
+    /// From another folder than that of the configuration file.
+    @Test(arguments: [1, 2]) func suggestedCommandsFindStateAndRulesByTheConfigurationFile(bots: Int) async throws {
+        let rules = """
+            version: 1
+            rules:
+              - name: breaks
+                when: { type: task }
+                then: [{ patch: [{ op: remove, path: /none }] }]
+
+            """
+        try await Program.withGateway { url in
+            let other = bots == 1 ? "" : "\n  - {name: other, gateway: \"\(url)\", rules: breaks.yaml}"
+            let text = """
+                version: 1
+                state: state
+                bots:
+                  - {name: good, gateway: "\(url)", rules: breaks.yaml}\(other)
+
+                """
+            try await withFile(text) { folder, path in
+                try rules.write(toFile: folder + "/breaks.yaml", atomically: true, encoding: .utf8)
+                try await CommandTestBed(url: url, folder: folder).put([#"{"_id":"t","type":"task"}"#])
+                let result = try await Program.run(["run", "--once", "--config", path, "--bot", "good"])
+                let options = ["--config", path] + (bots == 1 ? [] : ["--bot", "good"])
+                let command = ["dead-letters", "list"] + options
+                #expect(
+                    result.errors.contains("see them with: changebot \(command.joined(separator: " "))\n"),
+                    "\(result.errors)")
+                let list = try await Program.run(command)
+                #expect(list.code == 0 && list.output.contains("breaks"), "\(list.errors)")
+                let retry = try await Program.run(["dead-letters", "retry", "1"] + options)
+                #expect(retry.code == 1, "\(retry.errors)")
+                // An option that differs from the file is needed again.
+                let named = try await Program.run(
+                    ["run", "--once", "--config", path, "--bot", "good", "--since", "0", "--state", folder + "/second"])
+                #expect(
+                    named.errors.contains("\(command.joined(separator: " ")) --state \(folder)/second\n"),
+                    "\(named.errors)")
+            }
+        }
+    }
+
+    @Test func deadLettersOfAllBotsOfAFileAreListed() async throws {
+        try await Program.withGateway { url in
+            let text = """
+                version: 1
+                state: state
+                bots:
+                  - {name: absent, gateway: "\(url)", rules: r.yaml}
+                  - {name: present, gateway: "\(url)", rules: r.yaml}
+
+                """
+            try await withFile(text) { folder, path in
+                _ = try await Program.run(["run", "--once", "--config", path, "--bot", "present"])
+                let list = try await Program.run(["dead-letters", "list", "--config", path])
+                #expect(list.code == 0, "\(list.errors)")
+                #expect(list.errors.contains("absent: no state yet"), "\(list.errors)")
+                #expect(list.errors.contains("present: no dead letters"), "\(list.errors)")
+            }
+        }
+    }
+
     @Test func statusShowsTheOthersIfABotHasNotRunYet() async throws {
         try await Program.withGateway { url in
             let text = """

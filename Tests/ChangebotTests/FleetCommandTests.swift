@@ -76,7 +76,7 @@ import Testing
 
             try await bed.put([#"{"_id":"a","type":"task"}"#])
             let again = try await Program.run(["fleet", "drain", id, "--undo"] + engine)
-            #expect(again.output.hasPrefix("may work again: \(id), pid "))
+            #expect(again.output.hasPrefix("no longer drained: \(id), pid "))
             _ = try await Self.wait(engine) { Self.haveShares($0, ["4", "4"]) }
             let dead = try await Program.run(["fleet", "dead"] + engine)
             #expect(dead.code == 0 && dead.output.isEmpty && dead.errors.contains("no change has ended"), "\(dead)")

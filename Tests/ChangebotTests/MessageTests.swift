@@ -253,7 +253,7 @@ import Testing
                 (["fix"] + common, 1, "2 changes became dead letters"),
                 (["fix", "--dry-run"] + common, 1, "2 changes would become dead letters"),
                 (["run", "--once"] + common, 1, "dead-letters list"),
-                (["dead-letters", "retry"] + common, 1, "2 of 2 dead letters are left"),
+                (["dead-letters", "retry"] + common, 1, "none of 2 dead letters could be settled"),
                 (["import", rows, "--gateway", bed.url, "--quiet"], 1, "2 documents were rejected"),
                 (["verify", "/none", "--quiet"], 66, "/none"),
             ] as [([String], Int32, String)] {

@@ -94,6 +94,8 @@ package enum LogKey {
     package static let fleet = "fleet"
     /// The process that runs.
     package static let holder = "holder"
+    /// The process that ran before.
+    package static let predecessor = "predecessor"
     /// By how much a clock is ahead or behind.
     package static let difference = "difference"
     /// A gateway's URL.

@@ -31,6 +31,9 @@ package struct Engine: Sendable {
     /// Ends the calls of a process that must end. Nil: each has its own deadline.
     private(set) var limit: CallLimit?
 
+    /// The options that find this engine by a configuration file, and the fleet that they find; nil without a file.
+    package var configured: (options: String, fleet: String)?
+
     /// Connects to nothing yet.
     package init(
         _ address: PostgresAddress, fleet: String, user: String? = nil,
@@ -48,7 +51,10 @@ package struct Engine: Sendable {
 
     /// The same engine for another fleet on it.
     package func with(fleet: String) -> Engine {
-        Engine(address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
+        var engine = Engine(
+            address, fleet: fleet, user: user, password: password, lease: lease, allowsUnsafe: allowsUnsafe)
+        engine.configured = configured
+        return engine
     }
 
     /// The same, for a process that shares the work with others.
@@ -90,7 +96,10 @@ package struct Engine: Sendable {
     package var description: String { "the fleet '\(fleet)' on \(address)" }
 
     /// The options with which other commands find the state.
-    package var options: String { "--engine \("\(address)".shellWord) --fleet \(fleet.shellWord)" }
+    package var options: String {
+        guard let configured else { return "--engine \("\(address)".shellWord) --fleet \(fleet.shellWord)" }
+        return configured.options + (fleet == configured.fleet ? "" : " --fleet \(fleet.shellWord)")
+    }
 
     /// A connection that is made when it is first used.
     ///

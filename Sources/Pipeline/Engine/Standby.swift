@@ -73,6 +73,7 @@ final class Standby: Sendable {
             log()
         }
         var isDrained = false
+        var predecessor: String?
         while true {
             do {
                 let standing = try await standing()
@@ -81,7 +82,15 @@ final class Standby: Sendable {
                 }
                 isDrained = standing == .drained
                 switch standing {
-                case .free: return await report.noteStandingBy(false)
+                case .free:
+                    if let predecessor {
+                        logger.notice(
+                            "taking over from another member of the fleet",
+                            metadata: [
+                                LogKey.fleet: "\(engine.fleet)", LogKey.predecessor: "\(predecessor)",
+                            ])
+                    }
+                    return await report.noteStandingBy(false)
                 case .missing:
                     guard await mustWaitForTables else { return await report.noteStandingBy(false) }
                     tell("missing") {
@@ -97,6 +106,7 @@ final class Standby: Sendable {
                             metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.member: "\(engine.memberID)"])
                     }
                 case .runs(let holder):
+                    predecessor = holder
                     state.withLock { $0.isEstablished = true }
                     tell(holder) {
                         logger.notice(

@@ -153,7 +153,7 @@ actor WebhookReceiver {
         if case .refuse = verdict { report() } else { noteWaiting(document) }
         if isNews {
             logger.warning(
-                "a receiver of webhooks can't be reached, or serves nobody; what is for it waits",
+                "a webhook endpoint is down; its events are queued",
                 metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.summary)"])
         }
         return verdict

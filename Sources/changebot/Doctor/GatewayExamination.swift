@@ -69,7 +69,10 @@ struct GatewayExamination: Sendable {
 
     /// A connection that fails in other ways may have the wrong scheme: the gateway's client finds that out.
     private func finding(of error: HTTPTransportError) async -> Finding {
-        guard [.connectionClosed, .malformedAnswer].contains(error.code) || error.code.tlsProblem != nil else {
+        // CouchDB waits for the end of a request line that a TLS handshake does not have.
+        let isSilent = error.code.timeout != nil
+        guard isSilent || [.connectionClosed, .malformedAnswer].contains(error.code) || error.code.tlsProblem != nil
+        else {
             return Finding(.error, GatewayError(error))
         }
         let gateway = Gateway(url, settings: settings)
@@ -165,7 +168,7 @@ struct GatewayExamination: Sendable {
     }
 
     private func examineIdleTime(_ gateway: Gateway, _ info: DatabaseInfo) async -> Finding {
-        guard let idle else { return .skipped("not asked for") }
+        guard let idle else { return .skipped("--no-wait") }
         guard let newest = info.newestSequence else {
             return Finding(
                 .unknown, "the gateway does not report its newest sequence, so no request can wait for changes")

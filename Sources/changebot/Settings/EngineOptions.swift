@@ -57,9 +57,15 @@ struct EngineOptions: ParsableArguments {
         guard lease >= Engine.shortestLease, lease <= .seconds(3600) else {
             throw CommandError(.usage, "--lease must be from 2s to 1h")
         }
-        return Engine(
+        var found = Engine(
             address, fleet: fleet, user: environment["engine-user"], password: try password(environment), lease: lease,
             allowsUnsafe: try environment.isOn(allowUnsafeEngine, "allow-unsafe-engine"))
+        if engine == nil, case .file = environment.source(of: "engine"), let options = environment.configurationOptions
+        {
+            let isOther = self.fleet != nil
+            found.configured = (options, isOther ? "" : fleet)
+        }
+        return found
     }
 
     private func password(_ environment: Environment) throws(CommandError) -> @Sendable () throws -> String? {

@@ -37,6 +37,8 @@ struct Environment: Sendable {
         let source: ConfigurationFile
         /// By the names of keys.
         let settings: [String: ConfigurationFile.Setting]
+        /// Nil if it has only this one.
+        let bot: String?
     }
 
     init(_ values: [String: String] = ProcessInfo.processInfo.environment) { self.values = values }
@@ -49,7 +51,8 @@ struct Environment: Sendable {
         let settings = (bot?.settings ?? file.common).filter { name, _ in
             isForRun || SettingKey.named(name)?.isOfRunOnly == false
         }
-        environment.file = FileSettings(source: file, settings: settings)
+        environment.file = FileSettings(
+            source: file, settings: settings, bot: file.bots.count > 1 ? bot?.name : nil)
         return environment
     }
 
@@ -66,6 +69,9 @@ struct Environment: Sendable {
 
     /// The configuration file; nil if there is none.
     var configurationPath: String? { file?.source.path }
+
+    /// The bot of the configuration file; nil if that has only one.
+    var configuredBot: String? { file?.bot }
 
     // MARK: - Looking up
 

@@ -36,6 +36,20 @@ struct StateOptions: ParsableArguments {
         }
     }
 
+    /// How other commands find the state.
+    ///
+    /// - Parameters:
+    ///   - gateway: The gateway given on the command line.
+    ///   - rules: The rules given on the command line.
+    func reference(_ environment: Environment, gateway: String?, rules: [String] = []) -> StateReference {
+        var flags: Set<String> = []
+        if state != nil { flags.insert("state") }
+        if name != nil { flags.insert("name") }
+        if gateway != nil { flags.insert("gateway") }
+        if !rules.isEmpty { flags.insert("rules") }
+        return StateReference(environment, flags: flags)
+    }
+
     /// Nil without `--engine`.
     ///
     /// - Throws: ``CommandError`` with 64, or 78 in a file, for one that is not valid; 66 for a password file.

@@ -219,7 +219,8 @@ private struct BotService: Service {
     func run() async throws {
         try await job.run { parts in
             ReloadingBot(
-                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions, passes: passes)
+                parts: parts, rules: rules, settings: settings, options: job.place.lastingOptions,
+                findsRules: job.place.reference.knowsRules, passes: passes)
         }
     }
 }

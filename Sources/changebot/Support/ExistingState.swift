@@ -29,7 +29,8 @@ struct ExistingStateOptions: ParsableArguments {
             catalogue: StateCatalogue(
                 directory: state.directory(environment), name: try state.botName(environment),
                 engine: try state.engine(environment)),
-            address: choice?.stateAddress, isHint: address == nil)
+            address: choice?.stateAddress, isHint: address == nil,
+            reference: state.reference(environment, gateway: address))
     }
 }
 
@@ -40,13 +41,14 @@ struct ExistingState {
     let address: String?
     /// Whether the address comes from the environment, and so only chooses among several states.
     let isHint: Bool
+    let reference: StateReference
 
     var name: String { catalogue.name }
 
     /// The options with which other commands find this state.
     var options: String {
-        guard let address, !isHint else { return catalogue.options }
-        return "\(catalogue.options) --gateway \(address.shellWord)"
+        guard let address, !isHint else { return reference.options(catalogue) }
+        return reference.options(catalogue, address: address)
     }
 
     /// Opens the state, calls `body` and closes it.

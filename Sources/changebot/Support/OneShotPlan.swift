@@ -35,7 +35,8 @@ struct OneShotPlan {
         let directory = state.directory(environment)
         rules = try job.loadRules(paths, common, access, choice, state: directory, environment, logger)
         place = StateLocation(
-            choice: choice, directory: directory, name, engine: try state.engine(environment))
+            choice: choice, directory: directory, name, engine: try state.engine(environment),
+            reference: state.reference(environment, gateway: gateway.address, rules: job.rules))
     }
 
     /// The job that applies these rules.

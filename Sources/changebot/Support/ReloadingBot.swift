@@ -42,6 +42,8 @@ struct ReloadingBot: Service {
     let settings: BotSettings
     /// The options with which other commands find the bot's state and gateway; nil if the state ends with the run.
     let options: String?
+    /// Whether these options also find the rules.
+    let findsRules: Bool
     /// Nil: no rules are applied to all documents.
     let passes: PassPlan?
     /// Those of passes over all documents.
@@ -74,7 +76,7 @@ struct ReloadingBot: Service {
     private func bot(_ version: RuleVersion) -> Bot {
         var settings = settings
         settings.delivery = parts.settings
-        settings.fixOptions = options.map { "\($0) \(version.options)" }
+        settings.fixOptions = options.map { findsRules ? $0 : "\($0) \(version.options)" }
         if let passes {
             settings.schedules = version.scheduled
             settings.pass = { scheduled, began, time in

@@ -207,7 +207,10 @@ struct BotPlan: Sendable {
         let engine = try command.state.engine(environment)
         fleet = engine.map(\.description)
         title = environment["name"] ?? name
-        let location = StateLocation(choice: choice, directory: directory, name, engine: engine)
+        let reference = command.state.reference(
+            environment, gateway: command.gateway.address, rules: command.job.rules)
+        let location = StateLocation(
+            choice: choice, directory: directory, name, engine: engine, reference: reference)
         var job = Job(
             options: command.common, access: command.access, environment: environment, logger: logger,
             ruleSetHash: rules.ruleSet.hash, place: location, choice: choice, settings: settings.delivery,
@@ -218,7 +221,7 @@ struct BotPlan: Sendable {
             showsDocuments: process.http?.showsDocuments == true,
             bot: BotDescription(
                 name: name, gateway: choice.stateAddress, stateOptions: location.lastingOptions,
-                rules: rules.description),
+                findsRules: reference.knowsRules, rules: rules.description),
             isInFleet: engine != nil && settings.delivery.preview == nil && !settings.isOneShot,
             statusDirectory: location.isTemporary || settings.delivery.preview != nil
                 ? nil : location.catalogue.directory,
@@ -229,7 +232,8 @@ struct BotPlan: Sendable {
         passes =
             settings.delivery.preview == nil
             ? PassPlan(
-                state: StateLocation(choice: choice, directory: directory, "fix-" + name, engine: engine),
+                state: StateLocation(
+                    choice: choice, directory: directory, "fix-" + name, engine: engine, reference: reference),
                 catchesUp: catchesUp && !location.isTemporary) : nil
     }
 }
@@ -268,13 +272,14 @@ struct RuleVersion: Sendable {
     }
 
     var description: RuleSetDescription {
-        RuleSetDescription(hash: ruleSet.hash, names: ruleSet.names, paths: paths)
+        RuleSetDescription(
+            hash: ruleSet.hash, names: ruleSet.names, paths: paths, absolutePaths: paths.map(\.absolutePath))
     }
 }
 
 extension RuleVersion {
     /// The options with which other commands read the same rules.
-    var options: String { "--rules \(paths.map(\.shellWord).joined(separator: " "))" }
+    var options: String { "--rules \(paths.map(\.absolutePath.shellWord).joined(separator: " "))" }
 
     /// The paths, and the files that the rules attach.
     var files: [String] { paths + source.attached.files }

@@ -9,9 +9,16 @@ struct StateLocation {
     let catalogue: StateCatalogue
     let address: String
     let isTemporary: Bool
+    let reference: StateReference
 
-    /// - Parameter engine: Where the state is instead of in the folder; nil: there.
-    init(choice: GatewayChoice, directory: String, _ name: String, engine: Engine? = nil) {
+    /// - Parameters:
+    ///   - engine: Where the state is instead of in the folder; nil: there.
+    ///   - reference: How other commands find the state.
+    init(
+        choice: GatewayChoice, directory: String, _ name: String, engine: Engine? = nil,
+        reference: StateReference = .none
+    ) {
+        self.reference = reference
         address = choice.stateAddress
         // A gateway in memory is gone after the run, so its state must be too.
         isTemporary = choice == .embedded(file: nil)
@@ -32,10 +39,12 @@ struct StateLocation {
     }
 
     /// The options with which other commands find this state.
-    var options: String { catalogue.options + (catalogue.hasSeveral ? " --gateway \(address.shellWord)" : "") }
+    var options: String {
+        catalogue.hasSeveral ? reference.options(catalogue, address: address) : reference.options(catalogue)
+    }
 
     /// As ``options``, for later commands: by then the bot may have several states. Nil if the state is temporary.
-    var lastingOptions: String? { isTemporary ? nil : "\(catalogue.options) --gateway \(address.shellWord)" }
+    var lastingOptions: String? { isTemporary ? nil : reference.options(catalogue, address: address) }
 
     func discardIfTemporary() {
         if isTemporary { try? FileManager.default.removeItem(atPath: catalogue.directory) }
@@ -51,9 +60,4 @@ extension GatewayChoice {
         case .embedded(nil): "embedded:"
         }
     }
-}
-
-extension StateCatalogue {
-    /// The options with which other commands find the states of this bot.
-    var options: String { engine?.options ?? "--state \(directory.shellWord) --name \(name.shellWord)" }
 }

@@ -83,6 +83,21 @@ import Testing
         #expect(all.output.contains("\nExecStart=\(Program.path) run"))
     }
 
+    @Test func unitsNameTheLinkByWhichTheProgramWasCalled() async throws {
+        try await Program.withDirectory { folder in
+            let link = folder + "/changebot"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Program.path)
+            for (launcher, name) in [
+                ("exec \(link) \"$@\"", "sh"), ("PATH=\(folder):$PATH exec changebot \"$@\"", "sh"),
+            ] {
+                let process = try ChildProcess(["/bin/sh", "-c", launcher, name, "service", "print", "run"])
+                let output = String(decoding: await process.readToEnd(), as: UTF8.self)
+                #expect(await process.wait() == 0)
+                #expect(output.contains("\nExecStart=\(link) run"), "\(launcher): \(output)")
+            }
+        }
+    }
+
     @Test func filesThatDifferAreKeptUnlessTheyMayBeReplaced() async throws {
         try await withUnits { folder, _ in
             let again = try await print("--directory", folder)

@@ -7,6 +7,21 @@ import Testing
 
 /// What holds for every way of writing documents down.
 @Suite struct SourceTests {
+    /// A small compressed file is read at once; its documents are not.
+    @Test func consumedBytesFollowTheDocumentsOfACompressedInput() throws {
+        var pieces = [Gzip.compress(Array(repeating: Array("{\"a\":1}\n".utf8), count: 10_000).flatMap(\.self))]
+            .makeIterator()
+        var source = DocumentSource(format: .ndjson) { pieces.next() }
+        var (documents, half) = (0, 0.0)
+        while try source.next() != nil {
+            documents += 1
+            if documents == 5000 { half = source.bytesConsumed }
+        }
+        let size = Double(source.bytesRead)
+        #expect(source.bytesConsumed == size)
+        #expect(half > 0.4 * size && half < 0.6 * size)
+    }
+
     @Test(arguments: [
         ("a.ndjson", InputFormat.ndjson), ("A.JSONL.GZ", .ndjson), ("/tmp/a.b/todo.json", .json), ("x.json.gz", .json),
         ("x.csv", .csv), ("x.csv.gz", .csv),

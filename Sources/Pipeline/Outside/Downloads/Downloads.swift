@@ -335,7 +335,7 @@ actor Downloads {
         report(server, request)
         if isNews {
             logger.warning(
-                "a server of attachments can't be reached, or serves nobody; documents that need it wait",
+                "an attachment server is down; documents that need it wait",
                 metadata: [LogKey.url: "\(request.origin)", LogKey.reason: "\(failure.summary)"])
         }
         switch verdict {

@@ -12,6 +12,8 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
             The number of dead letters of each rule goes to stderr at the end; --count prints only that, with --json \
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
+
+            With a configuration file of several bots, those of each bot follow its name; --bot chooses one bot.
             """)
 
     @OptionGroup var bot: ExistingStateOptions
@@ -24,21 +26,37 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     var count = false
 
     func run() async throws {
-        let environment = try bot.config.environment()
+        let environments = try bot.config.environments()
+        for environment in environments {
+            let name = environments.count > 1 ? environment.configuredBot : nil
+            do {
+                try await list(environment, name: name)
+            } catch let error as CommandError where error.code == .missingInput && name != nil {
+                // One of several bots may not have run yet.
+                try bot.notes.note("\(name ?? ""): no state yet")
+            }
+        }
+    }
+
+    /// - Parameter name: The name of the bot, to be printed before its dead letters; nil if there is only one bot.
+    private func list(_ environment: Environment, name: String?) async throws {
         let json = try environment.isOn(json, "json")
         let count = try environment.isOn(count, "count")
         try await bot.existing(environment).with(.readOnly) { ledger in
             let filter = deadLetters.filter
             if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
             let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
+            let prefix = name.map { "\($0): " } ?? ""
+            if let name, !json, count || counts.total > 0 { try Console.write(["\(name):"]) }
             if count {
                 return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
             }
             guard counts.total > 0 else {
-                return try bot.notes.note(filter.isEmpty ? "no dead letters" : "no dead letters match these filters")
+                let isAny = filter.isEmpty
+                return try bot.notes.note(prefix + (isAny ? "no dead letters" : "no dead letters match these filters"))
             }
             try DeadLetterPages(ledger, filter).writeTable()
-            try bot.notes.note(counts.line)
+            try bot.notes.note(prefix + counts.line)
         }
     }
 }

@@ -77,10 +77,12 @@ struct DeadLettersRetryCommand: AsyncParsableCommand {
                 "\(Quantity.count(settled)) of \(before) \(settled == 1 || outcome.before == 1 ? "is" : "are") settled")
         }
         guard outcome.left == 0 else {
+            let left =
+                outcome.left == outcome.before
+                ? "none of \(before) could be settled"
+                : "\(Quantity.count(outcome.left)) of \(before) could not be settled"
             throw CommandError(
-                .incomplete,
-                "\(Quantity.count(outcome.left)) of \(before) \(outcome.left == 1 ? "is" : "are") left; "
-                    + "see why with: changebot dead-letters list \(plan.place.options)")
+                .incomplete, "\(left); see why with: changebot dead-letters list \(plan.place.options)")
         }
     }
 }

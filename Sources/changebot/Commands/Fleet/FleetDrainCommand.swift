@@ -58,7 +58,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
             return member
         }
         try engine.drain(member, isOver: undo)
-        try Console.write(["\(undo ? "may work again" : "asked to drain"): \(name)"])
+        try Console.write(["\(undo ? "no longer drained" : "asked to drain"): \(name)"])
         return member
     }
 

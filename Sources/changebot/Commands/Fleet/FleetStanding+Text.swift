@@ -27,7 +27,7 @@ extension FleetStanding {
         var lines = ["\(engine.fleet): \(state)", "  engine     \(engine.address), \(server)"]
         lines += risks.map { "  warning    \($0)" }
         if let warning = ruleWarning { lines.append("  warning    \(warning)") }
-        if turns > 0 { lines.append("  turns      \(Quantity.count(turns))") }
+        if turns > 0 { lines.append("  takeovers  \(Quantity.count(turns))") }
         if let shared, !sharing.isEmpty || shared.waiting > 0 {
             lines.append("  waiting    \(Quantity.waiting(shared.waiting, shared.oldest.map { Int($0) }))")
             if shared.parked > 0 { lines.append("  parked     \(Quantity.count(shared.parked, "change"))") }

@@ -72,8 +72,20 @@ struct ServicePrintCommand: ParsableCommand {
         return URL(fileURLWithPath: option).standardizedFileURL.path
     }
 
+    /// The path by which this program was called, even if that is a link: who upgrades by changing the link keeps the
+    /// units. Else the path of the program itself.
+    ///
     /// - Throws: ``CommandError`` with 66.
     private static func ownPath() throws(CommandError) -> String {
+        let own = try programPath()
+        let name = CommandLine.arguments.first ?? ""
+        let folders = Environment().variable("PATH")?.split(separator: ":") ?? []
+        let called = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        let links = called.map(\.absolutePath)
+        return links.first { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path == own } ?? own
+    }
+
+    private static func programPath() throws(CommandError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         guard count > 0 else {
