@@ -36,8 +36,8 @@ private struct TotalChange {
     var contributors = 0
     /// The other members of a document that does not exist yet.
     var document = ""
-    /// The longest chain of rules that led to it.
-    var chain = RuleChain()
+    /// The chain of rules that led to it.
+    var chain: RuleChain?
 
     mutating func add(_ other: [DecimalAmount]) {
         amounts = zip(amounts, other).map { $0 + $1 }
@@ -50,7 +50,7 @@ private struct TotalChange {
     }
 
     mutating func note(_ chain: RuleChain) {
-        if chain.rules.count > self.chain.rules.count { self.chain = chain }
+        self.chain = .shortest(of: [self.chain, chain].compactMap { $0 })
     }
 }
 
@@ -160,7 +160,7 @@ extension CountChanges {
                 if before > 0 || document.isEmpty { document = row[2] }
             }
             totals.append([place.target, place.rule, Amounts.text(amounts), contributors, document])
-            if isChanged { marks.append((place.target, change.chain)) }
+            if isChanged { marks.append((place.target, change.chain ?? RuleChain())) }
         }
         try database.executeEach(
             database.language.replace(
@@ -176,16 +176,22 @@ extension CountChanges {
     }
 
     private static func mark(_ targets: [(target: String, chain: RuleChain)], _ database: any StateSession) throws {
+        // Several rules may count into the same document.
+        let chains = Dictionary(grouping: targets, by: \.target).mapValues { $0.map(\.chain) }
+        let marks = chains.sorted { $0.key < $1.key }
+        let waiting = try database.rowsOfEach(
+            "SELECT chain FROM total_to_write WHERE target = ?", marks.map { [$0.key] })
         try database.executeEach(
             """
             INSERT INTO total_to_write (target, version, chain, chain_length) VALUES (?, 1, ?, ?)
             ON CONFLICT (target) DO UPDATE SET version = total_to_write.version + 1, has_failed = 0,
-                chain = CASE WHEN excluded.chain_length > total_to_write.chain_length
-                    THEN excluded.chain ELSE total_to_write.chain END,
-                chain_length = \(database.language.greatest("excluded.chain_length", "total_to_write.chain_length"))
+                chain = excluded.chain, chain_length = excluded.chain_length
             """,
-            targets.map { target, chain in
-                [target, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
+            zip(marks, waiting).map { mark, waiting in
+                let earlier = waiting.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) }
+                // An empty one says nothing about causes.
+                let chain = RuleChain.shortest(of: (mark.value + earlier).filter { $0 != RuleChain() })
+                return [mark.key, WholeText(String(decoding: chain.json, as: UTF8.self)), chain.rules.count]
             })
     }
 }

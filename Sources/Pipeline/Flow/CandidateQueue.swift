@@ -311,6 +311,9 @@ struct Candidate: Sendable {
     /// The rules whose receivers' answers are in its write; nil if there are none. Then its revision is a change that
     /// rules must see.
     var cause: RuleChain?
+    /// The rules that led to the revision that its write replaces; nil if nobody asks for them. Its own revision has
+    /// the same chain.
+    var kept: RuleChain?
     /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
     /// all rules.
     var countsOnly = false
@@ -472,6 +475,7 @@ struct Candidate: Sendable {
         conflict = nil
         chain = nil
         cause = nil
+        kept = nil
     }
 
     /// - Returns: The bytes of the memory budget that it no longer holds.

@@ -1,45 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The rules whose `put`s led to a document: the first rule's document made the second rule fire, and so on.
-struct RuleChain: Hashable, Sendable {
-    /// A longer chain is dead-lettered instead of written.
-    static let longest = 10
-
-    /// The names of the rules, the first one first; empty for a change made by somebody else.
-    let rules: [String]
-
-    /// Without rules: a change made by somebody else.
-    init(_ rules: [String] = []) { self.rules = rules }
-
-    /// The chain of a document that `rule` puts because of this one.
-    func followed(by rule: String) -> RuleChain { RuleChain(rules + [rule]) }
-
-    /// Whether it is longer than ``longest``.
-    var isTooLong: Bool { rules.count > Self.longest }
-
-    /// The reason of the dead letter, cut at the first repetition: `rule chain: a → b → a`.
-    var reason: String {
-        var seen: Set<String> = []
-        var shown: [String] = []
-        for rule in rules {
-            shown.append(rule)
-            guard seen.insert(rule).inserted else { break }
-        }
-        return "rule chain: " + shown.joined(separator: " → ")
-    }
-
-    // MARK: - In the ledger
-
-    var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.array { writer in for rule in rules { writer.string(rule) } }
-        return writer.bytes
-    }
-
-    init(json: [UInt8]) { rules = SmallJSON(json)?.elements?.compactMap(\.string) ?? [] }
-}
-
 // Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; its chain tells how many
 // rules lie between it and a change made by somebody else.
 extension Ledger {
@@ -58,19 +19,23 @@ extension Ledger {
     /// - Throws: ``StateError``: nothing was written.
     func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
         guard !revisions.isEmpty else { return }
-        try await write { database in
-            let insert = database.language.replace(
-                into: "caused_revision", ["id", "revision", "chain"], key: ["id", "revision"], isOrdered: true)
-            try database.executeEach(
-                insert,
-                revisions.map { caused in
-                    let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
-                    return [WholeText(caused.id.text), WholeText(caused.revision.text), chain]
-                })
-            try database.execute(
-                "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
-                [Self.ownWriteLimit])
-        }
+        try await write { try Self.record(revisions, in: $0) }
+    }
+
+    /// The same as a part of a transaction.
+    static func record(_ revisions: [CausedRevision], in database: any StateSession) throws {
+        guard !revisions.isEmpty else { return }
+        let insert = database.language.replace(
+            into: "caused_revision", ["id", "revision", "chain"], key: ["id", "revision"], isOrdered: true)
+        try database.executeEach(
+            insert,
+            revisions.map { caused in
+                let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
+                return [WholeText(caused.id.text), WholeText(caused.revision.text), chain]
+            })
+        try database.execute(
+            "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
+            [ownWriteLimit])
     }
 
     /// For each revision the rules that led to it; an empty chain if it was written by somebody else.
@@ -86,6 +51,40 @@ extension Ledger {
                 guard let row = rows.first else { return RuleChain() }
                 return RuleChain(json: Array((row[0] as WholeText).text.utf8))
             }
+        }
+    }
+
+    /// For each revision its chain. One that nobody recorded was written by somebody else, and begins a chain.
+    func causes(
+        of revisions: [(id: DocumentID, revision: RevisionID)]
+    ) async throws(StateError) -> [RuleChain] {
+        let recorded = try await chains(of: revisions)
+        let unknown = recorded.indices.filter { recorded[$0].origin == 0 }
+        guard !unknown.isEmpty else { return recorded }
+        let last = try await read { database in
+            try database.rowsOfEach(
+                "SELECT chain FROM caused_revision WHERE id = ? ORDER BY rowid DESC LIMIT 1",
+                unknown.map { [WholeText(revisions[$0].id.text)] }
+            ).map { rows in rows.first.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) } }
+        }
+        var chains = recorded
+        for (index, last) in zip(unknown, last) where recorded[index].rules.isEmpty {
+            chains[index] = .begun(by: revisions[index].id, after: last)
+        }
+        return chains
+    }
+
+    /// Adds to each revision that rules wrote what the revision before it says about causes.
+    ///
+    /// - Parameter earlier: The revision that each is written over; nil: the document did not exist.
+    func joined(
+        _ written: [CausedRevision], over earlier: [RevisionID?]
+    ) async throws(StateError) -> [CausedRevision] {
+        let known = written.indices.filter { earlier[$0] != nil }
+        let chains = try await causes(of: known.map { (written[$0].id, earlier[$0] ?? RevisionID("")) })
+        let before = Dictionary(uniqueKeysWithValues: zip(known, chains))
+        return written.enumerated().map { index, caused in
+            CausedRevision(id: caused.id, revision: caused.revision, chain: caused.chain.written(over: before[index]))
         }
     }
 }

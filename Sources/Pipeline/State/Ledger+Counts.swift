@@ -204,7 +204,11 @@ extension Ledger {
             let own = try database.rowsOfEach(
                 "SELECT 1 FROM caused_revision WHERE id = ? AND revision = ?",
                 held.map { [WholeText($0.id.text), WholeText($0.revision?.text ?? "")] })
-            let holders = zip(held, own).filter(\.1.isEmpty).map(\.0.id)
+            // A rule may have merged something else into a document with totals.
+            let merged = try database.rowsOfEach(
+                "SELECT 1 FROM own_write WHERE id = ? AND revision = ?",
+                held.map { [OwnWrite.key($0.id.text), OwnWrite.key($0.revision?.text ?? "")] })
+            let holders = zip(held, zip(own, merged)).filter { $1.0.isEmpty || !$1.1.isEmpty }.map(\.0.id)
             return (contributors, holders)
         }
     }

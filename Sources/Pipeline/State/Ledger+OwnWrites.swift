@@ -12,9 +12,12 @@ extension Ledger {
     /// Records that this rule set completed the decisions about these documents, what it wrote, and what that changes of
     /// counts. One transaction.
     ///
+    /// - Parameter kept: Own revisions of these writes, and the rules that led to the documents.
     /// - Returns: Whether a total has changed.
     @discardableResult
-    func recordOwnWrites(_ writes: [OwnWrite], counts: CountChanges? = nil) async throws(StateError) -> Bool {
+    func recordOwnWrites(
+        _ writes: [OwnWrite], counts: CountChanges? = nil, kept: [CausedRevision] = []
+    ) async throws(StateError) -> Bool {
         guard !writes.isEmpty || counts?.isEmpty == false else { return false }
         var list = JSONWriter(minimumCapacity: writes.count * 96)
         list.array { list in
@@ -29,6 +32,7 @@ extension Ledger {
         return try await write { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
             let hasChangedTotal = try counts?.record(in: database) ?? false
             guard !writes.isEmpty else { return hasChangedTotal }
+            try Self.record(kept, in: database)
             // One statement for all: for a row, calling SQLite would cost more than what it does.
             let written = database.language.listed
             try database.execute(

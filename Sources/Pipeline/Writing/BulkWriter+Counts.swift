@@ -8,15 +8,13 @@ extension BulkWriter {
     func noteContributions(_ plans: inout [Planner.Plan]) async throws {
         guard let counts = shared.counts, counts.role != .helper else { return }
         let adding = plans.indices.filter { !plans[$0].decision.contributions.isEmpty }
-        let chains = try await ledger.chains(
-            of: adding.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
+        let chains = try await chains(of: adding.map { plans[$0].candidate })
         // A document in conflict adds what it did, until it is resolved.
         for index in plans.indices where plans[index].decision.resolution == nil {
             plans[index].candidate.contributed = counts.contributed(plans[index].decision.contributions)
         }
         let names = shared.ruleSet.names
-        for (index, recorded) in zip(adding, chains) {
-            let chain = plans[index].candidate.chain ?? recorded
+        for (index, chain) in zip(adding, chains) {
             plans[index].candidate.contributed?.chain = chain
             guard let rule = plans[index].decision.contributions.first.map({ names[$0.rule] }) else { continue }
             let next = chain.followed(by: rule)

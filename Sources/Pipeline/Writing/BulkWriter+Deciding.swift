@@ -17,7 +17,7 @@ extension BulkWriter {
         var plans = try await plan(open, context.planner, &undecided)
         open = []
         CrashPoint.decided.pass()
-        try await noteChains(&plans)
+        try await noteChains(&plans, mayPut: context.mayPut)
         if settings.preview != nil || settings.changeLimit != nil {
             // Documents after the last one that may be changed are not processed.
             plans = try await allowed(try await withoutIdle(plans, &context))
@@ -210,7 +210,7 @@ struct Planner {
     struct Plan {
         var candidate: Candidate
         var report: DecisionReport
-        /// The rules that led to the document; nil if its decision wants no other documents.
+        /// The rules that led to the document; nil if they make no difference.
         var chain: RuleChain?
         /// Why it must not be carried out.
         var refusal: DeadLetter?

@@ -120,7 +120,8 @@ extension BulkWriter {
             return endWithoutWrite(plan, &shown.settled)
         }
         context.previewed.note(puts)
-        for candidate in puts.compactMap({ candidate($0, context.planner) }) {
+        try await noteChains(of: puts, lookups, &context.previewed)
+        for candidate in puts.compactMap({ candidate($0, context) }) {
             shown.again.append(candidate)
             context.previewed.release(candidate.id)
         }
@@ -136,12 +137,26 @@ extension BulkWriter {
         shown.settled.end(plan.candidate, isWrite: false)
     }
 
-    private func candidate(_ put: PreviewedPuts.Put, _ planner: Planner) -> Candidate? {
+    /// Notes which rules would have led to these documents.
+    private func noteChains(
+        of puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ previewed: inout PreviewedPuts
+    ) async throws {
+        for put in puts where put.order.place.keyspace == nil {
+            let place = put.order.place
+            var earlier = previewed.chains[place]
+            if earlier == nil, let revision = lookups[place]?.revision {
+                earlier = try await ledger.causes(of: [(place.id, revision)]).first
+            }
+            previewed.chains[place] = put.order.chain.written(over: earlier)
+        }
+    }
+
+    private func candidate(_ put: PreviewedPuts.Put, _ context: WriterContext) -> Candidate? {
         guard settings.decidesPuts, put.order.place.keyspace == nil,
-            planner.decider.mayFire(on: put.document.root, isDeleted: false)
+            context.planner.decider.mayFire(on: put.document.root, isDeleted: false)
         else { return nil }
         var candidate = Candidate(id: put.order.place.id, revision: nil, document: put.document.bytes)
-        candidate.chain = put.order.chain
+        candidate.chain = context.previewed.chains[put.order.place] ?? put.order.chain
         return candidate
     }
 }

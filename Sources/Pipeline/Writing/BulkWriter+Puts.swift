@@ -6,14 +6,24 @@ internal import Rules
 
 // The other documents that rules `put`: they are written before the changed documents.
 extension BulkWriter {
-    /// Asks the ledger, once per batch, which rules led to the documents whose decisions reach further than these.
-    func noteChains(_ plans: inout [Planner.Plan]) async throws {
-        let putting = plans.indices.filter { plans[$0].reachesFurther }
-        guard !putting.isEmpty else { return }
-        let chains = try await ledger.chains(
-            of: putting.map { (plans[$0].candidate.id, plans[$0].candidate.revision ?? RevisionID("")) })
-        for (index, recorded) in zip(putting, chains) {
-            plans[index].chain = plans[index].candidate.chain ?? recorded
+    /// Asks the ledger, once per batch, which rules led to the documents whose decisions reach further than these. If
+    /// rules write other documents, also for those that are only written themselves: their new revisions keep the chain.
+    func noteChains(_ plans: inout [Planner.Plan], mayPut: Bool) async throws {
+        let asked = plans.indices.filter { plans[$0].reachesFurther || mayPut && plans[$0].decision.isChanged }
+        guard !asked.isEmpty else { return }
+        for (index, chain) in zip(asked, try await chains(of: asked.map { plans[$0].candidate })) {
+            plans[index].chain = chain
+            plans[index].candidate.kept = mayPut && !chain.rules.isEmpty ? chain : nil
+        }
+    }
+
+    /// The rules that led to documents. A retry begins a new chain, and so does a pass over all documents.
+    func chains(of candidates: [Candidate]) async throws -> [RuleChain] {
+        let recorded = try await ledger.causes(of: candidates.map { ($0.id, $0.revision ?? RevisionID("")) })
+        return zip(candidates, recorded).map { candidate, recorded in
+            let chain = candidate.chain ?? recorded
+            let isBegun = candidate.isRetried || settings.isPass && candidate.isOfFeed
+            return isBegun ? .begun(by: candidate.id, after: chain) : chain
         }
     }
 

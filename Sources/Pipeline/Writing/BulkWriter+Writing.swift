@@ -87,7 +87,9 @@ extension BulkWriter {
         CrashPoint.deadLettersSaved.pass()
         try await recordTimes(settled)
         try await ledger.recordCausedRevisions(settled.caused)
-        if try await ledger.recordOwnWrites(settled.ownWrites, counts: try await shared.counts?.changes(of: settled)) {
+        if try await ledger.recordOwnWrites(
+            settled.ownWrites, counts: try await shared.counts?.changes(of: settled), kept: settled.kept)
+        {
             shared.counts?.noteChange()
         }
         try await forgetInterruptions(settled.decided)
@@ -213,6 +215,8 @@ struct Settlement {
     private(set) var ownWrites: [OwnWrite] = []
     /// Revisions with the answers of receivers in them, and the rules that led to them.
     private(set) var caused: [Ledger.CausedRevision] = []
+    /// Own revisions of documents to which rules led.
+    private(set) var kept: [Ledger.CausedRevision] = []
     /// Matching documents that were already as the rules want them.
     var unchanged = 0
     /// Writes that a dry run has shown, including ``shownDeletions``.
@@ -282,6 +286,8 @@ struct Settlement {
             ownWrites.append(OwnWrite(id: candidate.id, revision: ownRevision, content: candidate.content))
             if let cause = candidate.cause {
                 caused.append(Ledger.CausedRevision(id: candidate.id, revision: revision, chain: cause))
+            } else if let chain = candidate.kept {
+                kept.append(Ledger.CausedRevision(id: candidate.id, revision: revision, chain: chain))
             }
             if candidate.isDeletion { deleted += 1 }
         case .failed where candidate.failures < attemptLimit: return .decideAgain(candidate)

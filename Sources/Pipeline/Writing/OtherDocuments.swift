@@ -221,10 +221,10 @@ struct OtherDocuments {
 
     /// Records the rule chains. The feed of this keyspace will bring the documents, which are decided like any change.
     private func remember(_ written: [(write: Write, revision: RevisionID)]) async throws {
-        try await ledger.recordCausedRevisions(
-            written.map { write, revision in
-                Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.need.chain)
-            })
+        let caused = written.map { write, revision in
+            Ledger.CausedRevision(id: write.target.place.id, revision: revision, chain: write.need.chain)
+        }
+        try await ledger.recordCausedRevisions(try await ledger.joined(caused, over: written.map(\.write.need.earlier)))
     }
 
     private func count(_ answers: [(write: Write, outcome: BulkOutcome)]) async {

@@ -15,6 +15,8 @@ struct PreviewedPuts {
     private static let byteLimit = 8 << 20
 
     private var documents: [DocumentPlace: JSONText] = [:]
+    /// The rules that led to these documents.
+    var chains: [DocumentPlace: RuleChain] = [:]
     private var bytes = 0
     /// Documents of the followed keyspace that were submitted as they would be after the `put`.
     private(set) var released: Set<DocumentID> = []

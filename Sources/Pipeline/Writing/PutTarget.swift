@@ -122,10 +122,11 @@ struct PutTarget: Sendable {
         /// The orders for a later write.
         var rest: [PutOrder] = []
 
-        /// The longest chain of rules that led to it.
-        var chain: RuleChain {
-            orders.map(\.chain).max { $0.rules.count < $1.rules.count } ?? RuleChain()
-        }
+        /// The revision that is written over; nil if the document is not there.
+        var earlier: RevisionID?
+
+        /// The chain of rules that led to it.
+        var chain: RuleChain { .shortest(of: orders.map(\.chain)) }
 
         /// The rules that want the document, each once.
         var lastRules: [String] {
@@ -136,7 +137,7 @@ struct PutTarget: Sendable {
     }
 
     func need(_ lookup: DocumentLookup) -> Need {
-        var need = Need()
+        var need = Need(earlier: lookup.revision)
         var current = lookup
         for order in orders {
             if isOneByOne, need.document != nil {

@@ -12,6 +12,8 @@ extension OtherDocuments {
         let orders: [Int]
         let rest: [Int]
         let decision: Decision
+        /// The revision that is written over.
+        let earlier: RevisionID?
 
         var sent: BulkDocument { BulkDocument(id: target.id, segments: decision.bodySegments()) }
     }
@@ -51,7 +53,8 @@ extension OtherDocuments {
             made.append(
                 (
                     RelatedWrite(
-                        target: page[index], orders: unconfirmed.orders, rest: [], decision: unconfirmed.decision),
+                        target: page[index], orders: unconfirmed.orders, rest: [], decision: unconfirmed.decision,
+                        earlier: unconfirmed.earlier),
                     revision
                 ))
         }
@@ -67,7 +70,9 @@ extension OtherDocuments {
             }
             guard need.isWrite, let decision = need.decision else { continue }
             writes.append(
-                RelatedWrite(target: need.target, orders: need.orders, rest: need.rest, decision: decision))
+                RelatedWrite(
+                    target: need.target, orders: need.orders, rest: need.rest, decision: decision,
+                    earlier: lookup.revision))
         }
         writes = try await withoutBusy(writes, batch, &result)
         let locks = locks
@@ -139,7 +144,7 @@ extension OtherDocuments {
         var written: [(write: RelatedWrite, revision: RevisionID)] = []
         for (write, outcome) in answers {
             var target = write.target
-            target.unconfirmed = outcome.isWritten ? nil : (write.orders, write.decision)
+            target.unconfirmed = outcome.isWritten ? nil : (write.orders, write.decision, write.earlier)
             let plans = write.orders.map { batch.orders[$0].plan }
             switch target.history.record(outcome, orders: write.orders.count, attemptLimit: limits.attempts) {
             case .written(let revision):
@@ -168,10 +173,10 @@ extension OtherDocuments {
         for order in written.lazy.flatMap(\.write.orders) { result.plansWithWrites.insert(batch.orders[order].plan) }
         CrashPoint.relatedWritten.pass()
         // The feed will bring the documents, which are decided like any change.
-        try await ledger.recordCausedRevisions(
-            written.map { write, revision in
-                Ledger.CausedRevision(id: write.target.id, revision: revision, chain: batch.chain(of: write.orders))
-            })
+        let caused = written.map { write, revision in
+            Ledger.CausedRevision(id: write.target.id, revision: revision, chain: batch.chain(of: write.orders))
+        }
+        try await ledger.recordCausedRevisions(try await ledger.joined(caused, over: written.map(\.write.earlier)))
         result.documents += written.map { write, revision in
             Written(
                 place: write.target.place, revision: revision, document: write.decision.document,

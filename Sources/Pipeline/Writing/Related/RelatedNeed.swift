@@ -138,10 +138,8 @@ struct RelatedNeeds {
 }
 
 extension RelatedBatch {
-    /// The longest chain of rules that led to a write.
-    func chain(of orders: [Int]) -> RuleChain {
-        orders.map { self.orders[$0].chain }.max { $0.rules.count < $1.rules.count } ?? RuleChain()
-    }
+    /// The chain of rules that led to a write.
+    func chain(of orders: [Int]) -> RuleChain { .shortest(of: orders.map { self.orders[$0].chain }) }
 
     /// The rules that want a write, each once.
     func rules(of orders: [Int]) -> [String] {

@@ -73,7 +73,7 @@ struct RelatedTarget: Sendable {
     var isOneByOne = false
     var history = WriteHistory()
     /// The orders and the decision of the last write, if no answer says that it was made.
-    var unconfirmed: (orders: [Int], decision: Decision)?
+    var unconfirmed: (orders: [Int], decision: Decision, earlier: RevisionID?)?
     /// The revision for which the documents that its actions `put` were written.
     var revisionWithPuts: RevisionID?
 
