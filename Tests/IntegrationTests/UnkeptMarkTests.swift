@@ -12,7 +12,7 @@ import Testing
 /// Gateways that accept the bot's mark and do not keep it: two databases behind one load balancer, a caching proxy.
 ///
 /// `run --once` never ended, and a daemon started over 16 times a second.
-@Suite(.timeLimit(.minutes(5))) struct UnkeptMarkTests {
+@Suite(.limitedParallelism) struct UnkeptMarkTests {
     /// What such a gateway answers.
     enum Mode: String, CaseIterable {
         /// A write is accepted, and nothing is read.
