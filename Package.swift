@@ -147,8 +147,8 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "PostgreSQL", "Rules",
+                "Compression", "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport",
+                "Locking", "LosslessJSON", "PostgreSQL", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],
@@ -276,8 +276,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Encodings", "DocumentFlow", "Fleet", "Pipeline", "GatewayClient", "Locking", "LosslessJSON",
-                "PostgreSQL", "Rules", "TestKit",
+                "Compression", "Encodings", "DocumentFlow", "Fleet", "HTTPTransport", "Pipeline", "GatewayClient",
+                "Locking", "LosslessJSON", "PostgreSQL", "Rules", "TestKit",
                 .grdb, .logging,
             ],
             swiftSettings: settings),

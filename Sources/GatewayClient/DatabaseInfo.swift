@@ -70,7 +70,7 @@ public struct DatabaseInfo: Sendable {
 
 /// What `GET /` says.
 public struct ServerInfo: Sendable {
-    /// Nil if the answer names neither vendor.
+    /// Nil if the answer is of neither.
     public let dialect: GatewayDialect?
     /// As the server writes it: `3.5.0`, `Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE`.
     public let version: String?
@@ -83,7 +83,7 @@ public struct ServerInfo: Sendable {
     /// Nil if `answer` is not a gateway's greeting.
     init?(_ answer: SmallJSON) {
         guard answer["couchdb"] != nil || answer["vendor"] != nil else { return nil }
-        dialect = GatewayDialect(vendor: answer["vendor"]?["name"]?.string)
+        dialect = GatewayDialect(greeting: answer)
         version = answer["version"]?.string
         identity = (answer["uuid"] ?? answer["node_uid"])?.string
         features = answer["features"]?.elements?.compactMap(\.string) ?? []

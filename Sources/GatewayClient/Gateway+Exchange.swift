@@ -20,21 +20,82 @@ extension Gateway {
 
     private func openAsItIs(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
         var authorization = try await authorization()
-        var response = try await send(request, as: authorization)
-        if response.status == 401, let other = try await self.authorization(insteadOf: authorization),
-            request.source == nil
-        {
+        var response = try await sendOnce(request, as: authorization)
+        if response.status == 401 {
             // Once the body has been read to its end, the connection can be reused.
-            _ = try? await response.body.collect(upTo: 64 << 10)
+            let refusal = await judge(response, to: request, sentWith: authorization)
+            guard let other = try await self.authorization(insteadOf: authorization), request.source == nil else {
+                throw refusal
+            }
             authorization = other
-            response = try await send(request, as: authorization)
+            response = try await sendOnce(request, as: authorization)
         }
         noteRenewal(response.headers, of: authorization)
         guard (200..<300).contains(response.status) else {
-            throw await refusal(response, to: request, sentWith: authorization)
+            throw await judge(response, to: request, sentWith: authorization)
         }
         hasAnswered.withLock { $0 = true }
         return response
+    }
+
+    /// Sends a request unless its credentials were just refused, and notes if they are accepted.
+    ///
+    /// - Throws: `.unauthorized` with ``GatewayError/isHeldBack`` without sending anything.
+    private func sendOnce(
+        _ request: GatewayRequest, as authorization: Authorization
+    ) async throws(GatewayError) -> HTTPResponse {
+        guard case .credentials(let credentials?) = authorization else {
+            return try await send(request, as: authorization)
+        }
+        return try await whileLoginsPass(credentials) { () async throws(GatewayError) in
+            try await send(request, as: authorization)
+        }
+    }
+
+    /// Sends a request that shows a user's credentials, unless they were just refused.
+    func whileLoginsPass(
+        _ credentials: GatewayCredentials, _ send: () async throws(GatewayError) -> HTTPResponse
+    ) async throws(GatewayError) -> HTTPResponse {
+        let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
+        let gate = settings.loginGate
+        admission: for _ in 0..<LoginGate.mostWaits {
+            switch gate.admit(key, at: settings.now()) {
+            case .go: break admission
+            case .hold(let next): throw .heldBack(at: url, credentials, nextAttempt: next)
+            case .wait:
+                do { try await Task.sleep(for: LoginGate.wait) } catch {
+                    throw GatewayError(.cancelled, "\(url): cancelled")
+                }
+            }
+        }
+        let sent = settings.now()
+        do throws(GatewayError) {
+            let response = try await send()
+            if (200..<300).contains(response.status) { gate.noteAccepted(key, sent: sent) }
+            return response
+        } catch {
+            gate.noteUnanswered(key)
+            throw error
+        }
+    }
+
+    /// Describes an answer whose status is not 2xx, and notes whether it is about the credentials.
+    private func judge(
+        _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
+    ) async -> GatewayError {
+        let error = await refusal(response, to: request, sentWith: authorization)
+        if case .credentials(let credentials?) = authorization { noteVerdict(error, of: credentials) }
+        return error
+    }
+
+    /// A refused login counts; not what says something of a database, of a right, or of a proxy.
+    func noteVerdict(_ error: GatewayError, of credentials: GatewayCredentials) {
+        let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
+        if error.cause == .wrongCredentials {
+            settings.loginGate.noteRefused(key, at: settings.now())
+        } else {
+            settings.loginGate.noteUnanswered(key)
+        }
     }
 
     /// Describes an answer whose status is not 2xx.
@@ -45,8 +106,8 @@ extension Gateway {
     ) async -> GatewayError {
         let error = await GatewayError(
             refusal: response, to: request, of: url, dialect: dialect, sentWith: authorization)
-        guard error.code == .malformedAnswer else { return error }
-        return await schemeError() ?? error
+        guard error.code == .malformedAnswer else { return error.namingProxy(of: url) }
+        return await schemeError() ?? error.namingProxy(of: url)
     }
 
     /// Sends a request and returns its answer, whatever its status. A GET follows up to five redirects (301) on the
@@ -75,7 +136,7 @@ extension Gateway {
             response = try await http.send(sent)
         } catch {
             if error.mayBeOfScheme, let other = await schemeError() { throw other }
-            throw GatewayError(error)
+            throw GatewayError(error).namingProxy(of: url)
         }
         noteRetryAfter(response)
         if let upload = response.upload { compressionGauge.withLock { $0.note(upload, at: settings.now()) } }
@@ -98,6 +159,21 @@ extension Gateway {
         let body = try await collect(request)
         guard let answer = SmallJSON(body) else { throw .notJSON(body, from: url) }
         return answer
+    }
+}
+
+extension GatewayError {
+    /// Names the environment variable of the proxy, if there is one that may have caused the error.
+    func namingProxy(of url: GatewayURL) -> GatewayError {
+        let mayBeOfProxy =
+            [.cannotConnect, .connectionLost, .timedOut, .tlsFailed, .malformedAnswer].contains(code)
+            || [407, 502, 503, 504].contains(status)
+        guard mayBeOfProxy, let variable = HTTPProxies.environment.variable(for: url.base) else { return self }
+        var error = self
+        error.message +=
+            "; the request went through the proxy of the environment variable \(variable): to reach the "
+            + "gateway directly, add its host to no_proxy"
+        return error
     }
 }
 

@@ -11,6 +11,7 @@ extension Gateway {
         let request = GatewayRequest(place: .database(""), deadline: settings.deadlines.small)
         let body = try await collect(request)
         guard let answer = SmallJSON(body), let info = DatabaseInfo(answer) else { throw .notJSON(body, from: url) }
+        if !knowsDialect, let dialect = GatewayDialect(information: answer) { learn(dialect) }
         return info
     }
 
@@ -34,15 +35,15 @@ extension Gateway {
     }
 
     /// Asks the server who it is, unless the settings or the `Server` header of an answer have shown it already.
-    /// Returns ``GatewayDialect/syncGateway`` if the answer names neither vendor.
+    /// Returns ``GatewayDialect/syncGateway`` if the answer is of neither.
     ///
     /// - Throws: `.malformedAnswer` if this is not a gateway, or if a proxy hides the server's root page; others as
     ///   for every request. A retry makes sense if ``GatewayError/isRetryable`` is true.
-    /// - Note: Source: `GET /`. Both servers say `"couchdb":"Welcome"`; only the vendor differs.
+    /// - Note: Source: `GET /`. Both servers say `"couchdb":"Welcome"`; the vendor differs, and so do other members.
     public func findDialect() async throws(GatewayError) -> GatewayDialect {
         if knowsDialect { return dialect }
         let greeting = try await answer(GatewayRequest(place: .server(""), deadline: settings.deadlines.small))
-        if let dialect = GatewayDialect(vendor: greeting["vendor"]?["name"]?.string) { learn(dialect) }
+        if let dialect = GatewayDialect(greeting: greeting) { learn(dialect) }
         return dialect
     }
 }

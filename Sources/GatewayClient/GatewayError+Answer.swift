@@ -55,6 +55,8 @@ extension GatewayError {
         case .badSequence?: self.code = .badRequest
         // CouchDB answers 412 for a node in maintenance mode.
         case .databaseOffline?: self.code = .unavailable
+        // The right password is refused, too: nothing is known about it until the lock ends.
+        case .accountLocked?: self.code = .unavailable
         default: break
         }
         let isMissing = status == 404 && request.subject == .database
@@ -124,6 +126,12 @@ extension HTTPTransportError.TLSProblem {
     }
 }
 
+extension GatewayError {
+    /// Payment required, locked, failed dependency, too early, unavailable for legal reasons: they refuse requests until
+    /// someone pays, unlocks or waits, and say nothing about a document.
+    static let accountStatuses: Set<Int> = [402, 423, 424, 425, 451]
+}
+
 extension GatewayError.Code {
     /// - Parameter isGatewayAnswer: Whether the body is a gateway's error object. Without one, the refusal comes from
     ///   something in front of the gateway and says nothing about the documents.
@@ -133,6 +141,8 @@ extension GatewayError.Code {
         case 413: self = .tooLarge
         case 429: self = .tooManyRequests
         case 408: self = .timedOut
+        // A quota, a lock or a blocked account: about all requests of this user, whoever answers.
+        case _ where GatewayError.accountStatuses.contains(status): self = .unavailable
         case 400..<500 where !isGatewayAnswer: self = .malformedAnswer
         case 403: self = .forbidden
         case 404: self = .notFound

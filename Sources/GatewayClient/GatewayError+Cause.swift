@@ -5,7 +5,7 @@ extension GatewayError {
     /// Recognised in the answers of Sync Gateway 3.3 and 4.1 and of CouchDB 3.5.
     public struct Cause: Hashable, Sendable, CustomStringConvertible {
         enum Name: String, CaseIterable {
-            case loginRequired, wrongCredentials, sessionInvalid, accessDenied, unknownDatabaseOrLogin
+            case loginRequired, wrongCredentials, sessionInvalid, accessDenied, unknownDatabaseOrLogin, accountLocked
             case notVisible, writeRefused
             case databaseMissing, collectionMissing, databaseExists, databaseOffline, badDatabaseName
             case documentMissing, documentDeleted, localDocumentMissing, attachmentMissing, revisionInaccessible
@@ -25,6 +25,9 @@ extension GatewayError {
         public static let loginRequired = Cause(name: .loginRequired)
         /// Unknown user or wrong password.
         public static let wrongCredentials = Cause(name: .wrongCredentials)
+        /// CouchDB 3.4 and later refuses everyone with this user name for five minutes, after five refused logins from the
+        /// same address.
+        public static let accountLocked = Cause(name: .accountLocked)
         /// The session has expired or was ended.
         public static let sessionInvalid = Cause(name: .sessionInvalid)
         /// The user exists but is not a member of this database (CouchDB).
@@ -144,6 +147,8 @@ extension GatewayError.Cause {
         switch name {
         case .loginRequired: "give a user name and password"
         case .wrongCredentials: "check the user name and password"
+        case .accountLocked:
+            "it is unlocked five minutes after the refused logins; find the client that logs in with a wrong password"
         case .sessionInvalid: "log in again"
         case .accessDenied: "make the user a member of the database"
         case .unknownDatabaseOrLogin:

@@ -64,6 +64,7 @@ struct KnownAnswer: Sendable {
         .init(401, "not authorized to access", is: .accessDenied),
         .init(401, is: .wrongCredentials),
 
+        .init(403, "account is temporarily locked", is: .accountLocked),
         .init(403, "creating a db", is: .databaseMissing),
         .init(403, name: "forbidden", "forbidden", is: .notVisible),
         .init(403, "not allowed to access", is: .accessDenied),

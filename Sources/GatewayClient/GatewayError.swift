@@ -40,7 +40,8 @@ public struct GatewayError: Error, Sendable {
         public static let tooLarge = Code(name: .tooLarge)
         /// 429.
         public static let tooManyRequests = Code(name: .tooManyRequests)
-        /// 502, 503, 504, 524: the gateway, or a proxy in front of it, can't answer now.
+        /// 502, 503, 504, 524: the gateway, or a proxy in front of it, can't answer now. Also 402, 423, 424, 425, 451
+        /// and CouchDB's 403 for a locked account: the gateway refuses this user's requests for now.
         public static let unavailable = Code(name: .unavailable)
         /// Another 5xx.
         public static let serverError = Code(name: .serverError)

@@ -80,7 +80,9 @@ public struct GatewaySettings: Sendable {
     /// nothing.
     public var requestObserver: (@Sendable (RequestRecord) -> Void)?
 
-    /// The clock for the age of sessions and for `Retry-After`.
+    /// Shared by all gateways of this process, so that no refused password is sent too often.
+    var loginGate = LoginGate.ofProcess
+    /// The clock for the age of sessions, for refused logins and for `Retry-After`.
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     /// Every property has its default.

@@ -16,6 +16,10 @@ package struct HTTPProxies: Sendable, Hashable {
     /// network, `*` alone all hosts. This machine is always reached directly.
     package var exceptions = ""
 
+    /// The environment variables that name the proxies; nil for others.
+    private var httpVariable: String?
+    private var httpsVariable: String?
+
     /// No proxies.
     package init() {}
 
@@ -26,8 +30,11 @@ package struct HTTPProxies: Sendable, Hashable {
         func first(_ names: String...) -> String? {
             names.lazy.compactMap(value).first { !$0.isEmpty }
         }
-        http = first("http_proxy", "all_proxy", "ALL_PROXY")
-        https = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+        func name(_ names: String...) -> String? { names.first { value($0)?.isEmpty == false } }
+        httpVariable = name("http_proxy", "all_proxy", "ALL_PROXY")
+        httpsVariable = name("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+        http = httpVariable.flatMap(value)
+        https = httpsVariable.flatMap(value)
         exceptions = first("no_proxy", "NO_PROXY") ?? ""
     }
 
@@ -38,6 +45,40 @@ package struct HTTPProxies: Sendable, Hashable {
 
     /// The proxy for a URL with this scheme; empty for none, which keeps libcurl from reading the environment itself.
     func proxy(for scheme: String?) -> String { (scheme == "https" ? https : http) ?? "" }
+
+    /// The environment variable whose proxy requests for this URL use; nil if they use none.
+    package func variable(for url: String) -> String? {
+        guard let end = url.firstRange(of: "://")?.upperBound else { return nil }
+        guard let variable = url.hasPrefix("https:") ? httpsVariable : httpVariable else { return nil }
+        var host = url[end...].prefix { !"/?#".contains($0) }
+        if let at = host.lastIndex(of: "@") { host = host[host.index(after: at)...] }
+        host = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        return isReachedDirectly(host.lowercased()) ? nil : variable
+    }
+
+    /// As libcurl decides by ``hostsWithoutProxy``.
+    private func isReachedDirectly(_ host: String) -> Bool {
+        hostsWithoutProxy.split { $0 == "," || $0 == " " }.contains { exception in
+            let name = exception.lowercased().drop { $0 == "." }
+            if name == "*" || host == name || host.hasSuffix(".\(name)") { return true }
+            return Self.isInNetwork(host, name)
+        }
+    }
+
+    /// Whether an IPv4 address is in a network such as `192.168.0.0/16`.
+    private static func isInNetwork(_ host: String, _ network: Substring) -> Bool {
+        let parts = network.split(separator: "/")
+        guard parts.count == 2, let bits = Int(parts[1]), (0...32).contains(bits), let address = ipv4(host[...]),
+            let start = ipv4(parts[0])
+        else { return false }
+        return bits == 0 || (address ^ start) >> (32 - UInt32(bits)) == 0
+    }
+
+    private static func ipv4(_ text: Substring) -> UInt32? {
+        let numbers = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        guard numbers.count == 4, !numbers.contains(nil) else { return nil }
+        return numbers.compactMap(\.self).reduce(0) { $0 << 8 | UInt32($1) }
+    }
 
     /// For `CURLOPT_NOPROXY`. A gateway on this machine is never reached through a proxy.
     var hostsWithoutProxy: String {

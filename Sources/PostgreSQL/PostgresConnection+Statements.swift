@@ -18,6 +18,13 @@ extension PostgresConnection {
         }
     }
 
+    /// Runs one statement without preparing it.
+    func runOnce(_ sql: String) throws(PostgresError) -> PostgresResult {
+        let deadline = deadline
+        try send(sql, nil, try EncodedValues([]))
+        return try lastAnswer(until: deadline).result
+    }
+
     /// Runs one statement for each list of values, without waiting for each answer.
     ///
     /// For use in a transaction: outside, what was done before an error may stay or not.

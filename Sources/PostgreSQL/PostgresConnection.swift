@@ -37,6 +37,19 @@ package final class PostgresConnection {
         let (handle, host) = try connector.connect()
         (self.library, self.settings, self.handle, self.host) = (library, settings, handle, host)
         processID = Int(library.PQbackendPID(handle))
+        do throws(PostgresError) { try requireNoPooler() } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// A pooler invents the process that it names when a connection begins, and may change the session between two
+    /// transactions: the locks of an engine would be lost without an error.
+    private func requireNoPooler() throws(PostgresError) {
+        guard case .int(let serving)? = try runOnce("SELECT pg_backend_pid()::bigint").rows.first?.first,
+            Int(serving) != processID
+        else { return }
+        throw .pooler("\(host): the connection and its session are of different processes")
     }
 
     deinit { close() }

@@ -5,6 +5,7 @@ extension PostgresError {
     init(sqlState: String, message: String) {
         let reason = Self.line(message) + (Self.remedies[sqlState].map { "; " + $0 } ?? "")
         switch sqlState {
+        case "08P01" where message.contains("startup parameter"): self = .pooler(message)
         // Too many connections, a primary that has become a standby, a transaction that was idle for too long, a statement
         // that took too long.
         case "53300", "25006", "25P03", "57014": self = .unavailable(reason: reason, sqlState: sqlState)
@@ -15,6 +16,14 @@ extension PostgresError {
         case let state where state.hasPrefix("53"): self = .full(reason: reason, sqlState: sqlState)
         default: self = .refused(reason: reason, sqlState: sqlState)
         }
+    }
+
+    /// The address is that of a pooler. Not worth a retry.
+    static func pooler(_ what: String) -> PostgresError {
+        .refused(
+            reason: "\(line(what)); a pooler such as PgBouncer answers at this address: give the address of PostgreSQL "
+                + "itself, usually port 5432, because locks and prepared statements belong to a session",
+            sqlState: "08P01")
     }
 
     /// What a user can do.

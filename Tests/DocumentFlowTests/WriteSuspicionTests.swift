@@ -37,7 +37,25 @@ import Testing
         let error = error(code)
         #expect(advice(suspicion(documents: 250, error, times: 1), error) == .halve)
         #expect(advice(suspicion(documents: 2, error, times: 1), error) == .halve)
-        #expect(advice(suspicion(documents: 1, error, times: 1), error) == .reject)
+        // 200 of 200 documents were dead-lettered while an account was over its quota.
+        var single = suspicion(documents: 1, error, times: 1)
+        #expect(advice(single, error) == .ask(.doWritesPass))
+        #expect(single.advice(given: true, to: .doWritesPass) == .reject)
+        #expect(single.advice(given: false, to: .doWritesPass) == .wait)
+        #expect(single.outage(of: error).isRetryable)
+        #expect(single.mayBeOfContent(error))
+    }
+
+    /// 405, 406, 410: whatever stands before the gateway may refuse one document, or all.
+    @Test(arguments: [405, 406, 410, 418, 428])
+    func anotherRefusalMayBeOfAFirewall(status: Int) {
+        let error = error(.badRequest, status: status)
+        let suspicion = suspicion(documents: 8, error, times: 1)
+        #expect(!suspicion.mayBeOfContent(error))
+        #expect(advice(suspicion, error) == .ask(.doWritesPass))
+        #expect(suspicion.advice(after: error, mayBeFirewall: false) == .wait)
+        #expect(suspicion.outage(of: error).isRetryable)
+        #expect(WriteSuspicion(documents: 1, isPut: true).mayBeOfContent(error))
     }
 
     @Test(arguments: [GatewayError.Code.serverError, .malformedAnswer, .timedOut, .connectionLost])

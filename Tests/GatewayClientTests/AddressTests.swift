@@ -1,3 +1,4 @@
+import LosslessJSON
 import Testing
 
 @testable import GatewayClient
@@ -114,11 +115,28 @@ import Testing
         #expect(GatewayDialect(serverHeader: header) == dialect)
     }
 
+    /// A CouchDB with another `[vendor] name` was taken for a Sync Gateway.
     @Test(
         arguments: [
-            ("Couchbase Sync Gateway", .syncGateway), ("The Apache Software Foundation", .couchDB), ("else", nil),
-        ] as [(String?, GatewayDialect?)])
-    func isDetectedByTheVendor(vendor: String?, dialect: GatewayDialect?) {
-        #expect(GatewayDialect(vendor: vendor) == dialect)
+            (#"{"vendor":{"name":"Couchbase Sync Gateway","version":"4.1"}}"#, .syncGateway),
+            (#"{"vendor":{"name":"The Apache Software Foundation"}}"#, .couchDB),
+            (#"{"version":"3.5.0","git_sha":"11f0d36","vendor":{"name":"Acme"}}"#, .couchDB),
+            (#"{"uuid":"01","vendor":{"name":"Acme"}}"#, .couchDB), (#"{"features":["quickjs"]}"#, .couchDB),
+            (#"{"version":"Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE","vendor":{"name":"Acme"}}"#, .syncGateway),
+            (#"{"persistent_config":false}"#, .syncGateway), (#"{"node_uid":"43"}"#, .syncGateway),
+            (#"{"couchdb":"Welcome","version":"1.0","vendor":{"name":"Acme"}}"#, nil), ("{}", nil),
+        ] as [(String, GatewayDialect?)])
+    func isDetectedByTheGreeting(greeting: String, dialect: GatewayDialect?) throws {
+        #expect(GatewayDialect(greeting: try #require(SmallJSON(Array(greeting.utf8)))) == dialect)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"db_name":"todo","update_seq":7,"committed_update_seq":7,"state":"Online"}"#, .syncGateway),
+            (#"{"db_name":"todo","update_seq":"0-g1","sizes":{},"doc_count":0,"cluster":{"q":2}}"#, .couchDB),
+            (#"{"db_name":"todo","update_seq":7}"#, nil),
+        ] as [(String, GatewayDialect?)])
+    func isDetectedByTheDatabase(information: String, dialect: GatewayDialect?) throws {
+        #expect(GatewayDialect(information: try #require(SmallJSON(Array(information.utf8)))) == dialect)
     }
 }

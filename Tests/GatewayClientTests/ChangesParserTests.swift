@@ -61,6 +61,44 @@ struct RowFacts: Equatable {
         return (rows, parser)
     }
 
+    /// CouchDB's `seq_interval` and BigCouch: the answer was taken for that of no gateway.
+    @Test(arguments: [1, 7, 10_000])
+    func aRowWithoutSequenceHasThatOfTheRowBefore(size: Int) throws {
+        let answer = Array(
+            #"""
+            {"results":[
+            {"seq":null,"id":"a","changes":[{"rev":"1-a"}]},
+            {"seq":[3,"g1"],"id":"b","changes":[{"rev":"1-a"}],"doc":{"_id":"b"}},
+            {"seq":"3-x","id":"c","changes":[{"rev":"1-a"}]},
+            {"seq":null,"id":"d","changes":[{"rev":"1-a"}]},
+            {"seq":null,"id":"e","changes":[{"rev":"1-a"}]}
+            ],"last_seq":"5-x","pending":0}
+            """#.utf8)
+        var parser = ChangesParser(since: SequenceID("1-x"))
+        var rows: [RowFacts] = []
+        for start in stride(from: 0, to: answer.count, by: size) {
+            parser.append(Array(answer[start..<min(start + size, answer.count)]))
+            while let batch = try parser.nextBatch() { rows += batch.map(RowFacts.init) }
+        }
+        #expect(rows.map(\.id) == ["a", "b", "c", "d", "e"])
+        #expect(rows.map(\.sequence) == ["\"1-x\"", "\"1-x\"", "\"3-x\"", "\"3-x\"", "\"3-x\""])
+        #expect(parser.lastSequence?.description == "\"5-x\"")
+    }
+
+    @Test func aContinuousFeedMayLeaveOutSequences() throws {
+        var parser = ChangesParser(isContinuous: true, since: .start)
+        var sequences: [String?] = []
+        for line in [#"{"seq":null,"id":"a"}"#, #"{"seq":"2-x","id":"b"}"#, #"{"seq":null,"id":"c"}"#] {
+            parser.append(Array((line + "\n").utf8))
+            while let batch = try parser.nextBatch() { sequences += batch.map { $0.sequence?.description } }
+        }
+        #expect(sequences == ["0", "\"2-x\"", "\"2-x\""])
+        parser.append(Array(#"{"last_seq":[7,"g1"],"pending":0}"#.utf8) + [0x0A])
+        #expect(try parser.nextBatch() == nil)
+        #expect(parser.lastSequence?.description == #"[7,"g1"]"#)
+        #expect(parser.lastSequence?.queryValue == #"[7,"g1"]"#)
+    }
+
     @Test func tellsEachKindOfRowOfSyncGateway() throws {
         let (rows, parser) = try rows(of: [Array(FeedSamples.syncGateway.utf8)])
         #expect(

@@ -32,9 +32,11 @@ final class ScriptedServer: Sendable {
     ///   - information: What `GET /todo/` answers. Nil: a newest sequence that each document sent has moved on.
     ///   - headers: With which headers.
     ///   - local: What requests for local documents get. Nil: they are kept.
+    ///   - overrule: Takes a request for a local document and the answer to it; returns what is sent instead.
     init(
         information: String? = nil,
-        headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil, _ script: @escaping Script
+        headers: [String] = ScriptedServer.syncGateway, local: Answer? = nil,
+        overrule: (@Sendable (TestRequest, Answer) -> Answer)? = nil, _ script: @escaping Script
     ) throws {
         let seen = Monitor<[TestRequest]>([])
         self.seen = seen
@@ -49,7 +51,7 @@ final class ScriptedServer: Sendable {
                 let own =
                     request.path == "/todo/"
                     ? Answer(headers: headers, body: information ?? Self.information(seen))
-                    : Self.answerOfLocal(request, marks, local)
+                    : Self.answerOfLocal(request, marks, local).map { overrule?(request, $0) ?? $0 }
                 let end = reached.with { Self.isBehind($0, request) ? $0 : nil }.map { Self.feed([], last: $0) }
                 guard let answer = own ?? end ?? script(request, number) else { throw Hangup() }
                 if answer.cutAfter == nil { reached.with { $0 = Self.lastSequence(answer) ?? $0 } }

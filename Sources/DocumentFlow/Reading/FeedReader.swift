@@ -116,8 +116,9 @@ package struct FeedReader: Sendable {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)
                 if progress.hasRows, progress.pace.answersWithoutProgress == 0 { progress.retrier.succeed() }
-                // The database exists, but this collection does not.
-                if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace {
+                if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace,
+                    try await isCollectionMissing(&progress)
+                {
                     throw RunError(.databaseMissing, error.description)
                 }
                 if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
@@ -155,6 +156,9 @@ package struct FeedReader: Sendable {
         var idleEnds = 0
         /// Whether requests of a one-shot run wait until the feed holds all that was written.
         var awaitsWrites = false
+
+        /// How often the keyspace was missing in an existing database, before the first answer.
+        var missingInDatabase = 0
 
         /// Whether the last answer did not move past its `since`.
         var isAtRest: Bool { !hasRows || position == asked }
@@ -221,9 +225,11 @@ package struct FeedReader: Sendable {
                     metadata: [LogKey.from: "\(progress.position)", LogKey.to: "\(reached)"])
             }
             try await receive(rows, reached)
+            let before = progress.position
             progress.position = reached
             progress.hasRows = true
-            progress.pace.add(rows)
+            // Rows without sequences of their own move nothing: only the end of the answer shows progress.
+            if reached != before || !isContinuous(progress) { progress.pace.add(rows) }
         }
         if rows.count < batch.count {
             throw GatewayError(.serverError, "\(gateway.url): the feed reports an internal error of the gateway")
@@ -286,6 +292,17 @@ package struct FeedReader: Sendable {
             if error.code == .cancelled { throw CancellationError() }
             try await wait(after: error, &progress)
         }
+    }
+
+    /// Whether the database exists, and this collection does not. Asked twice, because a database that vanishes may be
+    /// created again between two requests. Without its database, a collection is waited for like after an outage.
+    private func isCollectionMissing(_ progress: inout Progress) async throws -> Bool {
+        do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
+            if error.code == .cancelled { throw CancellationError() }
+            return false
+        }
+        progress.missingInDatabase += 1
+        return progress.missingInDatabase > 1
     }
 
     /// The next request does not wait for changes, so it shows soon whether the gateway is back.

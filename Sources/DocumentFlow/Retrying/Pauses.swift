@@ -38,7 +38,9 @@ extension Pauses {
     /// - Parameter longest: A longer `Retry-After` is not waited for.
     /// - Throws: What the request throws, `CancellationError`, ``RunIsStopping``.
     func waitOutRetryAfter(upTo longest: Duration, _ request: () async throws -> Void) async throws {
-        do { return try await request() } catch let error as GatewayError where error.isHeldBack {
+        do { return try await request() } catch let error as GatewayError
+            where error.isHeldBack && error.code != .unauthorized
+        {
             guard let hold = error.retryAfter, hold <= longest else { throw error }
             try await wait(hold)
         }

@@ -110,6 +110,9 @@ package struct RetryPolicy: Sendable {
         switch error.code {
         // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
         case .unauthorized where settings.isDaemon && error.cause == .unknownDatabaseOrLogin: return true
+        // Nothing was sent, and the second attempt is still to come.
+        case .unauthorized where error.isHeldBack && error.retryAfter != nil:
+            return settings.isDaemon || error.retryAfter.map { $0 < settings.retryFor } ?? false
         // The password may just have changed, or the session may have expired: retry once, a daemon for ten seconds.
         case .unauthorized where settings.isDaemon:
             return sameCodeInARow == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
@@ -142,6 +145,7 @@ package struct RetryPolicy: Sendable {
     }
 
     private mutating func nextWait(after error: GatewayError) -> Duration {
-        backoff.next(atLeast: error.retryAfter ?? (error.code == .unauthorized ? Self.waitAfterRefusal : nil))
+        // A changed password is read soon, also while the old one is held back.
+        backoff.next(atLeast: error.code == .unauthorized ? Self.waitAfterRefusal : error.retryAfter)
     }
 }

@@ -134,12 +134,14 @@ package struct BulkSender {
         var advice = part.suspicion.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
         if case .ask(let question) = advice {
             advice = part.suspicion.advice(given: await answer(to: question), to: question)
-            if question == .doWritesPass, advice == .reject, !part.suspicion.mayBeRefusal(error) {
+            if question == .doWritesPass, advice == .reject, !part.suspicion.mayBeRefusal(error),
+                !part.suspicion.mayBeOfContent(error)
+            {
                 failures.noteFirewalled()
             }
         }
         guard advice == .wait else { return advice }
-        do { try await wait(after: error) } catch let failure as RunError {
+        do { try await wait(after: part.suspicion.outage(of: error)) } catch let failure as RunError {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),

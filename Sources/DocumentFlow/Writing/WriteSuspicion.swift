@@ -71,6 +71,25 @@ struct WriteSuspicion: Sendable {
         isPut && [.unauthorized, .forbidden, .notFound].contains(error.code)
     }
 
+    /// Whether the gateway refuses requests with such content: any number of documents may be refused so. Other 4xx may
+    /// come from a firewall, too.
+    func mayBeOfContent(_ error: GatewayError) -> Bool {
+        switch error.code {
+        case .tooLarge, .conflict: true
+        case .badRequest: isPut || [nil, 400, 415, 422].contains(error.status)
+        default: false
+        }
+    }
+
+    /// The error that decides how long to wait if not even a write of no documents passes. A refusal of all writes may
+    /// end, so a one-shot run gives up in time and a daemon waits.
+    func outage(of error: GatewayError) -> GatewayError {
+        guard [.tooLarge, .conflict, .badRequest].contains(error.code) else { return error }
+        var outage = error
+        outage.code = .unavailable
+        return outage
+    }
+
     /// The request failed. An outage says nothing about its documents.
     ///
     /// - Parameter bytes: How many bytes the run has written by now.
@@ -97,8 +116,9 @@ struct WriteSuspicion: Sendable {
     ///   before the gateway.
     func advice(after error: GatewayError, mayBeFirewall: Bool, now: ContinuousClock.Instant = .now) -> Advice {
         switch error.code {
-        // 413; and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document.
-        case .tooLarge, .badRequest, .conflict: return isSingle ? .reject : .halve
+        // 413; and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document. If not even a write
+        // of no documents passes, the document is not the cause.
+        case _ where mayBeOfContent(error): return isSingle ? .ask(.doWritesPass) : .halve
         case _ where Self.mayBeOfDocuments(error):
             guard isSingle else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
@@ -113,7 +133,7 @@ struct WriteSuspicion: Sendable {
             return .reject
         case _ where mayBeRefusal(error): return .ask(.doWritesPass)
         // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
-        case .forbidden, .notFound, .notOffered: return mayBeFirewall ? .ask(.doWritesPass) : .wait
+        case .forbidden, .notFound, .notOffered, .badRequest: return mayBeFirewall ? .ask(.doWritesPass) : .wait
         default: return .wait
         }
     }

@@ -1,3 +1,5 @@
+internal import LosslessJSON
+
 // How the servers differ in requests, answers and feeds.
 extension GatewayDialect {
     /// The server's name in messages.
@@ -16,7 +18,28 @@ extension GatewayDialect {
         }
     }
 
-    /// The vendor that `GET /` names.
+    /// Whether `greeting`, the answer to `GET /`, has members or a version that only this server sends.
+    ///
+    /// - Note: Source: recorded, CouchDB 3.5.0 and Sync Gateway 3.3.7 and 4.1.1. CouchDB has `uuid` since 1.3 and the
+    ///   others since 2.1; `[vendor]` in its configuration names anyone.
+    func sent(_ greeting: SmallJSON) -> Bool {
+        switch self {
+        case .syncGateway:
+            greeting["version"]?.string?.hasPrefix(vendor) == true || greeting["node_uid"] != nil
+                || greeting["persistent_config"] != nil
+        case .couchDB: ["features", "git_sha", "uuid"].contains { greeting[$0] != nil }
+        }
+    }
+
+    /// Whether `information`, the answer to `GET /{db}/`, has members that only this server sends.
+    func described(_ information: SmallJSON) -> Bool {
+        switch self {
+        case .syncGateway: ["state", "committed_update_seq"].contains { information[$0] != nil }
+        case .couchDB: ["sizes", "cluster", "doc_count"].contains { information[$0] != nil }
+        }
+    }
+
+    /// The vendor that `GET /` names unless it is configured otherwise.
     var vendor: String {
         switch self {
         case .syncGateway: "Couchbase Sync Gateway"

@@ -54,11 +54,14 @@ public struct GatewayURL: Hashable, Sendable {
         GatewayURL(base: base, keyspace: keyspace, userInfo: userInfo)
     }
 
+    /// Scheme, host and port.
+    var origin: Substring {
+        guard let scheme = base.range(of: "://") else { return base[...] }
+        return base[..<(base[scheme.upperBound...].firstIndex(of: "/") ?? base.endIndex)]
+    }
+
     /// The address in a `Location` header, if scheme, host and port are those of this server; nil otherwise.
     func address(ofMoveTo location: String) -> String? {
-        guard let scheme = base.range(of: "://") else { return nil }
-        let path = base[scheme.upperBound...].firstIndex(of: "/") ?? base.endIndex
-        let origin = base[..<path]
         if location.hasPrefix("/"), !location.hasPrefix("//"), !location.hasPrefix("/\\") { return origin + location }
         return location.hasPrefix("\(origin)/") ? location : nil
     }

@@ -37,8 +37,14 @@ public struct Change: Sendable {
         return fields.document < 0 ? .withoutBody : .document
     }
 
-    /// Where the feed continues after this row. Nil for ``Kind/failure`` rows without a sequence.
-    public var sequence: SequenceID? { value(fields.sequence).flatMap(SequenceID.init) }
+    /// Where the feed can be continued without missing a later row. Nil for ``Kind/failure`` rows without a sequence.
+    ///
+    /// A row whose `seq` is null (CouchDB's `seq_interval`) or a list (BigCouch) has the sequence of the row before it:
+    /// continued from there, the feed brings this row again.
+    public var sequence: SequenceID? {
+        if let sequence = value(fields.sequence).flatMap(SequenceID.init) { return sequence }
+        return fields.flags.contains(.withoutSequence) ? batch.preceding : nil
+    }
 
     /// The document's id, escapes resolved; invalid UTF-8 becomes replacement characters. Empty if the row has none.
     public var id: DocumentID {
@@ -108,8 +114,12 @@ extension Change {
             self.end = end
         }
 
-        /// A feed can't be continued from a row without a sequence.
-        var isComplete: Bool { sequence >= 0 || flags.contains(.failed) }
+        /// A row without `seq` is of no feed.
+        var isComplete: Bool { sequence >= 0 || !flags.isDisjoint(with: [.failed, .withoutSequence]) }
+
+        mutating func complete(after previous: Change.Fields?) {
+            if sequence < 0, flags.contains(.withoutSequence), let previous { sequence = previous.sequence }
+        }
 
         mutating func markMalformed() { flags.insert(.malformed) }
     }
@@ -121,6 +131,8 @@ extension Change {
         static let revoked = Flags(rawValue: 4)
         static let failed = Flags(rawValue: 8)
         static let malformed = Flags(rawValue: 16)
+        /// `seq` is null or a list.
+        static let withoutSequence = Flags(rawValue: 32)
     }
 }
 
@@ -129,7 +141,11 @@ extension Change.Fields {
         let kind = tape.kind(of: value)
         let index = Int32(value)
         if tape.isString(name, "seq", in: bytes) {
-            if kind == .number || kind == .string { sequence = index }
+            switch kind {
+            case .number, .string: sequence = index
+            case .null, .array: flags.insert(.withoutSequence)
+            default: break
+            }
         } else if tape.isString(name, "id", in: bytes) {
             if kind == .string { id = index }
         } else if tape.isString(name, "doc", in: bytes) {

@@ -28,8 +28,9 @@ struct ChangeLinesParser {
 
     /// All rows whose line is complete; nil if there are none.
     ///
+    /// - Parameter preceding: The sequence before the first row of the feed.
     /// - Throws: `JSONError` if a line is not a row; its offset counts from the end of the last batch.
-    mutating func nextBatch() throws(JSONError) -> ChangesBatch? {
+    mutating func nextBatch(after preceding: SequenceID? = nil) throws(JSONError) -> ChangesBatch? {
         guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count
             guard searched <= Self.lineLimit else { throw JSONError(.tooLong(limit: Self.lineLimit), at: 0) }
@@ -39,10 +40,12 @@ struct ChangeLinesParser {
         buffer.removeSubrange((end + 1)...)
         swap(&lines, &buffer)
         searched = buffer.count
-        return try batch(of: lines)
+        return try batch(of: lines, after: lastSequence ?? preceding)
     }
 
-    private mutating func batch(of lines: [UInt8]) throws(JSONError) -> ChangesBatch? {
+    private mutating func batch(
+        of lines: [UInt8], after preceding: SequenceID?
+    ) throws(JSONError) -> ChangesBatch? {
         var builder = BatchBuilder<Change.Fields>(expectedBytes: lines.count)
         var at = skipWhitespace(lines.span, from: 0)
         var answered: SequenceID?
@@ -53,7 +56,7 @@ struct ChangeLinesParser {
             if answered == nil { try builder.appendFramedRow(in: lines, at..<end) }
             at = skipWhitespace(lines.span, from: line.upperBound)
         }
-        let batch = builder.rows.isEmpty ? nil : ChangesBatch(builder.batch(of: lines))
+        let batch = builder.rows.isEmpty ? nil : ChangesBatch(builder.batch(of: lines), after: preceding)
         lastSequence = answered ?? batch?.last?.sequence ?? lastSequence
         return batch
     }

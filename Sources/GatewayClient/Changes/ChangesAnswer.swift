@@ -31,7 +31,8 @@ extension Gateway {
             exchange.silence = ChangesRequest.heartbeat * 2 + settings.deadlines.longpollGrace
         }
         return ChangesAnswer(
-            body: try await open(exchange).body, url: url, feed: request.feed, deadlines: settings.deadlines)
+            body: try await open(exchange).body, url: url, feed: request.feed, since: request.since,
+            deadlines: settings.deadlines)
     }
 }
 
@@ -54,14 +55,15 @@ public struct ChangesAnswer {
     private var rowCount = 0
 
     init(
-        body: HTTPBody, url: GatewayURL, feed: ChangesRequest.Feed, deadlines: GatewaySettings.Deadlines
+        body: HTTPBody, url: GatewayURL, feed: ChangesRequest.Feed, since: SequenceID,
+        deadlines: GatewaySettings.Deadlines
     ) {
         self.body = body
         self.url = url
         self.feed = feed
         longestFeed = deadlines.feed
         longestBlank = deadlines.silence
-        parser = ChangesParser(isContinuous: feed.isContinuous)
+        parser = ChangesParser(isContinuous: feed.isContinuous, since: since)
     }
 
     /// `last_seq`: where the next request continues. Nil until ``next()`` has returned nil. For a continuous feed it is
@@ -124,9 +126,14 @@ package struct ChangesParser {
     }
 
     private var form: Form
+    /// The sequence of the last row of the batches so far, or that from which the feed was requested.
+    private var reached: SequenceID?
 
-    /// - Parameter isContinuous: Whether the answer is one row per line.
-    package init(isContinuous: Bool = false) {
+    /// - Parameters:
+    ///   - isContinuous: Whether the answer is one row per line.
+    ///   - since: From which the feed was requested: rows without a sequence need it.
+    package init(isContinuous: Bool = false, since: SequenceID? = nil) {
+        reached = since
         form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser())
     }
 
@@ -172,13 +179,18 @@ package struct ChangesParser {
             form = .lines(ChangeLinesParser())
             let rows = try parser.nextBatch()
             form = .answer(parser)
-            return rows.map(ChangesBatch.init)
+            return note(rows.map { ChangesBatch($0, after: reached) })
         case .lines(var parser):
             form = .answer(RowsParser())
-            let batch = try parser.nextBatch()
+            let batch = try parser.nextBatch(after: reached)
             form = .lines(parser)
-            return batch
+            return note(batch)
         }
+    }
+
+    private mutating func note(_ batch: ChangesBatch?) -> ChangesBatch? {
+        reached = batch?.last?.sequence ?? reached
+        return batch
     }
 }
 
@@ -187,8 +199,13 @@ package struct ChangesParser {
 /// They share one block of bytes and one tape, so a row that nobody reads costs no allocation.
 public final class ChangesBatch: Sendable {
     let gathered: GatheredRows<Change.Fields>
+    /// The sequence before the first row; nil if it is not known.
+    let preceding: SequenceID?
 
-    init(_ gathered: GatheredRows<Change.Fields>) { self.gathered = gathered }
+    init(_ gathered: GatheredRows<Change.Fields>, after preceding: SequenceID? = nil) {
+        self.gathered = gathered
+        self.preceding = preceding
+    }
 }
 
 extension ChangesBatch: RandomAccessCollection {

@@ -6,15 +6,15 @@ public import LosslessJSON
 /// Known forms are `5`, `"5"`, `"2:5"`, `"1::5"` (Sync Gateway) and `"7-g1AAAA…"` (CouchDB). Not `Comparable`: the
 /// order of changes is the order of their arrival.
 public struct SequenceID: Hashable, Sendable {
-    /// JSON text: a number or a string.
+    /// JSON text: a number, a string, or a list (BigCouch's `last_seq`).
     public let json: [UInt8]
 
     /// Before the first change; both servers accept it.
     public static let start = SequenceID(unchecked: Array("0".utf8))
 
-    /// - Returns: Nil if `value` is neither a number nor a string: no gateway sends such a sequence.
+    /// - Returns: Nil if `value` is no number, string or list: no gateway sends such a sequence.
     public init?(_ value: JSONValue) {
-        guard value.kind == .number || value.kind == .string else { return nil }
+        guard [.number, .string, .array].contains(value.kind) else { return nil }
         json = Array(value.bytes)
     }
 

@@ -25,8 +25,8 @@ public enum BulkOutcome: Sendable, Equatable {
     /// Refused permanently: 400, 403, 413 and anything else that repeating won't change. The status is 0 if the gateway
     /// never gave a proper answer for this document.
     case rejected(status: Int, reason: String)
-    /// The gateway failed on this document (500, CouchDB's `unknown_error`), always or only now. Repeating it a few
-    /// times may help.
+    /// The gateway failed on this document (500, CouchDB's `unknown_error`), always or only now, or refused it for a
+    /// reason of the account (402, 423, 424, 425, 451). Repeating it a few times may help.
     case failed(reason: String)
     /// Refused for now (429, 502, 503, 504, 507, or CouchDB's names for them): the same write may succeed later.
     case undecided(reason: String)
@@ -101,6 +101,8 @@ extension BulkOutcome {
         case 409: self = .conflict
         case 429, 502, 503, 504, 507: self = .undecided(reason: reason)
         case 500: self = .failed(reason: reason)
+        // About the account rather than the document, unless others are written meanwhile.
+        case let status where GatewayError.accountStatuses.contains(status): self = .failed(reason: reason)
         case let status: self = .rejected(status: status, reason: reason)
         }
     }

@@ -86,6 +86,8 @@ struct BatchBuilder<Fields: RowFields> {
             let start = Int(fields.start)
             throw JSONError(.unexpectedByte(bytes[start], expected: .completeRow), at: start)
         }
+        var fields = fields
+        fields.complete(after: rows.last)
         rows.append(fields)
     }
 

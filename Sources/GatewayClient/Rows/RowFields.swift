@@ -17,8 +17,14 @@ protocol RowFields: Sendable {
 
     /// Records a member of the row; ignores unknown ones.
     mutating func note(_ name: Int, _ value: Int, on tape: JSONTape, in bytes: [UInt8])
+    /// Takes what the row leaves to the row before it in the same batch.
+    mutating func complete(after previous: Self?)
     /// Records that something in the row is not JSON. Members that can't be read are not recorded.
     mutating func markMalformed()
+}
+
+extension RowFields {
+    mutating func complete(after previous: Self?) {}
 }
 
 /// What is wrong with a row that contains invalid JSON.

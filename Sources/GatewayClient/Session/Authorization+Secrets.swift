@@ -5,7 +5,7 @@ extension Authorization {
     var secrets: [String] {
         switch self {
         case .credentials(let credentials): credentials?.secrets ?? []
-        case .session(let session): [session.cookie.split(separator: "=", maxSplits: 1).last.map(String.init) ?? ""]
+        case .session(let session): session.values
         }
     }
 }

@@ -59,7 +59,7 @@ extension Gateway {
     /// Stores the session if an answer renews its cookie.
     func noteRenewal(_ headers: HTTPHeaders, of authorization: Authorization) {
         guard case .session(let old) = authorization,
-            let session = GatewaySession(headers.values(of: "Set-Cookie"), of: old.owner, at: settings.now())
+            let session = old.renewed(by: headers.values(of: "Set-Cookie"), at: settings.now())
         else { return }
         sessions.withLock { $0[sessionPlace] = session }
     }
@@ -82,12 +82,17 @@ extension Gateway {
         let request = GatewayRequest(
             method: "POST", place: dialect.hasSessionOfEachDatabase ? .database("_session") : .server("_session"),
             body: [body.bytes], deadline: settings.deadlines.small)
-        let response = try await send(request, as: .credentials(nil))
+        let credentials = GatewayCredentials.basic(user: name, password: password)
+        let response = try await whileLoginsPass(credentials) { () async throws(GatewayError) in
+            try await send(request, as: .credentials(nil))
+        }
         guard response.status == 200 else {
-            let refusal = await refusal(
-                response, to: request, sentWith: .credentials(.basic(user: name, password: password)))
-            guard refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() else { throw refusal }
-            throw .wrongCredentials(refusedBy: url)
+            var refusal = await refusal(response, to: request, sentWith: .credentials(credentials))
+            if refusal.cause == .unknownDatabaseOrLogin, await isDatabaseKnown() {
+                refusal = .wrongCredentials(refusedBy: url)
+            }
+            noteVerdict(refusal, of: credentials)
+            throw refusal
         }
         let answer: [UInt8]
         do throws(HTTPTransportError) { answer = try await response.body.collect(upTo: 1 << 20) } catch {
@@ -96,7 +101,7 @@ extension Gateway {
         guard let json = SmallJSON(answer) else { throw .notJSON(answer, from: url) }
         guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
             let session = GatewaySession(
-                response.headers.values(of: "Set-Cookie"), of: .basic(user: name, password: password), at: began)
+                response.headers.values(of: "Set-Cookie"), of: credentials, at: began)
         else { throw GatewayError(.unauthorized, "\(url): the gateway did not create a session for this user") }
         sessions.withLock { $0[sessionPlace] = session }
         return session

@@ -1,35 +1,79 @@
-internal import HTTPTransport
-
 /// A login that the gateway identifies by a cookie. Kept in memory only, never printed.
 struct GatewaySession: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// `NAME=VALUE`, as it is sent back.
-    let cookie: String
-    /// The credentials of the login: the session must not be used with others.
-    let owner: GatewayCredentials
-    /// When to log in again: a request with an expired cookie would be anonymous.
-    let renewal: Instant
+    /// One cookie of the login.
+    private struct Cookie: Sendable {
+        let name: String
+        var value: String
+        /// `Max-Age`, in seconds; nil if the server gives none.
+        var age: Int?
 
+        /// Nil for a field without a name or a value: an empty value ends a session.
+        init?(field: String) {
+            let parts = field.split(separator: ";").map { $0.drop { $0 == " " } }
+            guard let pair = parts.first, let equals = pair.firstIndex(of: "="), equals > pair.startIndex else {
+                return nil
+            }
+            name = String(pair[..<equals])
+            value = String(pair[equals...].dropFirst())
+            age = parts.first { $0.lowercased().hasPrefix("max-age=") }.flatMap { Int($0.dropFirst(8)) }
+            if value.isEmpty || value == #""""# { return nil }
+        }
+    }
+
+    /// The names that the servers give to the cookie of a session. Sync Gateway may have another one
+    /// (`session_cookie_name`).
+    private static let usualNames = ["SyncGatewaySession", "AuthSession"]
     /// Sync Gateway's lifetime, in seconds; CouchDB gives its own in `Max-Age`.
     private static let usualLifetime = 24 * 60 * 60
 
-    /// Nil if none of `fields`, the values of `Set-Cookie`, begins a session.
+    private var cookies: [Cookie]
+    /// The credentials of the login: the session must not be used with others.
+    let owner: GatewayCredentials
+    /// When to log in again: a request with an expired cookie would be anonymous.
+    private(set) var renewal: Instant
+
+    /// `NAME=VALUE; …`, as it is sent back: all cookies of the login, since a proxy may need its own.
+    var cookie: String { cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ") }
+
+    /// The secret parts of ``cookie``.
+    var values: [String] { cookies.map(\.value) }
+
+    /// Nil if none of `fields`, the values of `Set-Cookie` of a login, has a cookie.
     init?(_ fields: [String], of owner: GatewayCredentials, at now: Instant) {
-        for field in fields {
-            let parts = field.split(separator: ";").map { $0.drop { $0 == " " } }
-            guard let cookie = parts.first, let equals = cookie.firstIndex(of: "="),
-                !cookie[equals...].dropFirst().isEmpty,
-                ["SyncGatewaySession", "AuthSession"].contains(String(cookie[..<equals]))
-            else { continue }
-            let age = parts.first { $0.lowercased().hasPrefix("max-age=") }.flatMap { Int($0.dropFirst(8)) }
-            let lifetime = min(max(0, age ?? Self.usualLifetime), Self.usualLifetime)
-            self.cookie = String(cookie)
-            self.owner = owner
-            renewal = now + .seconds(lifetime) * 0.9
-            return
+        cookies = fields.compactMap(Cookie.init)
+        guard !cookies.isEmpty else { return nil }
+        self.owner = owner
+        renewal = Self.renewal(of: cookies, at: now)
+    }
+
+    /// The session after an answer with these values of `Set-Cookie`; nil if it renews no cookie of the login.
+    func renewed(by fields: [String], at now: Instant) -> GatewaySession? {
+        let new = fields.compactMap(Cookie.init).filter { cookie in cookies.contains { $0.name == cookie.name } }
+        guard !new.isEmpty else { return nil }
+        var session = self
+        for cookie in new {
+            for index in session.cookies.indices where session.cookies[index].name == cookie.name {
+                session.cookies[index] = cookie
+            }
         }
-        return nil
+        // The cookie of a proxy says nothing of the session.
+        if Self.deciding(cookies).contains(where: { known in new.contains { $0.name == known.name } }) {
+            session.renewal = Self.renewal(of: session.cookies, at: now)
+        }
+        return session
+    }
+
+    /// The cookies that identify the session: those of a usual name, or all if none has one.
+    private static func deciding(_ cookies: [Cookie]) -> [Cookie] {
+        let usual = cookies.filter { usualNames.contains($0.name) }
+        return usual.isEmpty ? cookies : usual
+    }
+
+    private static func renewal(of cookies: [Cookie], at now: Instant) -> Instant {
+        let age = deciding(cookies).compactMap(\.age).min()
+        return now + .seconds(min(max(0, age ?? usualLifetime), usualLifetime)) * 0.9
     }
 }
 

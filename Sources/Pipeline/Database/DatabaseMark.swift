@@ -2,15 +2,66 @@ internal import GatewayClient
 internal import LosslessJSON
 
 /// The local document that holds a bot's mark. No feed shows it and no replication carries it.
+///
+/// Some gateways accept the document and do not keep it: a caching proxy, or two databases behind one load balancer. Each
+/// write is therefore read back. Once that fails, every call throws `.notOffered`, as for a user who may not keep local
+/// documents.
 struct MarkDocument: Sendable {
     let gateway: Gateway
     /// The bot's name.
     let name: String
+    let trust: MarkTrust
+
+    /// - Parameter trust: Shared by all that use the document in this run.
+    init(gateway: Gateway, name: String, trust: MarkTrust = MarkTrust()) {
+        self.gateway = gateway
+        self.name = name
+        self.trust = trust
+    }
 
     private var documentName: String { "changebot.\(name)" }
 
     /// Nil if there is none.
-    func find() async throws(GatewayError) -> FoundMark? { Self.mark(try await gateway.localDocument(documentName)) }
+    func find() async throws(GatewayError) -> FoundMark? { Self.mark(try await read()) }
+
+    private func read() async throws(GatewayError) -> LocalDocument? {
+        try trust.check(gateway.url)
+        trust.noteBegin(.read)
+        let found = try await gateway.localDocument(documentName)
+        trust.noteAnswer(.read)
+        return found
+    }
+
+    /// Reads a mark that was just written.
+    ///
+    /// - Throws: `.notOffered` if the database does not return it. It is asked twice: a node of a cluster may be late.
+    private func confirm(_ mark: DatabaseMark, generation: Int?) async throws(GatewayError) {
+        var found = try await find()
+        if !isWritten(mark, generation, found) {
+            try? await Task.sleep(for: Self.lateness)
+            found = try await find()
+        }
+        guard !isWritten(mark, generation, found) else { return }
+        let state =
+            found.map { $0.mark.identity == mark.identity ? "as it was before" : "as another one" } ?? "as missing"
+        throw giveUp("_local/\(documentName) was written, and is read \(state)")
+    }
+
+    /// The longest time that a cluster needs to return what was written.
+    private static let lateness: Duration = .milliseconds(500)
+
+    /// Whether `found` is the mark that was written, or a later one of the same database.
+    private func isWritten(_ mark: DatabaseMark, _ generation: Int?, _ found: FoundMark?) -> Bool {
+        guard let found else { return false }
+        if found.mark == mark { return true }
+        return found.mark.identity == mark.identity && generation.map { found.generation > $0 } ?? false
+    }
+
+    /// The marks of this database prove nothing: no call reads or writes them any more.
+    func giveUp(_ reason: String) -> GatewayError {
+        trust.giveUp(reason)
+        return MarkTrust.refusal(gateway.url, reason)
+    }
 
     private static func mark(_ document: LocalDocument?) -> FoundMark? {
         guard let document, let mark = DatabaseMark(document.body) else { return nil }
@@ -35,16 +86,22 @@ struct MarkDocument: Sendable {
         _ change: (FoundMark?) -> DatabaseMark?
     ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
         for _ in 0..<5 {
-            let found = try await gateway.localDocument(documentName)
+            let found = try await read()
             let old = Self.mark(found)
             guard let mark = change(old) else { return (old?.mark, nil) }
+            let generation: Int?
             do throws(GatewayError) {
+                trust.noteBegin(.write)
                 let revision = try await gateway.saveLocalDocument(
                     documentName, body: mark.json, revision: found?.revision)
-                return (mark, LocalDocument(revision: revision, body: []).writes)
+                trust.noteAnswer(.write)
+                generation = LocalDocument(revision: revision, body: []).writes
             } catch {
                 guard error.code == .conflict else { throw error }
+                continue
             }
+            try await confirm(mark, generation: generation)
+            return (mark, generation)
         }
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
     }
@@ -54,8 +111,14 @@ struct MarkDocument: Sendable {
     /// If something stands in for the gateway, such as a proxy, its answers are malformed, too. It then answers another
     /// request in the same way.
     ///
+    /// The same if only requests for the mark fail with 500, again and again.
+    ///
     /// - Throws: `error` if it means something else; the error of that other request.
     func requireRefusal(_ error: GatewayError) async throws(GatewayError) {
+        if error.code == .serverError, trust.noteFailure() {
+            _ = try await gateway.databaseInfo()
+            return trust.warn("the gateway fails only for _local/\(documentName): \(error)")
+        }
         guard Self.isRefusal(error) else { throw error }
         if error.code == .malformedAnswer { _ = try await gateway.databaseInfo() }
     }

@@ -79,7 +79,7 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Parameter seen: The mark that was read then. It may be older than the state: it alone proves no reset.
     func look(after seen: FoundMark?) async throws -> Finding {
-        guard let seen, case .same(let found) = try await check().result(seen, isSecondCheck: false) else {
+        guard let seen, case .same(let found) = try await check().result(seen) else {
             return try await look()
         }
         try await ledger.noteMark(generation: found.generation)
@@ -90,16 +90,17 @@ struct DatabaseWatch: Sendable {
     ///
     /// - Throws: `GatewayError`, ``StateError``.
     func look() async throws -> Finding {
-        do { return try await look(isSecond: false) } catch let error as GatewayError {
+        do { return try await look(after: []) } catch let error as GatewayError {
             try await marks.requireRefusal(error)
             return .unknowable(error.message)
         }
     }
 
-    private func look(isSecond: Bool) async throws -> Finding {
+    /// - Parameter earlier: What the looks before this one have found: nothing is done again because of one answer.
+    private func look(after earlier: [DatabaseMark?]) async throws -> Finding {
         let check = try await check()
         let found = try await marks.find()
-        switch check.result(found, isSecondCheck: isSecond) {
+        switch check.result(found, after: earlier) {
         case .same(let found):
             try await ledger.noteMark(generation: found.generation)
             return .same(found.mark)
@@ -109,18 +110,32 @@ struct DatabaseWatch: Sendable {
             return .same(found.mark)
         case .addMark: return .same(try await addMark())
         case .lookAgain:
-            guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
-            return try await look(isSecond: true)
-        case .reset(let reset):
-            if let mark = reset.mark, reset.isOlder, let found, found.mark == mark,
+            if let mark = found?.mark, mark.identity == check.known,
                 try await ledger.takeUnansweredMarkWrite(mark.write)
             {
                 // Written late over a newer one: CouchDB checks no revisions of local documents.
-                try await ledger.noteMark(generation: found.generation)
+                try await ledger.noteMark(generation: found?.generation ?? 0)
                 return .same(mark)
             }
+            guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
+            return try await look(after: earlier + [found?.mark])
+        case .unstable: throw marks.giveUp("each look finds another mark")
+        case .reset(let reset):
+            try await prove(reset)
             return .reset(reset)
         }
+    }
+
+    /// Before everything is handled again: the mark that follows must be kept, or the next look would find a reset, too.
+    ///
+    /// - Throws: `.notOffered` if marks prove nothing here.
+    private func prove(_ reset: DatabaseReset) async throws {
+        guard !isReadOnly else { return }
+        let checkpoint = try await newestCheckpoint
+        guard marks.trust.believesReset(hasProgress: checkpoint.map { $0.sequence != .start } ?? false) else {
+            throw marks.giveUp("it shows a reset again and again")
+        }
+        if reset.mark == nil { _ = try await marks.leave() }
     }
 
     private func check() async throws(StateError) -> MarkCheck {
@@ -172,7 +187,7 @@ struct DatabaseWatch: Sendable {
         guard check.known != nil else { return }
         let write = engine == nil ? "" : try await ledger.beginMarkWrite()
         let replaced = try await marks.replace { found in
-            guard case .same(let own) = check.result(found, isSecondCheck: false) else { return nil }
+            guard case .same(let own) = check.result(found) else { return nil }
             var mark = change(own.mark)
             mark.write = write
             return mark
@@ -229,23 +244,33 @@ struct MarkCheck {
         case adopt(FoundMark)
         /// The state has no database yet, and this one has no mark: it gets one.
         case addMark
-        /// The mark is gone. One answer is not enough: it may come from a gateway that is just starting.
+        /// The mark is gone, another one or an earlier one. One answer is not enough: it may come from a gateway that is
+        /// just starting, or from a cache.
         case lookAgain
+        /// No two looks agree.
+        case unstable
         case reset(DatabaseReset)
     }
+
+    /// The most looks before it is clear that no two agree.
+    private static let mostLooks = 3
 
     /// The nonce of the state's database; nil if it has none yet.
     let known: String?
     /// How often the mark had been written when it was last seen.
     let generation: Int
 
-    /// - Parameter isSecondCheck: The mark was gone before, and the gateway reports the database as online.
-    func result(_ found: FoundMark?, isSecondCheck: Bool) -> Result {
+    /// - Parameter earlier: What looks just before this one have found; the gateway has reported the database as online
+    ///   since.
+    func result(_ found: FoundMark?, after earlier: [DatabaseMark?] = []) -> Result {
         guard let known else { return found.map { .adopt($0) } ?? .addMark }
-        guard let found else { return isSecondCheck ? .reset(DatabaseReset(mark: nil)) : .lookAgain }
-        guard found.mark.identity == known else { return .reset(DatabaseReset(mark: found.mark)) }
         // A restored backup may hold an older version of the mark.
-        return found.generation < generation ? .reset(DatabaseReset(mark: found.mark, isOlder: true)) : .same(found)
+        let isOwn = found?.mark.identity == known
+        if isOwn, let found, found.generation >= generation { return .same(found) }
+        guard let last = earlier.last, last?.identity == found?.mark.identity else {
+            return earlier.count + 1 < Self.mostLooks ? .lookAgain : .unstable
+        }
+        return .reset(DatabaseReset(mark: found?.mark, isOlder: isOwn))
     }
 }
 

@@ -52,7 +52,7 @@ struct StateKeeper: Sendable {
     /// Asks the gateway; the run starts with it.
     let contact: GatewayContact
     private let place: StatePlace
-    private let marks: MarkDocument
+    let marks: MarkDocument
     private let logger: Logger
     private let channels: [String]?
     private let checkInterval: Duration
@@ -67,7 +67,7 @@ struct StateKeeper: Sendable {
         logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval
     ) {
         self.place = place
-        marks = MarkDocument(gateway: gateway, name: name)
+        marks = MarkDocument(gateway: gateway, name: name, trust: MarkTrust(logger: logger))
         contact = GatewayContact(settings: retries, logger: logger) { await report.noteContactRetry() }
         self.logger = logger
         self.channels = channels

@@ -403,6 +403,7 @@ package struct Bot: Service {
         switch watched.finding {
         case .same(let mark): copy = mark
         case .unknowable(let reason):
+            guard !keeper.marks.trust.hasWarned else { break }
             logger.notice(
                 "a reset of the database can't be detected: this user may not write local documents",
                 metadata: [LogKey.reason: "\(reason)"])

@@ -23,6 +23,9 @@ final class WebhookSender: Sendable {
         case sentAway(until: ContinuousClock.Instant)
     }
 
+    /// The most bytes of a refusal that are decompressed for a message.
+    private static let shownBytes = 4096
+
     private let contents: SecretContents
     private let clients = OutsideClients(highWaterMark: 64 << 10)
     private let retries: RetryPolicy.Settings
@@ -177,7 +180,9 @@ final class WebhookSender: Sendable {
                 "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
                     + "followed: write the new address as 'url'")
         default:
-            let text = WebhookAnswer.excerpt(await Self.beginning(response.body))
+            let beginning = ContentCodings(response.headers).decodeBeginning(
+                await Self.beginning(response.body), limit: Self.shownBytes)
+            let text = WebhookAnswer.excerpt(beginning)
             return .refused(
                 "webhook: \(place) refused it with HTTP \(status)"
                     + (text.isEmpty ? "" : ": \(text)"))
@@ -189,19 +194,31 @@ final class WebhookSender: Sendable {
             await Self.skip(response.body)
             return .accepted(nil)
         }
+        let tooLarge =
+            "webhook: \(Self.place(effect)) accepted it, but its answer is larger than 1 MiB and is not merged; "
+            + "let it answer less, or remove 'response'"
         let body: [UInt8]
         do throws(HTTPTransportError) {
             body = try await response.body.collect(upTo: WebhookAnswer.lengthLimit)
         } catch {
             guard error.code == .tooLarge else { throw error }
-            return .refused(
-                "webhook: \(Self.place(effect)) accepted it, but its answer is larger than 1 MiB and is not merged; "
-                    + "let it answer less, or remove 'response'")
+            return .refused(tooLarge)
         }
-        guard let answer = WebhookAnswer.json(response, body) else {
+        let decoded: [UInt8]
+        do throws(ContentCodings.Failure) {
+            decoded = try ContentCodings(response.headers).decode(body, limit: WebhookAnswer.lengthLimit)
+        } catch {
+            return .refused(error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason))
+        }
+        guard let answer = WebhookAnswer.json(response, decoded) else {
             return .refused("webhook: the answer of \(Self.place(effect)) can't be represented; remove 'response'")
         }
         return .accepted(answer)
+    }
+
+    private static func unreadable(_ effect: WebhookEffect, _ reason: String) -> String {
+        "webhook: \(place(effect)) accepted it, but its answer can't be decoded and is not merged: \(reason); let it "
+            + "answer without compression, or remove 'response'"
     }
 
     /// Reads a short rest, so that the connection can be used again. Whatever goes wrong does not matter.

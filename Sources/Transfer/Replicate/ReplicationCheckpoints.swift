@@ -66,6 +66,11 @@ actor ReplicationCheckpoints {
             logger.info("continuing a replication of CouchDB", metadata: ["replication": "\(other)"])
         }
         if isAnew { common = nil }
+        if common == nil, !isAnew {
+            logger.info(
+                "no checkpoint of this replication: comparing all revisions; it belongs to the exact URLs of both ends, http or https included, and to what is replicated"
+            )
+        }
         let start = common?.sequence ?? .start
         history = common?.history ?? []
         let name = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex

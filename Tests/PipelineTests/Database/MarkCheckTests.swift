@@ -27,16 +27,30 @@ import Testing
         ] as [(String?, Int, FoundMark?, MarkCheck.Result)])
     private func aMarkIsOwnOrNot(known: String?, generation: Int, found: FoundMark?, result: MarkCheck.Result) {
         let check = MarkCheck(known: known, generation: generation)
-        for isSecondCheck in [false, true] {
-            #expect(check.result(found, isSecondCheck: isSecondCheck) == result)
+        if case .reset = result {
+            #expect(check.result(found) == .lookAgain)
+        } else {
+            #expect(check.result(found) == result)
         }
+        #expect(check.result(found, after: [found?.mark]) == result)
+    }
+
+    /// A daemon restarted 16 times a second.
+    @Test func marksThatDifferAtEachLookProveNothing() {
+        let check = MarkCheck(known: "own", generation: 3)
+        let marks = (0..<3).map { DatabaseMark(identity: "\($0)") }
+        #expect(check.result(Self.found("1", 1), after: [marks[0]]) == .lookAgain)
+        #expect(check.result(Self.found("2", 1), after: [marks[0], marks[1]]) == .unstable)
+        #expect(check.result(nil, after: [marks[0], marks[1]]) == .unstable)
+        #expect(check.result(Self.found("1", 1), after: [nil, marks[1]]) == .reset(DatabaseReset(mark: marks[1])))
+        #expect(check.result(Self.found("own", 3), after: [nil]) == .same(Self.found("own", 3)))
     }
 
     /// A gateway that is just starting may not find the mark.
     @Test func aMarkThatIsGoneIsLookedForTwice() {
         let check = MarkCheck(known: "own", generation: 3)
-        #expect(check.result(nil, isSecondCheck: false) == .lookAgain)
-        #expect(check.result(nil, isSecondCheck: true) == .reset(DatabaseReset(mark: nil)))
+        #expect(check.result(nil) == .lookAgain)
+        #expect(check.result(nil, after: [nil]) == .reset(DatabaseReset(mark: nil)))
     }
 
     @Test(

@@ -1,0 +1,163 @@
+import Locking
+import TestKit
+import Testing
+
+@testable import GatewayClient
+
+/// CouchDB locks an account after five refused logins in five minutes: a bot whose password had been changed locked its
+/// own.
+@Suite(.limitedParallelism) struct LoginGateTests {
+    private static let key = LoginGate.Key(
+        server: "http://a:5984", credentials: .basic(user: "amy", password: "old"))
+    private static let start = ContinuousClock.now
+
+    private func at(_ seconds: Double) -> ContinuousClock.Instant { Self.start + .seconds(seconds) }
+
+    @Test func aRefusedPasswordIsSentOnceMoreAndThenNotForFiveMinutes() {
+        let gate = LoginGate()
+        var sent: [Int] = []
+        for second in 0..<400 {
+            guard gate.admit(Self.key, at: at(Double(second))) == .go else { continue }
+            gate.noteRefused(Self.key, at: at(Double(second)))
+            sent.append(second)
+        }
+        #expect(sent == [0, 10, 300, 310])
+    }
+
+    @Test func theSecondAttemptIsAnnounced() {
+        let gate = LoginGate()
+        gate.noteRefused(Self.key, at: at(0))
+        #expect(gate.admit(Self.key, at: at(2)) == .hold(nextAttempt: .seconds(8)))
+        #expect(gate.admit(Self.key, at: at(10)) == .go)
+        // It is under way.
+        #expect(gate.admit(Self.key, at: at(10)) == .hold(nextAttempt: .seconds(1)))
+        gate.noteRefused(Self.key, at: at(10.5))
+        #expect(gate.admit(Self.key, at: at(100)) == .hold(nextAttempt: nil))
+    }
+
+    @Test func otherPasswordsUsersAndServersAreNotAffected() {
+        let gate = LoginGate()
+        for _ in 0..<2 { gate.noteRefused(Self.key, at: at(0)) }
+        for other in [
+            LoginGate.Key(server: "http://a:5984", credentials: .basic(user: "amy", password: "new")),
+            LoginGate.Key(server: "http://a:5984", credentials: .basic(user: "bob", password: "old")),
+            LoginGate.Key(server: "http://b:5984", credentials: .basic(user: "amy", password: "old")),
+        ] {
+            #expect(gate.admit(other, at: at(1)) == .go)
+        }
+    }
+
+    @Test func anAcceptedRequestForgetsEarlierRefusals() {
+        let gate = LoginGate()
+        gate.noteRefused(Self.key, at: at(0))
+        // Its answer comes late: it was sent before the password was changed.
+        gate.noteAccepted(Self.key, sent: at(-30))
+        #expect(gate.admit(Self.key, at: at(1)) == .hold(nextAttempt: .seconds(9)))
+        gate.noteAccepted(Self.key, sent: at(10))
+        #expect(gate.admit(Self.key, at: at(11)) == .go)
+        #expect(gate.admit(Self.key, at: at(11)) == .go)
+    }
+
+    /// The feed, the writers and the mark are asked for at the same moment.
+    @Test func requestsWaitForTheFirstAfterAPause() {
+        let gate = LoginGate()
+        #expect(gate.admit(Self.key, at: at(0)) == .go)
+        #expect(gate.admit(Self.key, at: at(0.1)) == .wait)
+        gate.noteAccepted(Self.key, sent: at(0))
+        for _ in 0..<3 { #expect(gate.admit(Self.key, at: at(9)) == .go) }
+        #expect(gate.admit(Self.key, at: at(60)) == .go)
+        #expect(gate.admit(Self.key, at: at(60)) == .wait)
+        // A longpoll is answered much later.
+        #expect(gate.admit(Self.key, at: at(63)) == .go)
+        gate.noteUnanswered(Self.key)
+        #expect(gate.admit(Self.key, at: at(63)) == .go)
+    }
+
+    // MARK: - Over the wire
+
+    private static let refusal = #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#
+
+    private func settings(_ elapsed: Monitor<Duration>, _ password: Monitor<String>? = nil) -> GatewaySettings {
+        var settings = GatewaySettings()
+        settings.loginGate = LoginGate()
+        settings.dialect = .couchDB
+        settings.credentials = .basic(user: "amy", password: "old")
+        if let password { settings.credentialsSource = { .basic(user: "amy", password: password.with { $0 }) } }
+        settings.now = { Self.start + elapsed.with { $0 } }
+        return settings
+    }
+
+    @Test(arguments: [false, true])
+    func allPartsOfAProcessSendARefusedPasswordTwice(usesSession: Bool) async throws {
+        let elapsed = Monitor<Duration>(.zero)
+        let logins = EventCounter()
+        var settings = settings(elapsed)
+        settings.usesSession = usesSession
+        let scripted = try ScriptedGateway(settings: settings) { connection, _ in
+            logins.increment()
+            try connection.answer(401, headers: couchDB, body: Self.refusal)
+        }
+        // Another gateway object, as of another bot in this process.
+        let other = Gateway(scripted.gateway.url, settings: settings)
+        var held = 0
+        for second in 0..<60 {
+            elapsed.with { $0 = .seconds(second) }
+            for gateway in [scripted.gateway, other] {
+                let error = await #expect(throws: GatewayError.self) { _ = try await gateway.document("a") }
+                #expect(error?.code == .unauthorized)
+                #expect(error?.cause == .wrongCredentials)
+                #expect(error?.description.contains("old") == false)
+                if error?.isHeldBack == true { held += 1 }
+            }
+        }
+        #expect(logins.count == 2)
+        #expect(held == 118)
+        await other.shutdown()
+    }
+
+    @Test func aChangedPasswordIsSentAtOnce() async throws {
+        let elapsed = Monitor<Duration>(.zero)
+        let password = Monitor("old")
+        let logins = EventCounter()
+        let scripted = try ScriptedGateway(settings: settings(elapsed, password)) { connection, request in
+            logins.increment()
+            if request.values(of: "authorization") == ["Basic YW15Om5ldw=="] {
+                try connection.answer(headers: couchDB, body: #"{"_id":"a","_rev":"1-a"}"#)
+            } else {
+                try connection.answer(401, headers: couchDB, body: Self.refusal)
+            }
+        }
+        for _ in 0..<5 { _ = try? await scripted.gateway.document("a") }
+        #expect(logins.count == 1)
+        password.with { $0 = "new" }
+        _ = try await scripted.gateway.document("a")
+        #expect(logins.count == 2)
+    }
+
+    /// The password is right: this user may not read that database.
+    @Test func aRefusalOfADatabaseIsNoneOfThePassword() async throws {
+        let logins = EventCounter()
+        let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
+            logins.increment()
+            let body = #"{"error":"unauthorized","reason":"You are not authorized to access this db."}"#
+            try connection.answer(401, headers: couchDB, body: body)
+        }
+        for _ in 0..<5 { _ = try? await scripted.gateway.document("a") }
+        #expect(logins.count == 5)
+    }
+
+    /// Recorded from CouchDB 3.5.0: the right password gets this answer, too. It ended the bot for good, with 77.
+    @Test func aLockedAccountIsAnOutage() async throws {
+        let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
+            let reason = "Account is temporarily locked due to multiple authentication failures"
+            try connection.answer(403, headers: couchDB, body: #"{"error":"forbidden","reason":"\#(reason)"}"#)
+        }
+        for _ in 0..<3 {
+            let error = await #expect(throws: GatewayError.self) { _ = try await scripted.gateway.databaseInfo() }
+            #expect(error?.code == .unavailable)
+            #expect(error?.cause == .accountLocked)
+            #expect(error?.isRetryable == true)
+            #expect(error?.description.contains("wrong password") == true)
+        }
+    }
+}
