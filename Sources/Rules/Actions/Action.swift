@@ -49,7 +49,7 @@ enum Action: Sendable {
     var programs: [Int] {
         switch self {
         case .attach(let action): action.programs
-        case .detach(let action): action.name.programs
+        case .detach(let action): action.place.template.programs
         case .merge(let action): action.patch.programs
         case .patch(let action): action.programs
         case .delete: []

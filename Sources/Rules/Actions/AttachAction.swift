@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// Attaches a file, or what a URL gives, to the document.
 struct AttachAction: Sendable {
-    private static let keys = ["name", "file", "content_type", "folder"] + DownloadTemplate.keys
+    private static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
 
     private enum File: Sendable {
         /// Named in the rule file, and read when that is loaded.
@@ -13,11 +13,11 @@ struct AttachAction: Sendable {
         case downloaded(DownloadTemplate)
     }
 
-    let name: TextTemplate
+    let place: AttachmentPlace
     private let file: File
     private let contentType: TextTemplate?
 
-    var programs: [Int] { name.programs + filePrograms + (contentType?.programs ?? []) }
+    var programs: [Int] { place.template.programs + filePrograms + (contentType?.programs ?? []) }
 
     private var filePrograms: [Int] {
         switch file {
@@ -42,7 +42,8 @@ struct AttachAction: Sendable {
         let errors = reading.errors
         guard let object = SourceObject(node, "attach", known: Self.keys, errors: errors) else { return nil }
         let before = errors.errors.count
-        let name = reading.requiredText(object, "name", "the attachment needs a name: name: image")
+        let place = AttachmentPlace(
+            object, reading, remedy: "the attachment needs a name: name: image, or blob: image for Couchbase Lite")
         let download = object.node("url").flatMap { _ in DownloadTemplate(object, reading) }
         if object.node("url") == nil { Self.refuseKeysOfDownloads(object) }
         if object.node("url") != nil, let node = object.node("file") {
@@ -53,9 +54,6 @@ struct AttachAction: Sendable {
             ? reading.requiredText(object, "file", "name the file to attach: file: ../assets/apple.png") : nil
         let folder = object.optionalText("folder")
         contentType = reading.text(object, "content_type")
-        if let name = name?.literal, let error = Self.error(ofName: name), let node = object.node("name") {
-            errors.report(at: node.position, error)
-        }
         if let type = contentType?.literal, !ContentType.isValid(type), let node = object.node("content_type") {
             errors.report(at: node.position, "'\(type)' is not a content type; write one like image/png")
         }
@@ -63,8 +61,8 @@ struct AttachAction: Sendable {
         if let file, let node = object.node("file") {
             source = Self.find(file, at: node.position, folder, object, reading)
         }
-        guard let source, let name, errors.errors.count == before else { return nil }
-        self.name = name
+        guard let source, let place, errors.errors.count == before else { return nil }
+        self.place = place
         self.file = source
     }
 
@@ -99,10 +97,6 @@ struct AttachAction: Sendable {
         }
     }
 
-    private static func error(ofName name: String) -> String? {
-        name.begins(with: "_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
-    }
-
     /// Does nothing if a program gives no name or file, or null for it.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         var rest = outputs[...]
@@ -110,8 +104,9 @@ struct AttachAction: Sendable {
             defer { rest = rest.dropFirst(template.programs.count) }
             return Array(rest.prefix(template.programs.count))
         }
-        guard let name = try name.text(take(name), of: "the attachment's name") else { return }
-        if let error = Self.error(ofName: name) { throw .failed(error) }
+        guard let target = try Target(place.resolved(take(place.template), of: "the attachment's name"), draft) else {
+            return
+        }
         var content: AttachmentContent?
         var download: DownloadRequest?
         var fileName = ""
@@ -131,54 +126,96 @@ struct AttachAction: Sendable {
         }
         if let type, !ContentType.isValid(type) { throw .failed("'\(type)' is not a content type") }
         if let content {
-            try attach(Attachment(content, contentType: type ?? ContentType.ofFile(named: fileName)), name, to: &draft)
+            try attach(
+                Attachment(content, contentType: type ?? ContentType.ofFile(named: fileName)), target, to: &draft)
         } else if let download {
-            try attach(download, type, name, to: &draft)
+            try attach(download, type, target, to: &draft)
+        }
+    }
+
+    /// Where the attachment goes.
+    private struct Target {
+        let name: String
+        /// Its member; nil if it is not a blob.
+        let blob: BlobPlace?
+
+        init?(_ place: (name: String, blob: BlobPlace?)?, _ draft: Draft) throws(ActionError) {
+            guard let place else { return nil }
+            (name, blob) = place
+            if let error = AttachmentPlace.error(ofName: name) { throw .failed(error) }
+            if let obstacle = blob?.obstacle(in: draft.document) { throw .failed("attach: \(obstacle)") }
         }
     }
 
     /// - Parameter type: Overrides the server's.
     /// - Throws: ``ActionError/needs(_:)`` until the draft has the answer.
     private func attach(
-        _ download: DownloadRequest, _ type: String?, _ name: String, to draft: inout Draft
+        _ download: DownloadRequest, _ type: String?, _ target: Target, to draft: inout Draft
     ) throws(ActionError) {
-        let existing = draft.document.root["_attachments"]?[name]
+        let existing = draft.document.root["_attachments"]?[target.name]
         // In a later pass it is there.
-        if let made = draft.attachments[ExactString(name)], made.url == download.url, existing != nil { return }
+        if let made = draft.attachments[ExactString(target.name)], made.url == download.url, existing != nil {
+            return try describe(made, target, in: &draft)
+        }
         var request = download
         request.contentType = type
-        if let existing, let digest = existing["digest"]?.string, let known = existing["content_type"]?.string {
-            request.existing = DownloadRequest.Existing(
-                digest: digest, length: existing["length"]?.integer, contentType: known)
-        }
+        if let existing { request.existing = Self.known(existing, target.blob, draft) }
         switch draft.downloads[request] {
         case nil, .later: throw .needs(request)
         case .failed(let reason): throw .failed("attach: \(reason)")
         case .unchanged: return
         case .notAsked:
             let type = type ?? ContentType.ofFile(named: String(download.path.prefix { $0 != "?" }))
-            try attach(Attachment(notDownloadedFrom: download.url, contentType: type), name, to: &draft)
+            try attach(Attachment(notDownloadedFrom: download.url, contentType: type), target, to: &draft)
         case .content(let content, let given):
-            try attach(Attachment(content, contentType: type ?? given, url: download.url), name, to: &draft)
+            try attach(Attachment(content, contentType: type ?? given, url: download.url), target, to: &draft)
         }
     }
 
+    /// What the server may confirm; nil if the document needs the content anyway, to write the member of a blob.
+    private static func known(_ stub: JSONValue, _ blob: BlobPlace?, _ draft: Draft) -> DownloadRequest.Existing? {
+        guard let digest = stub["digest"]?.string, let type = stub["content_type"]?.string else { return nil }
+        var described: String?
+        if let blob {
+            guard let description = blob.description(in: draft.document.root), description.agrees(with: stub) else {
+                return nil
+            }
+            described = description.digest
+        }
+        return DownloadRequest.Existing(
+            digest: digest, length: stub["length"]?.integer, contentType: type, blobDigest: described)
+    }
+
+    /// Writes the member of a blob and the stub, each unless it is right already.
     private func attach(
-        _ attachment: Attachment, _ name: String, to draft: inout Draft
+        _ attachment: Attachment, _ target: Target, to draft: inout Draft
     ) throws(ActionError) {
+        let description = target.blob?.description(in: draft.document.root)
+        try describe(attachment, target, in: &draft)
         let attachments = JSONPointer(tokens: ["_attachments"])
         do throws(JSONEditError) {
             guard let existing = draft.document.root["_attachments"] else {
                 var writer = JSONWriter()
-                writer.object { $0.member(name, raw: attachment.stub) }
+                writer.object { $0.member(target.name, raw: attachment.stub) }
                 draft.document = try draft.document.setting(attachments, to: writer.bytes)
-                draft.attachments[ExactString(name)] = attachment
+                draft.attachments[ExactString(target.name)] = attachment
                 return
             }
-            if let stub = existing[name], attachment.isContent(of: stub) { return }
-            draft.document = try draft.document.setting(attachments.appending(name), to: attachment.stub)
-            draft.attachments[ExactString(name)] = attachment
+            if let stub = existing[target.name],
+                attachment.isContent(of: stub) || description?.vouches(for: attachment, in: stub) == true
+            {
+                return
+            }
+            draft.document = try draft.document.setting(attachments.appending(target.name), to: attachment.stub)
+            draft.attachments[ExactString(target.name)] = attachment
         } catch {
+            throw ActionError(error)
+        }
+    }
+
+    private func describe(_ attachment: Attachment, _ target: Target, in draft: inout Draft) throws(ActionError) {
+        guard let blob = target.blob else { return }
+        do throws(JSONEditError) { draft.document = try blob.describe(attachment, in: draft.document) } catch {
             throw ActionError(error)
         }
     }
@@ -189,7 +226,7 @@ struct AttachAction: Sendable {
     func writeCanonical(of source: SourceNode?, to writer: inout JSONWriter) {
         if case .downloaded = file, let source { return writer.raw(source.json) }
         writer.object { writer in
-            for name in ["name", "content_type"] {
+            for name in ["name", "blob", "content_type"] {
                 if let node = source?.member(name) { writer.member(name, raw: node.json) }
             }
             switch file {

@@ -1,33 +1,38 @@
 internal import LosslessJSON
 
-/// Removes an attachment. A missing one is no error.
+/// Removes an attachment, and the member of a blob. A missing one is no error.
 struct DetachAction: Sendable {
-    let name: TextTemplate
+    let place: AttachmentPlace
 
-    /// Reads `detach: NAME` or `detach: { name: NAME }`; nil, with errors, if it is neither.
+    /// Reads `detach: NAME`, `detach: { name: NAME }` or `detach: { blob: MEMBER }`; nil, with errors, if it is none.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if case .string(let text) = node.content, !text.isEmpty {
-            name = .literal(text)
+            place = .name(.literal(text))
             return
         }
-        guard let object = SourceObject(node, "detach", known: ["name"], errors: reading.errors),
-            let name = reading.requiredText(object, "name", "name the attachment to remove: name: image")
+        guard let object = SourceObject(node, "detach", known: ["name", "blob"], errors: reading.errors),
+            let place = AttachmentPlace(
+                object, reading, remedy: "name the attachment to remove: name: image, or blob: image")
         else { return nil }
-        self.name = name
+        self.place = place
     }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
-        let attachments = JSONPointer(tokens: ["_attachments"])
-        guard let name = try name.text(outputs, of: "the name of the attachment to remove"),
-            let existing = draft.document.root["_attachments"], existing[name] != nil
-        else { return }
+        guard let (name, blob) = try place.resolved(outputs, of: "the name of the attachment to remove") else { return }
         do throws(JSONEditError) {
-            let rest = try draft.document.removing(attachments.appending(name))
-            let isLast = rest.root["_attachments"]?.childCount == 0
-            draft.document = isLast ? try rest.removing(attachments) : rest
+            if let blob { draft.document = try blob.removeDescription(from: draft.document) }
+            try remove(name, from: &draft)
         } catch {
             throw ActionError(error)
         }
+    }
+
+    private func remove(_ name: String, from draft: inout Draft) throws(JSONEditError) {
+        let attachments = JSONPointer(tokens: ["_attachments"])
+        guard let existing = draft.document.root["_attachments"], existing[name] != nil else { return }
+        let rest = try draft.document.removing(attachments.appending(name))
+        let isLast = rest.root["_attachments"]?.childCount == 0
+        draft.document = isLast ? try rest.removing(attachments) : rest
         draft.attachments[ExactString(name)] = nil
     }
 }

@@ -8,7 +8,9 @@ extension RuleFileSet {
                 byRule[warning.rule, default: []].append(warning)
             }
         }
+        let blobs = BlobCheck(files.flatMap(\.rules))
         for rule in files.flatMap(\.rules) {
+            byRule[rule.name, default: []] += blobs.warnings(rule)
             let slips = ActionCheck.warnings(rule)
             // The rule does not do what its author means: conclusions from it would mislead.
             if slips.contains(where: \.isSlip) {

@@ -20,6 +20,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case regex = "regex"
         case largeAttachment = "large-attachment"
         case lostAttachment = "lost-attachment"
+        case halfBlob = "half-blob"
         case writesDeleted = "writes-deleted"
         case notAProgram = "not-a-program"
         case notAnOperator = "not-an-operator"
@@ -31,7 +32,9 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         var isAboutRule: Bool { self != .noRules }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
-        var dependsOnOtherRules: Bool { [.duplicateRule, .neverFires, .ruleLoop, .undoneEffect].contains(self) }
+        var dependsOnOtherRules: Bool {
+            [.duplicateRule, .neverFires, .ruleLoop, .undoneEffect, .halfBlob].contains(self)
+        }
     }
 
     /// The rule file, as it was named to `rules check`.

@@ -107,8 +107,10 @@ struct RuleExpectation: Sendable {
     var fired: [String]?
     var document: JSONText?
     var patch: JSONText?
-    /// All added attachments, by name.
+    /// All added attachments, by name; those of blobs too.
     var attachments: [ExactString: File]?
+    /// Blobs whose members must agree with their attachments.
+    var blobs: [BlobPlace] = []
     var isDeleted: Bool?
     var effects: JSONText?
     /// All documents that a mapping gives, in order.
@@ -119,7 +121,7 @@ struct RuleExpectation: Sendable {
 
 extension RuleExpectation {
     private static let keys = [
-        "fired", "document", "documents", "patch", "attachments", "deleted", "effects", "error",
+        "fired", "document", "documents", "patch", "attachments", "blobs", "deleted", "effects", "error",
     ]
 
     /// Nil, with errors, if the node is not an expectation.
@@ -135,6 +137,7 @@ extension RuleExpectation {
             errors.report(at: node.position, "only mappings give 'documents'; write document, or effects")
         }
         attachments = object.node("attachments").flatMap { Self.attachments($0, reading) }
+        if let node = object.node("blobs") { readBlobs(node, reading) }
         if let node = object.node("deleted") {
             if case .bool(let value) = node.content {
                 isDeleted = value
@@ -173,6 +176,23 @@ extension RuleExpectation {
         }
         errors.report(at: node.position, "'fired' must be a list of rules' names; write fired: [] for none")
         return nil
+    }
+
+    private mutating func readBlobs(_ node: SourceNode, _ reading: RuleReading) {
+        guard case .object(let members) = node.content else {
+            return reading.errors.report(
+                at: node.position, "'blobs' must be an object, a member and what is expected each; correct it")
+        }
+        for member in members {
+            do throws(BlobPlaceError) {
+                let place = try BlobPlace(member.name, reading.kind)
+                blobs.append(place)
+                attachments = attachments ?? [:]
+                attachments?[ExactString(place.attachmentName)] = File(member.value, reading)
+            } catch {
+                reading.errors.report(at: member.position, error.reason)
+            }
+        }
     }
 
     private static func attachments(_ node: SourceNode, _ reading: RuleReading) -> [ExactString: File]? {

@@ -44,6 +44,7 @@ extension RuleExpectation {
     func mismatches(with report: DecisionReport) -> [Mismatch] {
         var found = [
             firedMismatch(report), documentMismatch(report), patchMismatch(report), attachmentsMismatch(report),
+            blobsMismatch(report),
             documentsMismatch(report), effectsMismatch(report), errorMismatch(report),
         ].compactMap { $0 }
         if let isDeleted, isDeleted != report.decision.isDeletion {
@@ -114,6 +115,19 @@ extension RuleExpectation {
                 + (attachment.url ?? attachment.content.length.counted("byte"))
         }
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
+    }
+
+    /// The members of expected blobs describe their attachments.
+    private func blobsMismatch(_ report: DecisionReport) -> Mismatch? {
+        let wrong = blobs.filter { place in
+            guard let attachment = report.decision.attachments[ExactString(place.attachmentName)] else { return false }
+            let document = report.decision.mapped.first?.document ?? report.decision.document
+            return place.description(in: document.root)?.describes(attachment) != true
+        }
+        guard !wrong.isEmpty else { return nil }
+        return Mismatch(
+            what: "blobs", expected: wrong.map { "\($0.pointer): a blob that describes its attachment" },
+            actual: wrong.map { "\($0.pointer): another value" })
     }
 
     /// A test that expects neither an error nor a skip fails if a rule failed, skipped or not.

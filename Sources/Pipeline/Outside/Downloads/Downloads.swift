@@ -357,6 +357,7 @@ extension DownloadRecord {
         guard let existing = request.existing, existing.contentType == request.contentType ?? contentType else {
             return false
         }
+        if let described = existing.blobDigest, described != sha1 { return false }
         return (existing.digest == sha1 || existing.digest == md5) && existing.length ?? length == length
     }
 }

@@ -45,6 +45,8 @@ package struct DownloadRequest: Sendable, Hashable {
         package let digest: String
         package let length: Int?
         package let contentType: String
+        /// What the member of a blob says, `sha1-` and base64; nil: it is not a blob.
+        package var blobDigest: String?
     }
 
     /// With its query, which may hold a secret.

@@ -34,20 +34,39 @@ extension RuleOutlook {
 
     /// A program may give nothing to attach, so a computed attachment is unknown.
     private mutating func addAttachment(_ argument: SourceNode) {
-        guard let name = argument.member("name")?.text else { return touched.append((["_attachments"], .unknown)) }
+        let blob = blob(argument)
+        guard let name = blob?.attachmentName ?? argument.member("name")?.text else {
+            return addUnknownAttachment(argument)
+        }
         let isNamed = (argument.member("file") ?? argument.member("url"))?.text != nil
         let isCertain =
             isNamed && argument.member("path")?.isComputed != true
             && argument.member("content_type")?.isComputed != true
         touched.append((["_attachments", name], isCertain ? .attached : .unknown))
+        guard let blob else { return }
+        touch(blob.pointer.tokens, isCertain ? .attached : .unknown)
+        if isCertain { touch(blob.pointer.tokens + ["@type"], .set(SourceNode.blobType)) }
+    }
+
+    /// A computed blob may be any member.
+    private mutating func addUnknownAttachment(_ argument: SourceNode) {
+        touched.append((["_attachments"], .unknown))
+        if argument.member("blob") != nil { touchesEverything = true }
+    }
+
+    /// Nil if the action names no blob, or a program names it.
+    private func blob(_ argument: SourceNode) -> BlobPlace? {
+        argument.member("blob")?.text.flatMap { try? BlobPlace($0, kind) }
     }
 
     private mutating func addDetachment(_ argument: SourceNode) {
-        if let name = argument.text ?? argument.member("name")?.text {
-            touched.append((["_attachments", name], .removed))
-        } else {
-            touched.append((["_attachments"], .unknown))
+        let blob = blob(argument)
+        guard let name = argument.text ?? blob?.attachmentName ?? argument.member("name")?.text else {
+            return addUnknownAttachment(argument)
         }
+        touched.append((["_attachments", name], .removed))
+        // It stays if it is not a blob.
+        if let blob { touch(blob.pointer.tokens, .unknown) }
     }
 
     /// Recurses as deep as a rule file may be nested.
@@ -135,6 +154,9 @@ extension SourceNode {
 }
 
 extension SourceNode {
+    /// The type of a blob, as JSON.
+    fileprivate static var blobType: JSONText { SourceNode(content: .string("blob"), position: .start).jsonText }
+
     /// A non-empty string; nil for anything else.
     var text: String? {
         if case .string(let text) = content, !text.isEmpty { text } else { nil }
