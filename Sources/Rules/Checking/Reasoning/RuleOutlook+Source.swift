@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 extension RuleOutlook {
@@ -21,6 +22,7 @@ extension RuleOutlook {
         case "merge" where argument.isComputed: touchesEverything = true
         case "merge": addMerge(argument, [])
         case "patch": addPatch(argument)
+        case "expire": addExpiry(argument)
         case "delete": deletes = true
         case "webhook":
             writesOther = true
@@ -48,6 +50,14 @@ extension RuleOutlook {
         } else {
             touched.append((["_attachments"], .unknown))
         }
+    }
+
+    private mutating func addExpiry(_ argument: SourceNode) {
+        touched.append(
+            (
+                [DocumentExpiry.member],
+                argument.isComputed ? .unknown : ExpireAction.removes(argument) ? .removed : .attached
+            ))
     }
 
     /// Recurses as deep as a rule file may be nested.
