@@ -159,7 +159,11 @@ package final class EmbeddedGateway: Sendable {
 
     /// Whether it is `SCOPE.COLLECTION`.
     static func isCollectionName(_ name: String) -> Bool {
-        name.wholeMatch(of: /[A-Za-z0-9_%-]{1,30}\.[A-Za-z0-9_%-]{1,30}/) != nil
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 2
+            && parts.allSatisfy { part in
+                part == "_default" || part.wholeMatch(of: /[A-Za-z0-9-][A-Za-z0-9_%-]{0,250}/) != nil
+            }
     }
 
     private func checkNames() throws(EmbeddedGatewayError) {

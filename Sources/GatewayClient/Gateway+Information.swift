@@ -26,6 +26,36 @@ extension Gateway {
         return info
     }
 
+    /// Creates the database, unless there is one.
+    ///
+    /// - Returns: Whether it was created.
+    /// - Throws: `.notOffered` on Sync Gateway if it is missing; `.unauthorized` or `.forbidden` if this user may not create
+    ///   databases.
+    /// - Note: Source: `PUT /{db}` of CouchDB. A database of Sync Gateway needs a configuration.
+    public func createDatabase() async throws(GatewayError) -> Bool {
+        guard try await findDialect() == .couchDB else {
+            do throws(GatewayError) {
+                _ = try await databaseInfo()
+                return false
+            } catch {
+                guard error.code == .notFound || error.code == .unauthorized else { throw error }
+                throw GatewayError(
+                    .notOffered,
+                    "\(url): the database is missing, or this user may not see it; a database of Sync Gateway needs a "
+                        + "configuration, so create it with PUT on the admin port")
+            }
+        }
+        do throws(GatewayError) {
+            let request = GatewayRequest(method: "PUT", place: .database(""), deadline: settings.deadlines.small)
+            _ = try await collect(request)
+            return true
+        } catch {
+            // `file_exists`
+            guard error.status == 412 else { throw error }
+            return false
+        }
+    }
+
     /// Whether this is the admin port of a Sync Gateway, which sees all documents: only that lists the databases.
     ///
     /// - Note: Source: `GET /_all_dbs`, part of the admin REST API only.

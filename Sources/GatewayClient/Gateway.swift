@@ -21,6 +21,8 @@ public final class Gateway: Sendable {
     let hold: Locked<GatewayHold?>
     /// Whether a request has succeeded: then this is a gateway, and the scheme of its address is right.
     let hasAnswered: Locked<Bool>
+    /// Whether documents that are read to be written again need `_exp`.
+    let wantsExpiry: Locked<Bool>
     private let ownsConnections: Bool
 
     /// Starts the thread for all transfers; opens no connection before the first request. If the system lacks resources
@@ -46,6 +48,7 @@ public final class Gateway: Sendable {
         compressionGauge = Locked(CompressionGauge())
         hold = Locked(nil)
         hasAnswered = Locked(false)
+        wantsExpiry = Locked(settings.keepsExpiry)
         ownsConnections = true
     }
 
@@ -59,6 +62,7 @@ public final class Gateway: Sendable {
         compressionGauge = other.compressionGauge
         hold = other.hold
         hasAnswered = other.hasAnswered
+        wantsExpiry = other.wantsExpiry
         ownsConnections = false
     }
 

@@ -164,7 +164,8 @@ extension GatewayError.Cause {
         case .missingStub: "send the attachment itself, or leave it out"
         case .documentTooLarge, .attachmentTooLarge:
             "keep it below the gateway's limit: 20 MiB on Sync Gateway, max_document_size on CouchDB"
-        case .requestTooLarge: "send less at a time"
+        case .requestTooLarge:
+            "send less at a time, or raise the limit: max_http_request_size on CouchDB, or that of a proxy"
         case .badSequence: "the sequence belongs to another gateway: start from the beginning"
         case .proxyLoginRequired: "put the user name and password into the proxy's URL"
         case .tooManyFeeds: "raise the gateway's limit of concurrent replications"

@@ -72,6 +72,9 @@ public struct GatewaySettings: Sendable {
     public var compressesRequests = RequestCompression.auto
     /// A PEM file of authorities to trust instead of the system's; nil for the system's.
     public var caFile: String?
+    /// Reads `_exp`, when a document expires, with each document that is read to be written again. Sync Gateway clears
+    /// the expiry of a document with each write that lacks it. One more request for each such document.
+    public var keepsExpiry = false
     /// Accepts any certificate. For tests and emergencies.
     public var isInsecure = false
     /// The `User-Agent` header; the program sets `changebot/VERSION`.

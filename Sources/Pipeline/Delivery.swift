@@ -40,6 +40,20 @@ package struct Delivery: Sendable {
     private let locks = KeyedLock<DocumentPlace>()
     private let busy: BusyDocuments
 
+    /// Rules that set an expiry must know the present one.
+    ///
+    /// - Throws: `RunError` if the server has no expiry.
+    private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
+        guard let rule = ruleSet.expiringRule else { return }
+        guard gateway.dialect.expiresDocuments else {
+            throw RunError(
+                .badConfiguration,
+                "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
+                    + "or write a date with merge and delete what is due with an 'at:' rule")
+        }
+        gateway.keepExpiry()
+    }
+
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
     ///   - timers: Those of the bot that the documents belong to; nil: none.
@@ -60,6 +74,7 @@ package struct Delivery: Sendable {
         self.timers = timers
         self.settings = settings
         self.logger = logger
+        try Self.prepareExpiry(of: ruleSet, gateway)
         siblings = try Self.siblings(of: gateway, ruleSet)
         outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
         let sources = ruleSet.downloadSources

@@ -22,11 +22,12 @@ struct Engine {
     /// Takes the text of one function expression.
     func set(_ source: [UInt8]) throws(Refusal) {
         defer { duk_set_top(context, 0) }
-        do throws(LanguageError) { try LanguageCheck.check(source) } catch {
+        let checked: [UInt8]
+        do throws(LanguageError) { checked = try LanguageCheck.checked(source) } catch {
             throw Refusal(message: error.message, line: error.line)
         }
         // The line feed ends a comment in the last line.
-        guard evaluate("(" + String(decoding: source, as: UTF8.self) + "\n)") else {
+        guard evaluate("(" + String(decoding: checked, as: UTF8.self) + "\n)") else {
             let line = duk_get_prop_string(context, -1, "lineNumber") != 0 ? duk_get_int(context, -1) : 0
             duk_pop(context)
             throw Refusal(message: text(at: -1), line: Int(line))

@@ -77,6 +77,9 @@ package struct SyncFunctionCall: Sendable {
                 let number = json[at..<end]
                 if numbers, !fits(number) {
                     result += [UInt8(ascii: "\"")] + number + [UInt8(ascii: "\"")]
+                } else if numbers, number.count > 15, let value = Double(String(decoding: number, as: UTF8.self)) {
+                    // Duktape rounds halves up.
+                    result += Array("\(value)".utf8)
                 } else {
                     result += number
                 }

@@ -55,10 +55,11 @@ enum Prelude {
                     value.__proto__ = lists;
                     return value;
                 }
-                keys(value).forEach(function (name) {
-                    var member = value[name];
-                    if (member === null || typeof member === 'object') value[name] = view(member);
-                });
+                // A loop, not forEach: a call through the engine's own functions takes its stack, and few fit.
+                for (var names = keys(value), at = 0; at < names.length; at++) {
+                    var member = value[names[at]];
+                    if (member === null || typeof member === 'object') value[names[at]] = view(member);
+                }
                 return value;
             }
 
@@ -72,7 +73,9 @@ enum Prelude {
                 if (isArray(value)) {
                     for (var index = 0; index < value.length; index++) copy[index] = sorted(value[index], outer);
                 } else {
-                    keys(value).sort().forEach(function (name) { copy[name] = sorted(value[name], outer); });
+                    for (var names = keys(value).sort(), at = 0; at < names.length; at++) {
+                        copy[names[at]] = sorted(value[names[at]], outer);
+                    }
                 }
                 outer.pop();
                 return copy;

@@ -68,6 +68,53 @@ import Testing
         return rows(try await answer)
     }
 
+    @Test func theParentHasItsAttachments() async throws {
+        let gateway = try await gateway(
+            """
+            function (doc, oldDoc) {
+                if (oldDoc) throw {forbidden: String(doc._attachments) + " " + Object.keys(oldDoc._attachments.a).sort()
+                    + " " + oldDoc._attachments.a.length};
+            }
+            """)
+        let body = #"{"_attachments":{"a":{"content_type":"text/plain","data":"aGk="}}}"#
+        #expect(try await administer(gateway, "PUT", "/open/d", body).status == 201)
+        let revision = try #require(try gateway.store.winner(of: "d")?.revision)
+        let answer = try await administer(gateway, "PUT", "/open/d?rev=\(revision)", #"{"n":1}"#)
+        #expect(answer.status == 403)
+        #expect(answer.text.contains("undefined content_type,digest,length,revpos,stub 2"), "\(answer.text)")
+    }
+
+    @Test func theChannelStarOfAFilterStandsForAllChannelsOfTheUser() async throws {
+        let gateway = try await gateway()
+        try await administer(gateway, "PUT", "/open/a", #"{"channels":"a"}"#)
+        try await administer(gateway, "PUT", "/open/b", #"{"channels":"b"}"#)
+        try await administer(gateway, "PUT", "/open/g", #"{"type":"grant","user":"kim","channel":"a"}"#)
+        let all = try await changes(gateway, "kim", "")
+        #expect(all.contains { $0.hasSuffix(" a") } && !all.contains { $0.hasSuffix(" b") })
+        #expect(try await changes(gateway, "kim", "filter=sync_gateway/bychannel&channels=*") == all)
+        #expect(try await changes(gateway, "kim", "filter=sync_gateway/bychannel&channels=b,*") == all)
+    }
+
+    @Test(arguments: [
+        (#"{"_purged":false}"#, 400, "user defined top-level property '_purged' is not allowed in document body"),
+        (#"{"_sync_x":1}"#, 400, "user defined top-level properties that start with '_sync_' are not allowed"),
+        (#"{"_removed":1}"#, 404, "Document revision is not accessible"), (#"{"_removed":null}"#, 201, ""),
+    ])
+    func reservedMembersAreRefused(body: String, status: Int, reason: String) async throws {
+        let answer = try await administer(try await gateway("function (doc) {}"), "PUT", "/open/d", body)
+        #expect(answer.status == status)
+        #expect(answer.text.contains(reason))
+    }
+
+    @Test(arguments: [
+        ("_default._default", true), ("s.c", true), (String(repeating: "a", count: 251) + ".c", true),
+        ("-.a_%", true), (String(repeating: "a", count: 252) + ".c", false), ("_s.c", false), ("s.%c", false),
+        ("s.", false), ("s.c.d", false), ("s", false),
+    ])
+    func scopesAndCollectionsHaveTheNamesThatCouchbaseServerAllows(name: String, isValid: Bool) {
+        #expect(EmbeddedGateway.isCollectionName(name) == isValid)
+    }
+
     @Test func aWaitingFeedSeesAGrantAndThatItIsTakenBack() async throws {
         let gateway = try await gateway()
         try await administer(gateway, "PUT", "/open/old", #"{"channels":"a"}"#)

@@ -26,6 +26,7 @@ import Testing
                     lines
               - patch: [{ op: add, path: /a~1b/-, value: [1.10] }, { op: test, path: "", value: {} }]
               - detach: { name: image }
+              - expire: 30d
               - put: { keyspace: todo.s.c, id: log, document: { of: x }, if_exists: merge }
               - attach: { name: image, url: 'https://h/a.png', max_size: 1MB, types: [image/png], timeout: 5s }
               - emit: { file: ../out/a.ndjson, event: { type: a }, rotate: { size: 1MB, every: day, keep: 2 } }

@@ -66,7 +66,7 @@ import Testing
         (rule("name: a, when: {}, on: [removed], then: []"), "3:30: 'on' can hold only change and delete"),
         (
             rule("name: a, when: {}, then: [x]"),
-            "3:32: an action must be an object with the keys attach, detach, merge, patch, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"
+            "3:32: an action must be an object with the keys attach, detach, merge, patch, expire, delete, put, related, emit, webhook, aggregate, resolve, for_each, not text"
         ),
         (rule("name: a, when: {}, then: [{}]"), "3:32: one list element is one action, not 0"),
         (

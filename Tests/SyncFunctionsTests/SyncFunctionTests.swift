@@ -17,6 +17,39 @@ import Testing
         try run("throw {forbidden: String(\(expression))};", document).rejection?.reason
     }
 
+    @Test(arguments: [
+        ("// before\nfunction (doc) { channel('a'); }", true), ("function (doc) { channel('a'); } // after", true),
+        ("function (doc) { channel('a'); }; // after", true),
+        ("function (doc) { channel('a'); } /* after */ ;\n", true),
+        ("/* before */ (function (doc) { channel('a'); }); /* after */", true),
+        ("function (doc) { channel('a'); } ; 5", false),
+    ])
+    func commentsAndSemicolonsMayStandAroundTheFunction(text: String, isAccepted: Bool) throws {
+        guard isAccepted else {
+            #expect(throws: SyncFunction.Refusal.self) { try SyncFunction(text) }
+            return
+        }
+        let call = SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil)
+        #expect(try SyncFunction(text).call(call).channels == ["a"])
+    }
+
+    @Test(arguments: [
+        ("9007199254740993", "9007199254740992"), ("9007199254740995", "9007199254740996"),
+        ("12345678901234567890123", "1.2345678901234568e+22"), ("123456789012345", "123456789012345"),
+        ("doc.n", "9007199254740992"),
+    ])
+    func largeNumbersAreRoundedToEven(expression: String, expected: String) throws {
+        #expect(try shown(expression, #"{"n":9007199254740993.0}"#) == expected)
+    }
+
+    @Test func deepDocumentsAreSeen() throws {
+        let depth = 900
+        let document = String(repeating: #"{"a":"#, count: depth) + "null" + String(repeating: "}", count: depth)
+        let body = "for (var n = 0, at = doc; at; at = at.a) n++; JSON.stringify(doc); throw {forbidden: n};"
+        let result = try run(body, document)
+        #expect(result.rejection?.reason == String(depth), "\(result.log)")
+    }
+
     @Test func whatItCallsIsCollected() throws {
         let result = try run(
             """

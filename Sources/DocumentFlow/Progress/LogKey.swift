@@ -88,6 +88,8 @@ package enum LogKey {
     package static let now = "now"
     /// The addresses of other databases.
     package static let others = "others"
+    /// When a document expires.
+    package static let expiry = "expiry"
     /// A member of a fleet, as `changebot fleet status` names it.
     package static let member = "member"
     /// The name of a fleet.

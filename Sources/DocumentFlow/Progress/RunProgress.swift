@@ -18,6 +18,8 @@ package actor RunProgress {
     private var standing: Standing
     /// Raised whenever the run begins to catch up again.
     package nonisolated let catchesUp = Signal()
+    /// Looks at the documents that are written.
+    package nonisolated let expiry = ExpiryWatch()
     /// Raised when all changes that were read are finished.
     private nonisolated let settled = Signal()
 

@@ -62,6 +62,13 @@ package struct GatewayContact: Sendable {
         }
     }
 
+    /// Sends a request that is the first contact with a gateway.
+    ///
+    /// - Throws: ``RunError``, `CancellationError`, what `question` throws.
+    package func askFirst<Answer: Sendable>(_ question: () async throws -> Answer) async throws -> Answer {
+        try await ask(RetryPolicy(settings), isFirst: true, question)
+    }
+
     // MARK: - Further requests
 
     /// Sends a request to a gateway that has answered before.

@@ -23,6 +23,7 @@ package struct BulkSender {
     private let progress: RunProgress
     private let pace: WritePace
     private let pauses: Pauses
+    private let logger: Logger
     private let observer: (any RunObserver)?
     private let requireTenure: (@Sendable () throws -> Void)?
     private var failures = DocumentFailures()
@@ -40,6 +41,7 @@ package struct BulkSender {
         self.progress = progress
         self.pace = pace
         self.pauses = pauses
+        self.logger = logger
         observer = policy.settings.observer
         requireTenure = policy.settings.requireTenure
         probe = GatewayProbe(gateway: gateway, pauses: pauses)
@@ -75,12 +77,14 @@ package struct BulkSender {
         answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
         var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count, isPut: isPut))]
+        parts[0].suspicion.attempts = failures.attemptsForCut
         while var part = parts.popLast() {
             if part.suspicion.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }
             try await pauses.wait(until: await pace.turn(for: part.documents.count))
+            await progress.expiry.check(part.documents, at: gateway, logger)
             let outcomes: [BulkOutcome]
             try requireTenure?()
             let sentAt = ContinuousClock.now
@@ -91,7 +95,11 @@ package struct BulkSender {
                 part.suspicion.note(error, writtenByRun: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
-                case .reject: try await answered(part.documents.indices, [Self.rejection(error)])
+                case .reject:
+                    // The gateway answers: the wait for this document is no outage, nor part of the next one.
+                    retrier.succeed()
+                    if error.isCut { failures.noteCut() }
+                    try await answered(part.documents.indices, [Self.rejection(error)])
                 // Last: the others need not wait for it, and show whether it is the cause.
                 case .wait, .ask: parts.insert(part, at: 0)
                 }
@@ -124,7 +132,11 @@ package struct BulkSender {
     }
 
     private static func rejection(_ error: GatewayError) -> BulkOutcome {
-        .rejected(status: error.status ?? 0, reason: error.message)
+        let advice =
+            error.isCut
+            ? "; other requests are answered, so this one may be too large: raise the limit of the proxy, or CouchDB's "
+                + "max_http_request_size" : ""
+        return .rejected(status: error.status ?? 0, reason: error.message + advice)
     }
 
     /// What to do with a part that failed. If it is to be retried, the wait is over on return.
@@ -145,9 +157,8 @@ package struct BulkSender {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
             guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
-                await answer(to: .doesGatewayAnswer)
+                await answer(to: error.isCut ? .doWritesPass : .doesGatewayAnswer)
             else { throw failure }
-            retrier.succeed()
             return .reject
         }
         return .wait

@@ -30,6 +30,15 @@ struct DocumentFailures: Sendable {
 
     private var failures: [DocumentID: Failures] = [:]
     private var firewalled = 0
+    private var cuts = 0
+
+    // MARK: - Requests that are cut
+
+    /// A single document was given up because its request is cut each time.
+    mutating func noteCut() { cuts += 1 }
+
+    /// How many cuts of a single document are enough to give it up. The next one need not take as long as the first.
+    var attemptsForCut: Int { cuts > 0 ? AttemptLimits.failures / 2 : AttemptLimits.failures }
 
     // MARK: - A firewall
 

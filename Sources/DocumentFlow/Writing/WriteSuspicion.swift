@@ -40,6 +40,8 @@ struct WriteSuspicion: Sendable {
     private var bytesBefore: Int?
     /// Whether other writes succeeded since this request, or the one that it is half of, first failed.
     private(set) var othersPass = false
+    /// How many failures make the document the cause, if the gateway answers other requests in between.
+    var attempts = AttemptLimits.failures
     /// Consecutive answers of "unavailable", from the gateway or from a proxy that can't reach it.
     private var refusedForNow = 0
 
@@ -51,7 +53,7 @@ struct WriteSuspicion: Sendable {
     /// For a part of the request.
     func part(documents: Int) -> WriteSuspicion {
         var part = WriteSuspicion(documents: documents)
-        (part.bytesBefore, part.othersPass) = (bytesBefore, othersPass)
+        (part.bytesBefore, part.othersPass, part.attempts) = (bytesBefore, othersPass, attempts)
         return part
     }
 
@@ -149,7 +151,7 @@ struct WriteSuspicion: Sendable {
         case .doesGatewayAnswer:
             guard answer else { return .wait }
             if suspectedFailures < failures - 1 { suspectedFailures += 1 }
-            return suspectedFailures >= AttemptLimits.failures || hasLastedTooLong(now) ? .reject : .wait
+            return suspectedFailures >= attempts || hasLastedTooLong(now) ? .reject : .wait
         }
     }
 
@@ -158,11 +160,19 @@ struct WriteSuspicion: Sendable {
     ///
     /// - Parameter hasFailedBefore: Whether the gateway has failed to write this document while it wrote others.
     func isAlone(after error: GatewayError, hasFailedBefore: Bool) -> Bool {
-        isSingle && (othersPass || hasFailedBefore) && (Self.mayBeOfDocuments(error) || error.code == .unavailable)
+        // The gateway has answered between several cuts of this request: it is no outage.
+        let isCutAlone = error.isCut && suspectedFailures > 1
+        return isSingle && (othersPass || hasFailedBefore || isCutAlone)
+            && (Self.mayBeOfDocuments(error) || error.code == .unavailable)
     }
 
     private func hasLastedTooLong(_ now: ContinuousClock.Instant) -> Bool {
         guard failures >= AttemptLimits.failures, let begun else { return false }
         return begun.duration(to: now) >= Self.longestHoldUp
     }
+}
+
+extension GatewayError {
+    /// Whether the connection ended in the middle of a request: servers and proxies hang up on a body that is too large.
+    var isCut: Bool { code == .connectionLost }
 }

@@ -84,7 +84,17 @@ struct IncomingDocument: Sendable {
         if object["_sync"] != nil {
             throw RequestError(400, "document-top level property '_sync' is a reserved internal property")
         }
-        if object["_removed"]?.bool == true { throw RequestError(404, "Document revision is not accessible") }
+        if object["_removed"].map({ $0.kind != .null }) == true {
+            throw RequestError(404, "Document revision is not accessible")
+        }
+        if object["_purged"] != nil {
+            throw RequestError(400, "user defined top-level property '_purged' is not allowed in document body")
+        }
+        if object.members.contains(where: { $0.name.string?.hasPrefix("_sync_") == true }) {
+            throw RequestError(
+                400,
+                "user defined top-level properties that start with '_sync_' are not allowed in document body")
+        }
     }
 }
 

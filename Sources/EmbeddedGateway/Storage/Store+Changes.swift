@@ -22,7 +22,7 @@ struct ChangeSelection: Sendable {
     /// The relevant channels, each with the sequence of its grant; nil if nothing is filtered.
     var grants: [String: Int]? {
         guard visitor.seesEverything else {
-            return visitor.channels.filter { channels?.contains($0.key) ?? true }
+            return visitor.channels.filter { includes($0.key) }
         }
         guard let channels, !channels.contains(Visitor.everything) else { return nil }
         return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
@@ -31,7 +31,12 @@ struct ChangeSelection: Sendable {
     /// The relevant lost channels, each with the sequence of the loss.
     var losses: [String: Int] {
         guard includesRevocations, !activeOnly else { return [:] }
-        return visitor.lostChannels.filter { channels?.contains($0.key) ?? true }
+        return visitor.lostChannels.filter { includes($0.key) }
+    }
+
+    /// Whether the filter lets a channel of the user through. `*` stands for all of them.
+    private func includes(_ channel: String) -> Bool {
+        channels.map { $0.contains(channel) || $0.contains(Visitor.everything) } ?? true
     }
 
     var idList: String? {

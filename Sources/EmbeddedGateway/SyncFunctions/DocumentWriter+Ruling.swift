@@ -74,13 +74,17 @@ extension DocumentWriter {
 
     /// The parent as the function sees it; nil if its body is gone.
     private func parent(_ key: Int64, of id: String) throws -> [UInt8]? {
-        let statement = try db.cachedStatement(sql: "SELECT deleted, body FROM revisions WHERE key = ?")
+        let statement = try db.cachedStatement(sql: "SELECT deleted, body, attachments FROM revisions WHERE key = ?")
         guard let row = try Row.fetchOne(statement, arguments: [key]), let body = row[1] as Data? else { return nil }
         var text = JSONWriter(minimumCapacity: body.count + 64)
         text.object { text in
             if row[0] { text.member("_deleted", bool: true) }
             text.member("_id", string: id)
-            if !row[0], body.count > 2 { text.raw(body.dropFirst().dropLast()) }
+            guard !row[0] else { return }
+            if body.count > 2 { text.raw(body.dropFirst().dropLast()) }
+            if let attachments = row[2] as Data?, attachments.count > 2 {
+                text.member("_attachments", raw: attachments)
+            }
         }
         return text.bytes
     }

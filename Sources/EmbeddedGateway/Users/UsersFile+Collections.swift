@@ -13,7 +13,8 @@ extension UsersFile {
                 let name = "\(scope.name.string ?? "").\(collection.name.string ?? "")"
                 guard EmbeddedGateway.isCollectionName(name) else {
                     throw error(
-                        "scopes and collections have names of 1 to 30 letters, digits, _, % and -", at: collection.name)
+                        "scopes and collections have names of 1 to 251 letters, digits, -, _ and %, which don't begin with _ or % "
+                            + "unless they are _default", at: collection.name)
                 }
                 names.append(name)
                 users.functions[name] = try function(collection.value, users.limits)

@@ -28,6 +28,14 @@ extension GatewayDialect {
         }
     }
 
+    /// Whether documents may have a time at which they are removed: `_exp`.
+    package var expiresDocuments: Bool {
+        switch self {
+        case .syncGateway: true
+        case .couchDB: false
+        }
+    }
+
     /// Whether it writes floats its own way: a stored number may look different from the one that was sent.
     package var rewritesNumbers: Bool {
         switch self {

@@ -8,12 +8,19 @@ extension Gateway {
     /// - Parameters:
     ///   - includesBodies: If false, the body of each document found is `{}`.
     ///   - limit: The longest answer to accept for several documents, in bytes.
-    /// - Returns: One lookup per id, in their order.
+    /// - Returns: One lookup per id, in their order. With `_exp` if ``keepsExpiry`` is true.
     /// - Throws: As ``allDocs(keys:includesBodies:limit:)``.
     /// - Note: Source: `POST /{keyspace}/_all_docs`, which Sync Gateway's `disable_public_all_docs` or a proxy may
     ///   block.
     public func currentDocuments(
         _ ids: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
+    ) async throws(GatewayError) -> [DocumentLookup] {
+        let lookups = try await listed(ids, includesBodies: includesBodies, limit: limit)
+        return includesBodies && keepsExpiry ? try await withExpiry(ids, lookups, limit: limit) : lookups
+    }
+
+    func listed(
+        _ ids: [DocumentID], includesBodies: Bool, limit: Int
     ) async throws(GatewayError) -> [DocumentLookup] {
         do throws(GatewayError) {
             return try await allDocs(keys: ids, includesBodies: includesBodies, limit: limit)

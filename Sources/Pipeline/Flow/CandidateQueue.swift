@@ -268,6 +268,8 @@ struct Candidate: Sendable {
     /// The body, as the gateway sent it. Empty: it must be read first.
     var document: [UInt8]
     private var mustBeRead = false
+    /// Whether ``document`` was read by its id.
+    private var wasRead = false
     /// Whether it was postponed before.
     var hasWaited = false
     /// How many writes were tried, whatever became of them.
@@ -389,6 +391,9 @@ struct Candidate: Sendable {
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
     var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
 
+    /// Whether it is unknown if ``document`` expires: the feed or a list brought it.
+    var lacksExpiry: Bool { !wasRead && !isDeleted && !countsOnly }
+
     /// Whether the feed brought it, here or to another member of the fleet.
     var isOfFeed: Bool { !tickets.isEmpty || !whenEnded.isEmpty }
 
@@ -463,6 +468,7 @@ struct Candidate: Sendable {
     /// Drops the content: it is read again before it is decided.
     mutating func dropContent() {
         mustBeRead = true
+        wasRead = false
         if !isDeleted { document = [] }
     }
 
@@ -472,6 +478,7 @@ struct Candidate: Sendable {
         self.document = document
         self.isDeleted = isDeleted
         mustBeRead = false
+        wasRead = true
         conflict = nil
         chain = nil
         cause = nil

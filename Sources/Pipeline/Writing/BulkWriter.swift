@@ -90,9 +90,11 @@ package struct BulkWriter: Sendable {
         _ open: inout [Candidate], _ context: inout WriterContext,
         _ beside: AsyncStream<WebhookBatch>.Continuation
     ) async throws -> [Candidate] {
-        let unread = open.filter(\.isUnread)
+        // The feed and lists do not show when a document expires.
+        let keepsExpiry = shared.gateway.keepsExpiry
+        let unread = open.filter { $0.isUnread || keepsExpiry && $0.lacksExpiry }
         if !unread.isEmpty {
-            open.removeAll(where: \.isUnread)
+            open.removeAll { $0.isUnread || keepsExpiry && $0.lacksExpiry }
             open += try await readAgain(unread, sender: &context.sender)
         }
         let later = takeLargeConflicts(from: &open)

@@ -6,6 +6,7 @@ enum Action: Sendable {
     case detach(DetachAction)
     case merge(MergeAction)
     case patch(PatchAction)
+    case expire(ExpireAction)
     case delete
     case put(PutAction)
     case emit(EmitAction)
@@ -16,7 +17,7 @@ enum Action: Sendable {
 
     /// The keys that an action may have in a rule file.
     static let names = [
-        "attach", "detach", "merge", "patch", "delete", "put", "related", "emit", "webhook", "aggregate",
+        "attach", "detach", "merge", "patch", "expire", "delete", "put", "related", "emit", "webhook", "aggregate",
         "resolve",
     ]
 
@@ -27,6 +28,7 @@ enum Action: Sendable {
         case .detach: "detach"
         case .merge: "merge"
         case .patch: "patch"
+        case .expire: "expire"
         case .delete: "delete"
         case .put: "put"
         case .emit: "emit"
@@ -41,7 +43,7 @@ enum Action: Sendable {
     var isOutside: Bool {
         switch self {
         case .emit, .webhook: true
-        case .attach, .detach, .merge, .patch, .delete, .put, .related, .aggregate, .resolve: false
+        case .attach, .detach, .merge, .patch, .expire, .delete, .put, .related, .aggregate, .resolve: false
         }
     }
 
@@ -52,6 +54,7 @@ enum Action: Sendable {
         case .detach(let action): action.place.template.programs
         case .merge(let action): action.patch.programs
         case .patch(let action): action.programs
+        case .expire(let action): action.programs
         case .delete: []
         case .put(let action): action.programs
         case .emit(let action): action.programs
@@ -71,6 +74,7 @@ enum Action: Sendable {
         case .detach(let action): try action.apply(to: &draft, outputs)
         case .merge(let action): try action.apply(to: &draft, outputs)
         case .patch(let action): try action.apply(to: &draft, outputs)
+        case .expire(let action): try action.apply(to: &draft, outputs)
         case .delete: try draft.delete()
         case .put(let action): try action.apply(to: &draft, outputs)
         case .emit(let action): try action.apply(to: &draft, outputs)
@@ -103,6 +107,7 @@ extension Action {
         case "detach": return DetachAction(member.value, reading).map { .detach($0) }
         case "merge": return MergeAction(member.value, reading).map { .merge($0) }
         case "patch": return PatchAction(member.value, reading).map { .patch($0) }
+        case "expire": return ExpireAction(member.value, reading).map { .expire($0) }
         case "delete": return readDelete(member.value, reading)
         case "put": return PutAction(member.value, reading).map { .put($0) }
         case "emit": return EmitAction(member.value, reading).map { .emit($0) }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 /// Applies a JSON Merge Patch (RFC 7396).
@@ -18,11 +19,19 @@ struct MergeAction: Sendable {
             reading.errors.report(
                 at: member.position,
                 "merge can't touch '\(member.name)': members that begin with '_' are the gateway's; remove it"
-                    + (member.name == "_attachments" ? ", or use attach" : ""))
+                    + Self.remedy(member.name))
         }
         guard reserved.isEmpty, let patch = Template(node, reading) else { return nil }
         self.patch = patch
         kind = reading.kind
+    }
+
+    private static func remedy(_ member: String) -> String {
+        switch member {
+        case "_attachments": ", or use attach"
+        case DocumentExpiry.member: ", or use expire"
+        default: ""
+        }
     }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {

@@ -1,3 +1,4 @@
+internal import Encodings
 package import LosslessJSON
 
 /// Writes another document.
@@ -118,7 +119,7 @@ package struct PutEffect: Sendable {
     /// What to do if the document exists already.
     package enum Existing: String, Sendable {
         case keep
-        /// Replace everything except its attachments.
+        /// Replace everything except its attachments and its expiry.
         case replace
         /// Apply the document as a JSON Merge Patch (RFC 7396).
         case merge
@@ -183,8 +184,8 @@ package struct PutEffect: Sendable {
         case .merge: wanted = try current.merging(document.root)
         case .replace:
             var replacement = document
-            for name in ["_rev", "_attachments"] {
-                guard let value = current.root[name] else { continue }
+            for name in ["_rev", "_attachments", DocumentExpiry.member] {
+                guard let value = current.root[name], replacement.root[name] == nil else { continue }
                 replacement = try replacement.setting(JSONPointer(tokens: [name]), to: value.bytes)
             }
             wanted = replacement

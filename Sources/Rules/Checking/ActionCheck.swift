@@ -70,7 +70,7 @@ enum ActionCheck {
                 return nil
             }
             return (.lostAttachment, "the patch removes an attachment, but does not say so; write detach: NAME")
-        case .attach, .detach, .merge, .delete:
+        case .attach, .detach, .merge, .expire, .delete:
             guard rule.kind == .rules, rule.on == .delete else { return nil }
             return (
                 .writesDeleted,

@@ -234,7 +234,7 @@ struct DecisionRun {
         self.now = now
         decision = Decision(input.document)
         decision.isMapping = ruleSet.kind == .mapping
-        draft = Draft(document: input.document)
+        draft = Draft(document: input.document, now: now)
         candidates = ruleSet.index.makeBits()
     }
 
@@ -311,7 +311,7 @@ struct DecisionRun {
     }
 
     private mutating func startAgain() {
-        draft = Draft(document: input.document)
+        draft = Draft(document: input.document, now: now)
         draft.downloads = downloads
         decision.fired = []
         decision.firedTimes = [:]

@@ -246,10 +246,15 @@ struct Draft {
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The element for which it is carried out; nil if it is not for one.
     var element: RuleElement?
+    /// `$now`: seconds since 1970.
+    let now: Int
     /// The document is a tombstone now: no other rule applies.
     private(set) var isDeleted = false
 
-    init(document: JSONText) { self.document = document }
+    init(document: JSONText, now: Int) {
+        self.document = document
+        self.now = now
+    }
 
     /// Makes it a tombstone: `_id`, `_rev` and `_deleted`.
     mutating func delete() throws(ActionError) {

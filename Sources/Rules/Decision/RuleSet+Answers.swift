@@ -53,7 +53,7 @@ extension RuleSet {
         of input: DecisionInput
     ) throws(DecisionError) {
         let name = rules[origin.rule].name
-        var draft = Draft(document: decision.document)
+        var draft = Draft(document: decision.document, now: 0)
         do throws(ActionError) { try merge.apply(to: &draft, outputs) } catch {
             let reason = if case .failed(let reason) = error { reason } else { "the answer can't be merged" }
             throw DecisionError(rule: name, reason: "webhook: response: \(reason)")

@@ -127,6 +127,12 @@ package final class RuleSet: Sendable {
         }
     }
 
+    /// The name of the first rule that sets or removes the expiry of a document, related ones included: then that must
+    /// be read with each document. Nil: none does.
+    package var expiringRule: String? {
+        rules.first { rule in rule.then.contains { $0.action.setsExpiry } }?.name
+    }
+
     /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
     package var resolvesConflicts: Bool { rules.contains { $0.resolve != nil } }
 

@@ -51,6 +51,7 @@ struct SourceObject {
         "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
         "set": "merge", "update": "merge", "$set": "merge", "add": "merge", "assign": "merge", "remove": "delete",
         "unset": "merge", "insert": "put", "create": "put", "write": "put", "upsert": "put", "attachment": "attach",
+        "_exp": "expire", "exp": "expire", "expiry": "expire", "ttl": "expire", "expires": "expire",
         "reduce": "aggregate", "totals": "aggregate", "group": "aggregate",
         "http": "webhook", "post": "webhook", "notify": "webhook", "conflict": "resolve", "conflicts": "resolve",
         "hook": "webhook", "onError": "on_error",

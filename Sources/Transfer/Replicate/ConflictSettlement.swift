@@ -190,7 +190,7 @@ final class ConflictSettlement: Sendable {
             prepared = revision.tombstone(of: id).map { PreparedRevision($0, $0.text.bytes) }
         }
         guard let prepared else { return .left(reason: "its leaves can't be merged into one document") }
-        switch try await store(prepared, by: targetSender) {
+        switch try await store(prepared, .target) {
         case .written?: return try await finish(pair, revision.id, id)
         case .conflict?: return .again
         case let refusal:
@@ -207,7 +207,7 @@ final class ConflictSettlement: Sendable {
         // The source may have it after the leaf.
         guard !pair.ours.isDeleted, try await isLeaf(pair.ours.revision, of: id) else { return .settled }
         guard let end = NewRevision.tombstone(of: pair.ours, id, because: Self.endOfBranch) else { return .settled }
-        switch try await store(end, by: sourceSender) {
+        switch try await store(end, .source) {
         case .written?: return .settled
         case .conflict?: return .again
         case let refusal: return .left(reason: "the source refused a deletion: \(Self.explanation(refusal))")
@@ -265,7 +265,7 @@ final class ConflictSettlement: Sendable {
         case .failure(let unreadable):
             return .left(reason: "the other end could not send an attachment: \(unreadable.reason)")
         case .success(let prepared):
-            switch try await store(prepared, by: side == .source ? sourceSender : targetSender) {
+            switch try await store(prepared, side) {
             case .written?: return .settled
             case .conflict?: return .again
             case let refusal:
@@ -275,7 +275,8 @@ final class ConflictSettlement: Sendable {
     }
 
     /// - Returns: Nil if the gateway lacks an attachment after all.
-    private func store(_ prepared: PreparedRevision, by sender: RevisionSender) async throws -> BulkOutcome? {
+    private func store(_ prepared: PreparedRevision, _ side: Side) async throws -> BulkOutcome? {
+        let prepared = try await keepingExpiry(prepared, side)
         let last = Locked<BulkOutcome?>(nil)
         let settle: RevisionSender.Settle = { [report] revision, outcome in
             switch outcome {
@@ -293,7 +294,7 @@ final class ConflictSettlement: Sendable {
             last.withLock { $0 = outcome }
             return true
         }
-        var sender = sender.forOneBatch()
+        var sender = (side == .source ? sourceSender : targetSender).forOneBatch()
         if prepared.isAlone {
             try await sender.storeAlone(prepared, settle) { nil }
         } else {
@@ -301,6 +302,20 @@ final class ConflictSettlement: Sendable {
         }
         await report.note(sender)
         return last.withLock { $0 }
+    }
+
+    /// The document keeps the expiry that it has at this end, or else that of the other end.
+    private func keepingExpiry(_ prepared: PreparedRevision, _ side: Side) async throws -> PreparedRevision {
+        let ends = side == .source ? [source, target] : [target, source]
+        guard !prepared.revision.isDeleted, ends[0].gateway.dialect.expiresDocuments else { return prepared }
+        let id = prepared.revision.key.id
+        for end in ends {
+            let reader = ExpiryReader(gateway: end.gateway, contact: end.contact)
+            if let expiry = try await reader.expiries(of: [(id, prepared.body.count)])[id] {
+                return prepared.expiring(expiry)
+            }
+        }
+        return prepared
     }
 
     private static func explanation(_ outcome: BulkOutcome?) -> String {

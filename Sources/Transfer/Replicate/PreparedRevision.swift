@@ -1,9 +1,10 @@
 internal import GatewayClient
+internal import LosslessJSON
 
 /// A revision that is ready to be sent.
 struct PreparedRevision: Sendable {
     let revision: ReplicatedRevision
-    let body: [UInt8]
+    private(set) var body: [UInt8]
     var uploads: [SpooledUpload] = []
     var sentAttachments = 0
     var keptAttachments = 0
@@ -11,6 +12,16 @@ struct PreparedRevision: Sendable {
     init(_ revision: ReplicatedRevision, _ body: [UInt8]) {
         self.revision = revision
         self.body = body
+    }
+
+    /// The same with `_exp`. Sync Gateway clears the expiry of a document with each write that lacks it.
+    ///
+    /// - Parameter expiry: JSON text; nil: as it is.
+    func expiring(_ expiry: [UInt8]?) -> PreparedRevision {
+        guard let expiry, let text = try? JSONText(body) else { return self }
+        var revision = self
+        revision.body = text.expiring(expiry).bytes
+        return revision
     }
 
     var id: RevisionID { revision.key.revision ?? RevisionID("") }

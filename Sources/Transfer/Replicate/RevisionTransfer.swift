@@ -23,6 +23,7 @@ struct RevisionTransfer: Sendable {
     private let mapping: RevisionMapping?
     let preparation: RevisionPreparation
     private let sender: RevisionSender
+    private let expiryWatch = ExpiryWatch()
     private let refusals: Locked<RepeatedMessages>
     /// Nil: conflicts are left.
     private let conflicts: ConflictSettlement?
@@ -156,8 +157,19 @@ struct RevisionTransfer: Sendable {
 
     // MARK: - Storing
 
+    /// Those of the source's documents that expire, if the target has an expiry. That of a deleted document is not needed.
+    private func expiries(of revisions: [ReplicatedRevision]) async throws -> [DocumentID: [UInt8]] {
+        let staying = revisions.filter { !$0.isDeleted && $0.text.root[DocumentExpiry.member] == nil }
+        guard !staying.isEmpty else { return [:] }
+        guard target.gateway.dialect.expiresDocuments else { return [:] }
+        await expiryWatch.check(copied: staying.map(\.key.id), from: source.gateway, logger)
+        return try await ExpiryReader(gateway: source.gateway, contact: source.contact).expiries(
+            of: staying.map { ($0.key.id, $0.text.bytes.count) })
+    }
+
     private func store(_ revisions: [ReplicatedRevision], _ refused: Refused) async throws {
         guard !revisions.isEmpty else { return }
+        let expiries = try await expiries(of: revisions)
         let settle: RevisionSender.Settle = { note($0, $1, refused) }
         var sender = sender.forOneBatch()
         var together: [PreparedRevision] = []
@@ -166,13 +178,16 @@ struct RevisionTransfer: Sendable {
             let (needed, known) = revision.attachments
             guard !needed.isEmpty || !known.isEmpty else {
                 let body = ReplicatedBody.bytes(of: revision.text, attachments: [])
-                together.append(PreparedRevision(revision, body))
+                together.append(PreparedRevision(revision, body).expiring(expiries[revision.key.id]))
                 byteCount += body.count
                 continue
             }
-            guard let prepared = try await prepare(revision, needed, known) else { continue }
+            let expiry = expiries[revision.key.id]
+            guard let prepared = try await prepare(revision, needed, known)?.expiring(expiry) else { continue }
             if prepared.isAlone {
-                try await sender.storeAlone(prepared, settle) { try await prepare(revision, needed + known, []) }
+                try await sender.storeAlone(prepared, settle) {
+                    try await prepare(revision, needed + known, [])?.expiring(expiry)
+                }
                 await report.note(sender)
             } else {
                 together.append(prepared)

@@ -39,15 +39,23 @@ struct ConflictWriter: Sendable {
             case .setAside(let reason): note(one, .left(reason: reason))
             }
         }
-        for (one, end) in try await store(merged, &sender, count) {
+        let expiries = try await expiries(of: cases)
+        for (one, end) in try await store(merged, expiries, &sender, count) {
             switch end {
             case .resolved: ready.append(one)
             case .settled, .left: note(one, end)
             }
         }
-        let refused = try await deleteLosers(of: ready, &sender, count)
+        let refused = try await deleteLosers(of: ready, expiries, &sender, count)
         for one in ready { note(one, refused[one.id] ?? .resolved) }
         count(await self.sender.newRequests())
+    }
+
+    /// Those of the documents that stay. The tombstone of a losing leaf has the expiry, too: it is a write of the document.
+    private func expiries(of cases: [ConflictCase]) async throws -> [DocumentID: [UInt8]] {
+        let staying = cases.filter { one in if case .delete = one.resolution { false } else { true } }
+        return try await ExpiryReader(gateway: gateway, contact: contact).expiries(
+            of: staying.map { ($0.id, $0.conflict.leaves.first?.document.bytes.count ?? 0) })
     }
 
     // MARK: - New revisions
@@ -56,12 +64,14 @@ struct ConflictWriter: Sendable {
     private struct Prepared {
         let one: ConflictCase
         let new: NewRevision.WithAttachments
+        let expiry: [UInt8]?
         let revision: PreparedRevision
     }
 
     /// - Returns: The end of each: `.resolved` if the server has accepted the new revision.
     private func store(
-        _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ sender: inout RevisionSender,
+        _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ expiries: [DocumentID: [UInt8]],
+        _ sender: inout RevisionSender,
         _ count: @escaping Count
     ) async throws -> [(ConflictCase, End)] {
         let ends = Locked([DocumentID: End]())
@@ -69,7 +79,7 @@ struct ConflictWriter: Sendable {
         var byteCount = 0
         for (one, document) in documents {
             let id = one.id
-            switch try await prepare(document, of: one) {
+            switch try await prepare(document, of: one, expiries[id]) {
             case .failure(let unreadable): ends.withLock { $0[id] = .left(reason: unreadable.reason) }
             case .success(let prepared) where prepared.revision.isAlone:
                 try await storeAlone(prepared, &sender, ends, count)
@@ -98,13 +108,13 @@ struct ConflictWriter: Sendable {
     }
 
     private func prepare(
-        _ document: ResolvedDocument, of one: ConflictCase
+        _ document: ResolvedDocument, of one: ConflictCase, _ expiry: [UInt8]?
     ) async throws -> Result<Prepared, RevisionPreparation.Unreadable> {
         guard let new = NewRevision.resolved(document, of: one.conflict, one.id) else {
             return .failure(RevisionPreparation.Unreadable(reason: "its leaves can't be merged into one document"))
         }
         return try await preparation.prepare(new.revision, new.needed, new.kept)
-            .map { Prepared(one: one, new: new, revision: $0) }
+            .map { Prepared(one: one, new: new, expiry: expiry, revision: $0.expiring(expiry)) }
             .mapError(Self.ofAttachment)
     }
 
@@ -121,7 +131,7 @@ struct ConflictWriter: Sendable {
         let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
         try await sender.storeAlone(prepared.revision, Self.settle(ends, count)) {
             switch try await preparation.prepare(new.revision, new.needed + new.kept.map { ($0, winner) }, []) {
-            case .success(let revision): return revision
+            case .success(let revision): return revision.expiring(prepared.expiry)
             case .failure(let unreadable):
                 ends.withLock { $0[one.id] = .left(reason: Self.ofAttachment(unreadable).reason) }
                 return nil
@@ -154,10 +164,13 @@ struct ConflictWriter: Sendable {
 
     /// - Returns: An entry for each document of which a leaf is left.
     private func deleteLosers(
-        of cases: [ConflictCase], _ sender: inout RevisionSender, _ count: @escaping Count
+        of cases: [ConflictCase], _ expiries: [DocumentID: [UInt8]], _ sender: inout RevisionSender,
+        _ count: @escaping Count
     ) async throws -> [DocumentID: End] {
         let refused = Locked([DocumentID: End]())
-        let tombstones = cases.flatMap { one in one.losers.compactMap { NewRevision.tombstone(of: $0, one.id) } }
+        let tombstones = cases.flatMap { one in
+            one.losers.compactMap { NewRevision.tombstone(of: $0, one.id)?.expiring(expiries[one.id]) }
+        }
         try await sender.storeTogether(tombstones) { revision, outcome in
             switch outcome {
             case .written:

@@ -43,6 +43,9 @@ struct ReplicateCommand: AsyncParsableCommand {
     @Flag(help: "Replicate from TARGET to SOURCE too.")
     var bothWays = false
 
+    @Flag(help: "Create the target's database if it is missing (CouchDB).")
+    var createTarget = false
+
     @Option(help: ArgumentHelp("Only revisions that match this Mango selector.", valueName: "json"))
     var selector: String?
 
@@ -76,6 +79,7 @@ struct ReplicateCommand: AsyncParsableCommand {
             try Endpoint(source, "SOURCE", environment.of(.source), access),
             try Endpoint(target, "TARGET", environment.of(.target), access),
         ]
+        let createsTarget = try environment.isOn(createTarget, "create-target")
         let isBothWays = try environment.isOn(bothWays, "both-ways")
         try check(ends, isBothWays, environment)
         var settings = try settings(isBothWays, environment)
@@ -95,6 +99,7 @@ struct ReplicateCommand: AsyncParsableCommand {
                         ends[0].joined(to: source, settings.sourceRetries, report, logger),
                         ends[1].joined(to: target, settings.targetRetries, report, logger)
                     )
+                    if createsTarget { try await to.create(copying: from, logger) }
                     if isBothWays {
                         try await service(
                             TwoWayReplicator(

@@ -5,6 +5,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     /// The only one that is about the program and not about a bot.
     case libraries
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
+    /// Whether documents expire, and their expiry is kept.
+    case expiry
     /// Those that related documents need.
     case indexes
     /// Of a fleet.
@@ -20,7 +22,7 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
     /// Those that need a login.
     static let ofLogin: [DoctorCheck] = [.login] + afterLogin
-    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .indexes, .idle]
+    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .expiry, .indexes, .idle]
 }
 
 /// What a check has found, and what to do about it.

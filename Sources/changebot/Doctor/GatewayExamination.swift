@@ -135,6 +135,10 @@ struct GatewayExamination: Sendable {
                 await report.finish(
                     .local, PermissionChecks.local(await document.run(), named: document.name))
             }
+            group.addTask {
+                await report.finish(
+                    .expiry, await ExpiryCheck(gateway: gateway, keepsExpiry: settings.keepsExpiry).finding())
+            }
             group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
             group.addTask {
                 let check = IndexesCheck(gateway: gateway, info: info, selectors: related)

@@ -30,6 +30,10 @@ struct AccessOptions: ParsableArguments {
     @Flag(help: "Accept any TLS certificate.")
     var insecure = false
 
+    @Flag(
+        help: "Keep the expiry (_exp) of documents that are written, and export it: one more request per document.")
+    var keepExpiry = false
+
     @Option(
         help: ArgumentHelp("sync-gateway or couchdb, if the server does not say which it is.", valueName: "name"),
         completion: .list(GatewayDialect.allCases.map(\.rawValue)))
@@ -101,6 +105,11 @@ extension GatewayOptions {
 }
 
 extension AccessOptions {
+    /// Whether the expiry of documents is read, so that writing them does not clear it.
+    func keepsExpiry(_ environment: Environment) throws(CommandError) -> Bool {
+        try environment.isOn(keepExpiry, "keep-expiry")
+    }
+
     /// - Throws: ``CommandError`` with 64 for contradictory options, 66 for a file that can't be read, 78 for a
     ///   `--ca-file` without a certificate.
     func settings(for url: GatewayURL, _ environment: Environment) throws(CommandError) -> GatewaySettings {
@@ -125,6 +134,7 @@ extension AccessOptions {
         settings.caFile = try environment.checking("ca-file", isFlag: caFile != nil) { () throws(CommandError) in
             try (caFile ?? environment["ca-file"]).map(AuthorityFile.checked)
         }
+        settings.keepsExpiry = try keepsExpiry(environment)
         settings.isInsecure = try environment.isOn(insecure, "insecure")
         settings.dialect = try environment.parsed(dialect, "dialect", parse: GatewayDialect.init(rawValue:))
         settings.userAgent = "changebot/\(Changebot.version)"

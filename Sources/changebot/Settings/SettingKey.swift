@@ -63,6 +63,7 @@ struct SettingKey: Sendable {
         SettingKey("auth", .bot, fallback: AuthenticationForm.default.rawValue),
         SettingKey("ca_file", .bot, .path),
         SettingKey("insecure", .bot, .flag, fallback: "false"),
+        SettingKey("keep_expiry", .bot, .flag, fallback: "false"),
         SettingKey("dialect", .bot),
         // The copy of the checkpoint in the database, if there is one: known only when the run starts.
         SettingKey("since", .bot),

@@ -40,6 +40,7 @@ enum GatewayConnection {
                 if let file { try use.checkCollections(of: embedded, file, logger) }
                 var settings = GatewaySettings()
                 settings.requestObserver = requestObserver(logger, observer)
+                settings.keepsExpiry = try access.keepsExpiry(environment)
                 try await using(Gateway(try GatewayURL(address.url), settings: settings), body)
             }
         }

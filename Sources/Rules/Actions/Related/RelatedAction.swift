@@ -7,7 +7,7 @@ struct RelatedAction: Sendable {
     private static let defaultLimit = 10_000
     private static let highestLimit = 1_000_000
     /// What may be done to the documents that are found.
-    private static let inner: Set = ["attach", "detach", "merge", "patch", "delete", "put"]
+    private static let inner: Set = ["attach", "detach", "merge", "patch", "expire", "delete", "put"]
 
     let selector: SelectorTemplate
     /// The most documents that may match.

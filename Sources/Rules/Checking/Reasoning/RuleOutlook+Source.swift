@@ -1,3 +1,4 @@
+internal import Encodings
 internal import LosslessJSON
 
 extension RuleOutlook {
@@ -21,6 +22,7 @@ extension RuleOutlook {
         case "merge" where argument.isComputed: touchesEverything = true
         case "merge": addMerge(argument, [])
         case "patch": addPatch(argument)
+        case "expire": addExpiry(argument)
         case "delete": deletes = true
         case "webhook":
             writesOther = true
@@ -67,6 +69,14 @@ extension RuleOutlook {
         touched.append((["_attachments", name], .removed))
         // It stays if it is not a blob.
         if let blob { touch(blob.pointer.tokens, .unknown) }
+    }
+
+    private mutating func addExpiry(_ argument: SourceNode) {
+        touched.append(
+            (
+                [DocumentExpiry.member],
+                argument.isComputed ? .unknown : ExpireAction.removes(argument) ? .removed : .attached
+            ))
     }
 
     /// Recurses as deep as a rule file may be nested.

@@ -7,7 +7,7 @@ struct RuleOutlook: Sendable {
         case set(JSONText)
         /// The member is gone.
         case removed
-        /// The attachment exists.
+        /// The attachment, or the expiry, exists.
         case attached
         /// The member may have any value, even its old one: a program decides.
         case unknown

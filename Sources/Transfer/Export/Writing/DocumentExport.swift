@@ -19,6 +19,9 @@ final class DocumentExport {
     private let takesCurrent: Bool
     /// Nil if documents keep their stubs.
     private let attachments: AttachmentExport?
+    private let expiryReader: ExpiryReader
+    /// Those of the documents of a batch that expire.
+    private var expiries: [DocumentID: [UInt8]] = [:]
     private var selection: ExportSelection
     private var waiting = WaitingDocuments()
     private(set) var sample: DatabaseSample
@@ -30,6 +33,7 @@ final class DocumentExport {
         self.lines = lines
         self.selection = selection
         self.tally = tally
+        expiryReader = ExpiryReader(gateway: gateway, contact: contact)
         reader = DocumentReader(gateway: gateway, contact: contact)
         self.takesCurrent = takesCurrent
         self.attachments = attachments
@@ -40,6 +44,21 @@ final class DocumentExport {
     var seen: SeenDocuments? { selection.seen }
 
     func beginFeed() { selection.beginFeed() }
+
+    // MARK: - Expiry
+
+    /// Reads when the documents of a batch expire, which no row shows.
+    nonisolated(nonsending) func readExpiries(of documents: [(id: DocumentID, byteCount: Int)]) async throws {
+        expiries = try await expiryReader.expiries(of: documents)
+    }
+
+    /// Whether ``readExpiries(of:)`` asks for anything.
+    var keepsExpiry: Bool { expiryReader.gateway.keepsExpiry }
+
+    private func withExpiry(_ document: JSONValue, _ id: () -> DocumentID) -> JSONValue {
+        guard !expiries.isEmpty, let expiry = expiries[id()], let text = document.copied() else { return document }
+        return text.expiring(expiry).root
+    }
 
     // MARK: - Rows
 
@@ -84,6 +103,7 @@ final class DocumentExport {
         switch step {
         case .write(let document):
             sample.note(id())
+            let document = withExpiry(document, id)
             switch selection.membership(of: document) {
             case .belongs: return write(document, attempt: attempt, id: id, revision: revision)
             case .withdrawn: withdraw(id)

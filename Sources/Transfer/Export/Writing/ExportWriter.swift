@@ -71,6 +71,10 @@ actor ExportWriter {
     func write(page: DocumentBatch) async throws {
         beginUnsavedRows()
         var bytes = 0
+        if documents.keepsExpiry {
+            try await documents.readExpiries(
+                of: page.filter { $0.kind == .document }.map { ($0.id, $0.byteCount) })
+        }
         for document in page {
             bytes += document.byteCount
             guard documents.export(document) else { continue }
@@ -91,6 +95,10 @@ actor ExportWriter {
     ) async throws {
         beginUnsavedRows()
         if let changes {
+            if documents.keepsExpiry {
+                try await documents.readExpiries(
+                    of: changes.filter { $0.kind == .document }.map { ($0.id, $0.document?.bytes.count ?? 0) })
+            }
             for change in changes {
                 guard try await documents.export(change) else { continue }
                 try await documents.writeWaiting()
@@ -128,6 +136,9 @@ actor ExportWriter {
     }
 
     private func write(revisions keys: [BulkGetKey]) async throws {
+        if documents.keepsExpiry {
+            try await documents.readExpiries(of: Array(Set(keys.map(\.id))).map { ($0, 0) })
+        }
         try await revisions.read(keys) { answer in
             if case .revision(let text, _) = answer { noteArrival(of: 0, bytes: text.bytes.count) }
             if documents.export(answer) { try await documents.writeWaiting() }

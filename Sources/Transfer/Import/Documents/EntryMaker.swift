@@ -1,3 +1,4 @@
+internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
 internal import Rules
@@ -200,6 +201,12 @@ struct DocumentAdmission: Sendable {
         for member in document.members {
             guard let name = member.name.utf8, name.first == UInt8(ascii: "_") else { continue }
             guard !accepted.contains(name) else { continue }
+            if String(decoding: name, as: UTF8.self) == DocumentExpiry.member {
+                throw Refusal(
+                    reason:
+                        "on \(dialect.name) documents don't expire, so it takes no '_exp'; a mapping (--map) can remove "
+                        + "it, or turn it into a member of the document")
+            }
             throw Refusal(
                 reason: "\(dialect.name) takes no member '\(String(decoding: name, as: UTF8.self))': "
                     + "members that begin with '_' are its own; a mapping (--map) can remove it")
@@ -286,7 +293,7 @@ struct ImportDocument: Sendable {
     let origin: ImportOrigin
     let id: DocumentID
     /// Includes `_id`. Its version members count only in ``ImportMode/restore``.
-    let text: JSONText
+    var text: JSONText
     /// Its `_rev`; never nil in a restore.
     let revision: RevisionID?
     let isDeletion: Bool

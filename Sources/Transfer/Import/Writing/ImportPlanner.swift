@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
@@ -140,6 +141,7 @@ struct ImportPlanner: Sendable {
         _ document: ImportDocument, _ text: JSONText, over current: JSONText, _ revision: RevisionID,
         keepsOthers: Bool = false, isAllowed: Bool = true
     ) async throws -> ImportNeed {
+        let text = Self.keepingExpiry(text, of: current)
         // Attachments that stay, and a patch operation for each that changes.
         let attachments = try await compared(document, current, revision, keepsOthers: keepsOthers)
         var patch = JSONPatch.difference(
@@ -152,6 +154,16 @@ struct ImportPlanner: Sendable {
         return try await write(
             document, text, revision: revision, attachments.written, keeping: current,
             .changed(settings.preview == nil ? [] : patch.json))
+    }
+
+    /// A document without an expiry keeps that of the gateway's. An equal one is spelled as the gateway's.
+    private static func keepingExpiry(_ text: JSONText, of current: JSONText) -> JSONText {
+        guard let expiry = current.root[DocumentExpiry.member] else { return text }
+        if let own = text.root[DocumentExpiry.member] {
+            let now = Timestamp.secondsNow
+            guard let time = own.expiryTime(now: now), time == expiry.expiryTime(now: now) else { return text }
+        }
+        return text.expiring(Array(expiry.bytes))
     }
 
     private func compared(

@@ -1,4 +1,5 @@
 internal import DocumentFlow
+internal import Encodings
 internal import GatewayClient
 internal import Locking
 internal import Logging
@@ -24,6 +25,7 @@ struct ImportWriter: Sendable {
     private let bodies: BodySender
     private let restorer: RevisionRestorer
     private let written: WrittenInRun
+    private let expiries: ExpiryReader
     private let lookupPolicy: Locked<LookupPolicy>
 
     /// - Parameter newestAtStart: The database's newest sequence when the run began; nil if not known.
@@ -49,6 +51,7 @@ struct ImportWriter: Sendable {
         lookupPolicy = Locked(
             LookupPolicy(
                 settings.mode, isDryRun: settings.preview != nil, hasPolicies: settings.policies != nil))
+        expiries = ExpiryReader(gateway: gateway, contact: contact)
         written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
@@ -63,6 +66,7 @@ struct ImportWriter: Sendable {
             case .document(let document): open.append(OpenDocument(index: index, document: document))
             }
         }
+        open = try await keepingExpiry(open)
         var sender = makeSender()
         if settings.mode == .restore {
             try await write(try await restorer.restore(open, by: &sender, &results), by: &sender, &results)
@@ -70,6 +74,25 @@ struct ImportWriter: Sendable {
             try await write(open, by: &sender, &results)
         }
         return results
+    }
+
+    /// A file with expiries is compared with those of the gateway, whatever the settings say. A restored revision without
+    /// an expiry keeps that of the gateway; in other modes, a document is read before it is replaced.
+    private func keepingExpiry(_ documents: [OpenDocument]) async throws -> [OpenDocument] {
+        if documents.contains(where: { $0.document.text.root[DocumentExpiry.member] != nil }) { gateway.keepExpiry() }
+        guard settings.mode == .restore, gateway.keepsExpiry else { return documents }
+        let lacking = documents.filter {
+            !$0.document.isDeletion && $0.document.text.root[DocumentExpiry.member] == nil
+        }
+        let expiries = try await expiries.expiries(of: lacking.map { ($0.document.id, $0.document.text.bytes.count) })
+        return documents.map { open in
+            guard let expiry = expiries[open.document.id], !open.document.isDeletion,
+                open.document.text.root[DocumentExpiry.member] == nil
+            else { return open }
+            var open = open
+            open.document.text = open.document.text.expiring(expiry)
+            return open
+        }
     }
 
     private func write(
@@ -207,7 +230,7 @@ struct ImportResults: Sendable {
 /// A document of a batch that has no outcome yet.
 struct OpenDocument {
     let index: Int
-    let document: ImportDocument
+    var document: ImportDocument
     /// The gateway's document; nil if it was not read.
     var lookup: DocumentLookup?
     /// Writes that failed or met a conflict. Temporary refusals of the gateway do not count: the retry policy of the

@@ -1,0 +1,72 @@
+internal import Encodings
+package import GatewayClient
+internal import Locking
+package import Logging
+internal import LosslessJSON
+
+/// Looks whether documents expire that a run writes, although their expiry is not kept: each write clears it.
+///
+/// Asks the gateway about the first, the second, the fourth, the eighth document and so on: one request each.
+package final class ExpiryWatch: Sendable {
+    private struct State {
+        var seen = 0
+        var next = 1
+        var hasWarned = false
+    }
+
+    /// Larger documents are not looked at.
+    private static let longest = 64 << 10
+    /// How many documents of a request are looked at to find one that exists already.
+    private static let candidates = 10
+
+    private let state = Locked(State())
+
+    /// Nothing is known yet.
+    package init() {}
+
+    /// Looks at the documents of a write, before it is sent. Logs a warning, once. Throws nothing: an answer that fails
+    /// says nothing.
+    package func check(_ documents: ArraySlice<BulkDocument>, at gateway: Gateway, _ logger: Logger) async {
+        guard !gateway.keepsExpiry, gateway.dialect.expiresDocuments, isDue(documents.count) else { return }
+        let update = documents.prefix(Self.candidates).first { document in
+            guard document.byteCount <= Self.longest, let text = try? JSONText(Array(document.segments.joined())) else {
+                return false
+            }
+            return text.root["_rev"] != nil && text.root["_deleted"]?.bool != true
+                && text.root[DocumentExpiry.member] == nil
+        }
+        guard let update else { return }
+        await ask(update.id, gateway, logger)
+    }
+
+    /// The same for documents of a source that are copied from it.
+    package func check(copied ids: [DocumentID], from gateway: Gateway, _ logger: Logger) async {
+        guard !gateway.keepsExpiry, gateway.dialect.expiresDocuments, isDue(ids.count), let id = ids.first else {
+            return
+        }
+        await ask(id, gateway, logger)
+    }
+
+    private func isDue(_ count: Int) -> Bool {
+        state.withLock { state in
+            state.seen += count
+            return !state.hasWarned && state.seen >= state.next
+        }
+    }
+
+    private func ask(_ id: DocumentID, _ gateway: Gateway, _ logger: Logger) async {
+        state.withLock { $0.next = $0.seen * 2 }
+        guard let expiry = try? await gateway.expiry(of: id).expiry else { return }
+        let isFirst = state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        guard isFirst else { return }
+        logger.warning(
+            "documents of this database expire, and written ones no longer do; add --keep-expiry",
+            metadata: [
+                LogKey.id: "\(id)", LogKey.expiry: "\(String(decoding: expiry, as: UTF8.self))",
+                LogKey.url: "\(gateway.url)",
+            ])
+    }
+}

@@ -1,0 +1,137 @@
+internal import Encodings
+internal import LosslessJSON
+
+/// Sets when Sync Gateway removes the document (`_exp`), or that it stays.
+///
+/// A duration counts from now, and is for documents without an expiry: set again at each change, it would make each
+/// change of the document lead to a write, and that write is a change. A time is set whenever the document has another.
+struct ExpireAction: Sendable {
+    fileprivate enum Wish: Sendable {
+        /// In seconds.
+        case after(Int)
+        /// In seconds since 1970.
+        case at(Int)
+        case never
+    }
+
+    private static let removal = "never"
+    private static let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    /// 100 years.
+    private static let longest = 36_525 * 86_400
+    private static let place = JSONPointer(tokens: [DocumentExpiry.member])
+    private static let remedy = "write a time from now (30d, 12h), a date (2027-01-31T00:00:00Z), or never"
+
+    private let literal: Wish?
+    private let computed: Template?
+
+    /// Reads `expire: 30d`, `expire: 2027-01-31T00:00:00Z`, `expire: never` or `expire: { jq: PROGRAM }`; nil, with an
+    /// error, if it is none of these.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        if node.isComputed {
+            guard let template = Template(node, reading) else { return nil }
+            (literal, computed) = (nil, template)
+            return
+        }
+        guard let text = node.text else {
+            reading.errors.reportKind(of: node, "'expire' must be text, or { jq: PROGRAM }", remedy: Self.remedy)
+            return nil
+        }
+        guard let wish = Self.wish(text) else {
+            reading.errors.report(at: node.position, "'expire' is '\(text)', which is no time; \(Self.remedy)")
+            return nil
+        }
+        if let reason = wish.impossible {
+            reading.errors.report(at: node.position, "'expire' is '\(text)', \(reason)")
+            return nil
+        }
+        (literal, computed) = (wish, nil)
+    }
+
+    var programs: [Int] { computed?.programs ?? [] }
+
+    /// Whether the argument of an action removes the expiry.
+    static func removes(_ argument: SourceNode) -> Bool { argument.text == removal }
+
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
+        guard let wish = try wish(outputs) else { return }
+        let current = draft.document.root[DocumentExpiry.member].flatMap { $0.kind == .null ? nil : $0 }
+        do throws(JSONEditError) {
+            switch wish {
+            case .never: if current != nil { draft.document = try draft.document.removing(Self.place) }
+            case .after(let seconds): if current == nil { try set(draft.now + seconds, in: &draft) }
+            case .at(let time): if current?.expiry(now: draft.now) != time { try set(time, in: &draft) }
+            }
+        } catch {
+            throw ActionError(error)
+        }
+    }
+
+    private func set(_ time: Int, in draft: inout Draft) throws(JSONEditError) {
+        var writer = JSONWriter()
+        writer.string(Timestamp.text(min(time, DocumentExpiry.last)))
+        draft.document = try draft.document.setting(Self.place, to: writer.bytes)
+    }
+
+    /// Nil if the program gives nothing, null or false: then the expiry stays as it is.
+    private func wish(_ outputs: [[JSONText]]) throws(ActionError) -> Wish? {
+        guard let computed else { return literal }
+        guard let value = try computed.value(outputs, of: "expire"), value.root.kind != .false else { return nil }
+        var wish = value.root.string.flatMap(Self.wish)
+        if value.root.kind == .number, let number = Double(String(decoding: value.bytes, as: UTF8.self)) {
+            guard number.magnitude < 1e15 else { throw .failed("expire: \(value.excerpt) seconds are no time") }
+            wish = .at(Int(number.rounded(.up)))
+        }
+        guard let wish else {
+            throw .failed(
+                "expire: the program gives \(value.excerpt), which is no time; it must give seconds since 1970, a date, "
+                    + "a time from now such as \"30d\", or \"never\"")
+        }
+        if let reason = wish.impossible { throw .failed("expire: the program gives \(value.excerpt), \(reason)") }
+        return wish
+    }
+
+    private static func wish(_ text: String) -> Wish? {
+        if text == removal { return .never }
+        if let date = UTCDate(rfc3339: text) { return .at(date.secondsRoundedUp) }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))],
+            (1...longest / unit).contains(number)
+        else { return nil }
+        return .after(number * unit)
+    }
+}
+
+extension ExpireAction.Wish {
+    /// Why no document can expire then; nil if one can.
+    fileprivate var impossible: String? {
+        guard case .at(let time) = self else { return nil }
+        if time > DocumentExpiry.last {
+            return "which is after 2106-02-07, the last time that Sync Gateway can store; seconds since 1970 are "
+                + "expected, so divide milliseconds by 1000"
+        }
+        if time <= DocumentExpiry.longestRelative {
+            return "which is 1970 or before; for a time from now, write it as text with its unit: 30d, 12h"
+        }
+        return nil
+    }
+}
+
+extension Action {
+    /// Whether it sets or removes the expiry of a document, related ones included.
+    var setsExpiry: Bool {
+        switch self {
+        case .expire: true
+        case .related(let related): related.rule.then.contains { $0.action.setsExpiry }
+        case .attach, .detach, .merge, .patch, .delete, .put, .emit, .webhook, .aggregate, .resolve: false
+        }
+    }
+}
+
+extension JSONValue {
+    /// The time that an `_exp` names, in seconds since 1970.
+    fileprivate func expiry(now: Int) -> Int? {
+        if let text = string { return DocumentExpiry.time(ofText: text, now: now) }
+        guard kind == .number, let number = Double(String(decoding: bytes, as: UTF8.self)) else { return nil }
+        return DocumentExpiry.time(ofNumber: number, now: now)
+    }
+}
