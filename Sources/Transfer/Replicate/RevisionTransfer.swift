@@ -172,6 +172,11 @@ struct RevisionTransfer: Sendable {
             }
             guard let prepared = try await prepare(revision, needed, known) else { continue }
             if prepared.isAlone {
+                // Its winner may be among them: a target that keeps one leaf keeps the first.
+                if together.contains(where: { $0.revision.key.id == revision.key.id }) {
+                    try await sender.storeTogether(together, settle)
+                    (together, byteCount) = ([], 0)
+                }
                 try await sender.storeAlone(prepared, settle) { try await prepare(revision, needed + known, []) }
                 await report.note(sender)
             } else {
