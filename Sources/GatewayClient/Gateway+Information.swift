@@ -1,3 +1,4 @@
+internal import Locking
 internal import LosslessJSON
 
 extension Gateway {
@@ -11,6 +12,7 @@ extension Gateway {
         let request = GatewayRequest(place: .database(""), deadline: settings.deadlines.small)
         let body = try await collect(request)
         guard let answer = SmallJSON(body), let info = DatabaseInfo(answer) else { throw .notJSON(body, from: url) }
+        isPartitioned.withLock { $0 = info.isPartitioned }
         return info
     }
 

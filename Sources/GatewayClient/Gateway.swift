@@ -21,6 +21,8 @@ public final class Gateway: Sendable {
     let hold: Locked<GatewayHold?>
     /// Whether a request has succeeded: then this is a gateway, and the scheme of its address is right.
     let hasAnswered: Locked<Bool>
+    /// Whether the database of this keyspace is partitioned, as its last description said.
+    let isPartitioned = Locked(false)
     private let ownsConnections: Bool
 
     /// Starts the thread for all transfers; opens no connection before the first request. If the system lacks resources
