@@ -1,3 +1,4 @@
+internal import Locking
 internal import LosslessJSON
 
 extension Gateway {
@@ -12,6 +13,7 @@ extension Gateway {
         let body = try await collect(request)
         guard let answer = SmallJSON(body), let info = DatabaseInfo(answer) else { throw .notJSON(body, from: url) }
         if !knowsDialect, let dialect = GatewayDialect(information: answer) { learn(dialect) }
+        isPartitioned.withLock { $0 = info.isPartitioned }
         return info
     }
 

@@ -23,6 +23,8 @@ public final class Gateway: Sendable {
     let hasAnswered: Locked<Bool>
     /// Whether documents that are read to be written again need `_exp`.
     let wantsExpiry: Locked<Bool>
+    /// Whether the database of this keyspace is partitioned, as its last description said.
+    let isPartitioned = Locked(false)
     private let ownsConnections: Bool
 
     /// Starts the thread for all transfers; opens no connection before the first request. If the system lacks resources

@@ -4,12 +4,24 @@ extension Gateway {
     /// Sync Gateway decodes these paths twice unless a slash is escaped in them (`rest/routing.go`, `rest/handler.go:
     /// PathVar`; 3.x and 4.x): what would become something else by that is escaped twice. Segments `.` and `..` are
     /// taken out of paths on the way; escaped they stay.
+    ///
+    /// The slash after `_design` stays as it is: CouchDB redirects the escaped one, to an address that may not be right
+    /// behind a proxy.
     func place(of id: DocumentID, attachment: String? = nil) -> GatewayRequest.Place {
-        let segments = [id.text] + (attachment.map { [$0] } ?? [])
+        let segments = Self.segments(of: id) + (attachment.map { [$0] } ?? [])
         let path = segments.map(\.pathSegment).joined(separator: "/")
         let isAmbiguous = segments.contains { $0.utf8.contains(UInt8(ascii: "%")) || $0.isDotSegment }
         guard dialect.decodesPathsTwice, isAmbiguous, !path.contains("%2F") else { return .keyspace(path) }
         return .keyspace(path.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%25"))
+    }
+}
+
+extension Gateway {
+    private static let designPrefix = "_design/"
+
+    private static func segments(of id: DocumentID) -> [String] {
+        guard id.text.hasPrefix(designPrefix), id.text != designPrefix else { return [id.text] }
+        return ["_design", String(id.text.dropFirst(designPrefix.count))]
     }
 }
 

@@ -57,6 +57,7 @@ extension Gateway {
     private func put(
         _ id: DocumentID, _ body: [UInt8], _ attachments: [AttachmentUpload], query: [(name: String, value: String)]
     ) async throws(GatewayError) -> RevisionID {
+        try requireTaken(id)
         guard !attachments.isEmpty else {
             let request = GatewayRequest(
                 method: "PUT", place: place(of: id), query: query, body: [body], deadline: settings.deadlines.bulk)

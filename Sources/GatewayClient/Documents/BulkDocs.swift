@@ -37,6 +37,8 @@ public enum BulkOutcome: Sendable, Equatable {
 extension Gateway {
     /// Writes documents in one request. Their ids must differ: it is a programming error if two are equal.
     ///
+    /// Documents with ids that a partitioned database can't take are rejected and not sent.
+    ///
     /// Not atomic: each document has its own outcome. If the call throws, any of them may have been written. Sending
     /// them again is safe: they carry their `_rev`, so those already written come back as conflicts.
     ///
@@ -48,6 +50,12 @@ extension Gateway {
     public func bulkDocs(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         precondition(
             Set(documents.map(\.id)).count == documents.count, "two documents of one bulk request have the same id")
+        return try await sendingTaken(documents, \.id) { taken async throws(GatewayError) in
+            try await sendBulk(taken)
+        }
+    }
+
+    private func sendBulk(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         let rows = try await postBulk(#"{"docs":["#, documents)
         // As a rule, the rows are in the order of the documents.
         if rows.elementsEqual(documents, by: { row, document in row["id"]?.isString(document.id.text) ?? false }) {

@@ -30,7 +30,8 @@ extension Gateway {
     /// - Note: Source: `PUT /{keyspace}/{id}`.
     @discardableResult
     public func put(_ id: DocumentID, body: [UInt8]) async throws(GatewayError) -> RevisionID {
-        try await put(place(of: id), body)
+        try requireTaken(id)
+        return try await put(place(of: id), body)
     }
 
     func put(_ place: GatewayRequest.Place, _ body: [UInt8]) async throws(GatewayError) -> RevisionID {

@@ -75,11 +75,15 @@ extension Gateway {
 
     /// Makes an index for queries, unless the database has the same one. The server builds it at the next query.
     ///
-    /// - Parameter fields: By which it is ordered, as selectors name them.
+    /// - Parameters:
+    ///   - fields: By which it is ordered, as selectors name them.
+    ///   - isPartitioned: Whether the database is partitioned. The index then serves queries of all partitions.
     /// - Throws: `.unauthorized` or `.forbidden` if this user is no administrator of the database; others as for every
     ///   request.
     /// - Note: Source: `POST /{db}/_index`, CouchDB only.
-    public func makeIndex(named name: String, fields: [String]) async throws(GatewayError) {
+    public func makeIndex(
+        named name: String, fields: [String], isPartitioned: Bool = false
+    ) async throws(GatewayError) {
         var body = JSONWriter()
         body.object { body in
             body.name("index")
@@ -89,6 +93,8 @@ extension Gateway {
             }
             body.member("name", string: name)
             body.member("type", string: "json")
+            // In a partitioned database an index serves only queries of one partition, unless it says otherwise.
+            if isPartitioned { body.member("partitioned", bool: false) }
         }
         _ = try await query("_index", body.bytes, limit: 1 << 20)
     }

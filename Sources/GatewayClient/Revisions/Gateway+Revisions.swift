@@ -128,6 +128,12 @@ extension Gateway {
     /// - Note: Source: `POST /{keyspace}/_bulk_docs` with `"new_edits":false`. Sync Gateway answers one row per
     ///   revision, in the order of the request; CouchDB names only failures, and answers `[]` if there are none.
     public func storeRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
+        try await sendingTaken(revisions, \.document.id) { taken async throws(GatewayError) in
+            try await sendRevisions(taken)
+        }
+    }
+
+    private func sendRevisions(_ revisions: [RevisionToStore]) async throws(GatewayError) -> [BulkOutcome] {
         let rows = try await postBulk(#"{"new_edits":false,"docs":["#, revisions.map(\.document))
         if rows.count == revisions.count {
             return zip(revisions, rows).map { revision, row in

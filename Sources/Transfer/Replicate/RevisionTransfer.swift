@@ -185,6 +185,11 @@ struct RevisionTransfer: Sendable {
             let expiry = expiries[revision.key.id]
             guard let prepared = try await prepare(revision, needed, known)?.expiring(expiry) else { continue }
             if prepared.isAlone {
+                // Its winner may be among them: a target that keeps one leaf keeps the first.
+                if together.contains(where: { $0.revision.key.id == revision.key.id }) {
+                    try await sender.storeTogether(together, settle)
+                    (together, byteCount) = ([], 0)
+                }
                 try await sender.storeAlone(prepared, settle) {
                     try await prepare(revision, needed + known, [])?.expiring(expiry)
                 }

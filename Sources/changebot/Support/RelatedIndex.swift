@@ -38,7 +38,7 @@ struct RelatedIndex {
         case .missing:
             let fields = selector.indexFields.joined(separator: ", ")
             return "\(selector.place): there is no index on \(fields), so each change reads \(documents); "
-                + "make it with rules check --make-indexes, or post \(request) to \(gateway.url)/_index"
+                + "make it with rules check --make-indexes, or post \(request(info)) to \(gateway.url)/_index"
         }
     }
 
@@ -46,7 +46,7 @@ struct RelatedIndex {
     var name: String { "changebot-" + selector.indexFields.joined(separator: "-") }
 
     /// The body of the request that makes the index.
-    private var request: String {
+    private func request(_ info: DatabaseInfo) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.name("index")
@@ -55,6 +55,7 @@ struct RelatedIndex {
                 writer.array { writer in for field in selector.indexFields { writer.string(field) } }
             }
             writer.member("name", string: name)
+            if info.isPartitioned { writer.member("partitioned", bool: false) }
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

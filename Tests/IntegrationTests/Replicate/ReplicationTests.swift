@@ -83,6 +83,20 @@ import Transfer
         }
     }
 
+    /// Revisions with large attachments are stored one by one, the others together.
+    @Test(arguments: [["w"], ["b"], ["b", "c"], ["b", "w"], []])
+    func aTargetThatKeepsOneLeafKeepsTheWinner(large: [String]) async throws {
+        try await BotTestBed.withTwoFiles(targetKeepsConflicts: false) { source, target in
+            for name in ["b", "c", "w", "z"] {
+                let attachment = #","_attachments":{"x":{"data":"eA==","content_type":"text/plain"}}"#
+                let members = name == "z" ? #","_deleted":true"# : #","n":"\#(name)""#
+                try await source.store("x", "\(name) a", members + (large.contains(name) ? attachment : ""))
+            }
+            try await source.replicate(to: target) { $0.inlineAttachmentBytes = 0 }
+            #expect(try await target.stored("x")?.root["n"]?.string == "w")
+        }
+    }
+
     @Test func changesOfKnownDocumentsSendOnlyNewAttachments() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)

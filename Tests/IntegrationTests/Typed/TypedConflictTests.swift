@@ -15,11 +15,19 @@ import Testing
         theirs: String, first: String = first, _ body: (TypedTestBed, inout Note) async throws -> Void
     ) async throws {
         try await TypedTestBed.with { bed in
-            let revision = try await bed.put("n1", first)
-            var note = try #require(try await bed.note("n1"))
-            try await bed.put("n1", theirs, replacing: revision)
+            var note = try await changedNote("n1", theirs: theirs, first: first, bed)
             try await body(bed, &note)
         }
+    }
+
+    /// A note as it was before somebody else changed it.
+    private func changedNote(
+        _ name: String, theirs: String, first: String = first, _ bed: TypedTestBed
+    ) async throws -> Note {
+        let revision = try await bed.put(name, first)
+        let note = try #require(try await bed.note(name))
+        try await bed.put(name, theirs, replacing: revision)
+        return note
     }
 
     @Test(arguments: [ConflictPolicy.merge, .deletesWin]) func bothChangesSurvive(policy: ConflictPolicy) async throws {
@@ -162,15 +170,20 @@ import Testing
         }
     }
 
+    /// In one keyspace: where tests share one, each waits for its turn.
     @Test func deletionsFollowThePolicy() async throws {
-        for (policy, survives) in [(ConflictPolicy.deletesWin, false), (.merge, true), (.lastUpdateWins, false)] {
-            try await with(theirs: #""type":"note","text":"theirs""#) { bed, note in
+        let cases: [(policy: ConflictPolicy, survives: Bool)] = [
+            (.deletesWin, false), (.merge, true), (.lastUpdateWins, false),
+        ]
+        try await TypedTestBed.with { bed in
+            for (index, (policy, survives)) in cases.enumerated() {
+                let name = "n\(index)"
+                let note = try await changedNote(name, theirs: #""type":"note","text":"theirs""#, bed)
                 let outcome = try await bed.keyspace.delete(note, onConflict: policy)
                 if case .saved = outcome { #expect(!survives) } else { #expect(survives) }
-                #expect((try await bed.note("n1") != nil) == survives)
+                #expect((try await bed.note(name) != nil) == survives)
             }
-        }
-        try await with(theirs: #""_deleted":true"#) { bed, note in
+            let note = try await changedNote("deleted", theirs: #""_deleted":true"#, bed)
             guard case .unchanged = try await bed.keyspace.delete(note, onConflict: .deletesWin) else {
                 Issue.record("not unchanged")
                 return

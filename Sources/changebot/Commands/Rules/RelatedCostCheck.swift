@@ -41,7 +41,7 @@ struct RelatedCostCheck {
             switch index.standing {
             case .used: result.notes.append(explanation)
             case .missing where makesIndexes:
-                try await make(index)
+                try await make(index, info)
                 result.notes.append(
                     "\(selector.place): made the index '\(index.name)'; CouchDB builds it at the next query")
             case .impossible, .missing: result.warnings.append(explanation)
@@ -50,10 +50,11 @@ struct RelatedCostCheck {
         return result
     }
 
-    private func make(_ index: RelatedIndex) async throws {
+    private func make(_ index: RelatedIndex, _ info: DatabaseInfo) async throws {
         let outcome: Swift.Result<Void, GatewayError> = try await contact.ask {
             do throws(GatewayError) {
-                try await gateway.makeIndex(named: index.name, fields: index.selector.indexFields)
+                try await gateway.makeIndex(
+                    named: index.name, fields: index.selector.indexFields, isPartitioned: info.isPartitioned)
                 return .success(())
             } catch {
                 guard error.code == .unauthorized || error.code == .forbidden else { throw error }
