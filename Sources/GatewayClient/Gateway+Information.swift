@@ -52,8 +52,8 @@ extension Gateway {
             _ = try await collect(request)
             return true
         } catch {
-            // `file_exists`
-            guard error.status == 412 else { throw error }
+            // 412 `file_exists`
+            guard error.cause == .databaseExists else { throw error }
             return false
         }
     }

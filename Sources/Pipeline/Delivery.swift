@@ -40,18 +40,17 @@ package struct Delivery: Sendable {
     private let locks = KeyedLock<DocumentPlace>()
     private let busy: BusyDocuments
 
-    /// Rules that set an expiry must know the present one.
+    /// Rules that set or look at an expiry must know the present one.
     ///
     /// - Throws: `RunError` if the server has no expiry.
     private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
-        guard let rule = ruleSet.expiringRule else { return }
-        guard gateway.dialect.expiresDocuments else {
+        if ruleSet.readsExpiry { gateway.keepExpiry() }
+        if let rule = ruleSet.expiringRule, !gateway.dialect.expiresDocuments {
             throw RunError(
                 .badConfiguration,
                 "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
                     + "or write a date with merge and delete what is due with an 'at:' rule")
         }
-        gateway.keepExpiry()
     }
 
     /// - Parameters:

@@ -32,6 +32,32 @@ import Testing
         suspicion.advice(after: error, mayBeFirewall: true, now: Self.start + .seconds(seconds))
     }
 
+    @Test func aDocumentThatIsCutEachTimeIsGivenUpWithTheRetriesIfTheGatewayAnswersOthers() {
+        let error = error(.connectionLost)
+        var suspicion = suspicion(documents: 1, error, times: 3)
+        #expect(!suspicion.isAlone(after: error, hasFailedBefore: false))
+        for _ in 0..<2 {
+            #expect(suspicion.advice(given: true, to: .doesGatewayAnswer, now: Self.start) == .wait)
+        }
+        #expect(suspicion.isAlone(after: error, hasFailedBefore: false))
+        #expect(!suspicion.isAlone(after: self.error(.timedOut), hasFailedBefore: false))
+    }
+
+    @Test func theSecondDocumentThatIsCutEachTimeIsGivenUpSooner() {
+        var failures = DocumentFailures()
+        let usual = failures.attemptsForCut
+        failures.noteCut()
+        let error = error(.connectionLost)
+        var suspicion = suspicion(documents: 1, error, times: failures.attemptsForCut + 1)
+        suspicion.attempts = failures.attemptsForCut
+        #expect(failures.attemptsForCut < usual)
+        var advice = WriteSuspicion.Advice.wait
+        for _ in 0..<failures.attemptsForCut {
+            advice = suspicion.advice(given: true, to: .doesGatewayAnswer, now: Self.start)
+        }
+        #expect(advice == .reject)
+    }
+
     @Test(arguments: [GatewayError.Code.tooLarge, .badRequest, .conflict])
     func aRefusalOfTheWholeIsHalvedDownToTheDocument(code: GatewayError.Code) {
         let error = error(code)

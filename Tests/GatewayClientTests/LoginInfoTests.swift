@@ -43,6 +43,56 @@ import Testing
         #expect(await scripted.gateway.isAdminPort() == isAdmin)
     }
 
+    @Test(arguments: [
+        (201, #"{"ok":true}"#, true), (412, #"{"error":"file_exists","reason":"exists"}"#, false),
+    ])
+    func aDatabaseIsCreatedUnlessThereIsOne(status: Int, body: String, isNew: Bool) async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            guard request.method == "PUT" else {
+                return try connection.answer(headers: couchDB, body: #"{"couchdb":"Welcome","vendor":{"name":"x"}}"#)
+            }
+            #expect(request.target == "/todo/")
+            try connection.answer(status, headers: couchDB, body: body)
+        }
+        #expect(try await scripted.gateway.createDatabase() == isNew)
+    }
+
+    @Test func aDatabaseOfSyncGatewayIsNotCreated() async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            #expect(request.method == "GET")
+            let isRoot = request.target == "/"
+            try connection.answer(
+                isRoot ? 200 : 404, headers: syncGateway,
+                body: isRoot ? "{}" : #"{"error":"not_found","reason":"no such database \"todo\""}"#)
+        }
+        await #expect {
+            _ = try await scripted.gateway.createDatabase()
+        } throws: { error in
+            (error as? GatewayError)?.code == .notOffered
+        }
+    }
+
+    @Test(arguments: [(true, #""2035-01-31T00:00:00Z""#), (false, nil)])
+    func documentsAreReadWithTheirExpiryIfItIsKept(keeps: Bool, expiry: String?) async throws {
+        var settings = GatewaySettings()
+        settings.keepsExpiry = keeps
+        let scripted = try ScriptedGateway(settings: settings) { connection, request in
+            if request.target == "/todo/a?show_exp=true" {
+                return try connection.answer(
+                    headers: syncGateway, body: #"{"_id":"a","_rev":"1-a","_exp":"2035-01-31T01:00:00+01:00"}"#)
+            }
+            #expect(request.target == "/todo/_all_docs?include_docs=true")
+            try connection.answer(
+                headers: syncGateway,
+                body: #"{"rows":[{"key":"a","id":"a","value":{"rev":"1-a"},"doc":{"_id":"a","_rev":"1-a"}}]}"#)
+        }
+        guard case .found(_, let document)? = try await scripted.gateway.currentDocuments(["a"]).first else {
+            Issue.record("not found")
+            return
+        }
+        #expect(document.root["_exp"].map { String(decoding: $0.bytes, as: UTF8.self) } == expiry)
+    }
+
     @Test func aLocalDocumentIsDeletedByItsRevision() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "DELETE")

@@ -181,9 +181,9 @@ import Transfer
     }
 
     @Test func aReplicationCarriesTheExpiry() async throws {
-        try await with { source in
+        try await with { (source: BotTestBed) async throws in
             try await source.load([document("a"), document("b", expires: false)])
-            try await with(keeps: false) { target in
+            try await with(keeps: false) { (target: BotTestBed) async throws in
                 #expect(try await source.replicate(to: target).counts.written == 2)
                 #expect(try await expiry("a", target) == Self.time)
                 #expect(try await expiry("b", target) == nil)

@@ -88,7 +88,10 @@ import Testing
                     if number > 0 { try await bed.wait(until: ids[number - 1]) { $0["number"] != nil } }
                 }
                 try await bed.wait(until: ids) { $0["number"] != nil }
-                try await bed.wait(until: "register") { $0["given"]?.members.isEmpty == true }
+                try await bed.wait(until: "register") { document in
+                    guard let given = document["given"] else { return false }
+                    return given.members.first { _ in true } == nil
+                }
             }
             #expect(try deadLetters(bed, rules).isEmpty)
         }

@@ -135,3 +135,20 @@ extension JSONValue {
         return DocumentExpiry.time(ofNumber: number, now: now)
     }
 }
+
+extension Rule {
+    /// Whether its selectors name `_exp`, which neither the feed nor a list shows.
+    var looksAtExpiry: Bool { when.names(DocumentExpiry.member) || unless?.names(DocumentExpiry.member) == true }
+}
+
+extension Selector {
+    /// Whether it has a condition on this member of the document, or on what is in it.
+    fileprivate func names(_ member: String) -> Bool {
+        switch self {
+        case .all(let selectors), .any(let selectors), .none(let selectors): selectors.contains { $0.names(member) }
+        case .not(let selector): selector.names(member)
+        case .field(let path, _): path.steps.first.map { $0.name.elementsEqual(member.utf8) } ?? false
+        case .value: false
+        }
+    }
+}

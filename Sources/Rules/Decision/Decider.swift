@@ -1,3 +1,4 @@
+internal import Encodings
 internal import JQ
 package import LosslessJSON
 
@@ -29,6 +30,10 @@ package final class Decider {
             var at = 0
             while let rule = candidates.next(from: at) {
                 let isForAll = mayBeInConflict || ruleSet.rules[rule].resolve == nil
+                if isForAll, ruleSet.looksAtExpiry[rule] && !isDeleted && document[DocumentExpiry.member] == nil {
+                    // The feed and lists never show it: it is read before the decision.
+                    return true
+                }
                 if isForAll, try ruleSet.rules[rule].fires(on: document, scratch) {
                     return try ruleSet.filter?.selector.matches(document, scratch) ?? true
                 }

@@ -18,6 +18,8 @@ package final class RuleSet: Sendable {
     let usesMatch: [Bool]
     /// For each program, whether it has variables besides the common ones.
     let hasLocals: [Bool]
+    /// For each rule, whether its selectors name `_exp`.
+    let looksAtExpiry: [Bool]
     /// Whether the rules are tried once, and not until nothing changes any more.
     let hasOnePass: Bool
     /// The rules with `aggregate`, in order.
@@ -41,6 +43,7 @@ package final class RuleSet: Sendable {
         self.filter = filter
         self.isPartial = isPartial
         index = RuleIndex(rules)
+        looksAtExpiry = rules.map(\.looksAtExpiry)
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
         usesMatch = programs.map { $0.text.contains("$match") }
         hasLocals = programs.map { !$0.locals.isEmpty }
@@ -67,6 +70,7 @@ package final class RuleSet: Sendable {
         filter = set.filter
         isPartial = set.isPartial
         index = RuleIndex(rules)
+        looksAtExpiry = rules.map(\.looksAtExpiry)
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
@@ -83,6 +87,7 @@ package final class RuleSet: Sendable {
         filter = nil
         isPartial = set.isPartial
         index = RuleIndex([rule])
+        looksAtExpiry = [rule.looksAtExpiry]
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
@@ -132,6 +137,9 @@ package final class RuleSet: Sendable {
     package var expiringRule: String? {
         rules.first { rule in rule.then.contains { $0.action.setsExpiry } }?.name
     }
+
+    /// Whether any rule sets an expiry, or has a selector that names `_exp`.
+    package var readsExpiry: Bool { expiringRule != nil || looksAtExpiry.contains(true) }
 
     /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
     package var resolvesConflicts: Bool { rules.contains { $0.resolve != nil } }
