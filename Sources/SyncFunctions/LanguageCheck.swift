@@ -9,41 +9,27 @@ struct LanguageCheck {
     /// Whether a slash here would begin a regular expression.
     private var expectsValue = true
 
-    /// The places of the semicolons after the last other token.
-    private var lastSemicolons: [Int] = []
     /// Whole numbers that doubles can't hold.
     private var largeNumbers: [Range<Int>] = []
 
-    /// The text as Duktape should get it: without semicolons at its end, where only comments may follow, and with large
-    /// numbers rounded, because Duktape rounds halves up.
+    /// The text as Duktape should get it: with large numbers rounded, because Duktape rounds halves up.
     static func checked(_ text: [UInt8]) throws(LanguageError) -> [UInt8] {
         var check = LanguageCheck(text: text)
         while check.at < text.count {
             let start = check.at
             try check.step()
-            check.noteToken(from: start)
+            check.noteNumber(start..<min(check.at, text.count))
         }
         return check.rewritten
     }
 
     private var rewritten: [UInt8] {
         var result = text
-        for place in lastSemicolons { result[place] = UInt8(ascii: " ") }
         for number in largeNumbers.reversed() {
             guard let value = Double(String(decoding: text[number], as: UTF8.self)), value.isFinite else { continue }
             result.replaceSubrange(number, with: Array("\(value)".utf8))
         }
         return result
-    }
-
-    private mutating func noteToken(from start: Int) {
-        let first = text[start]
-        let isComment =
-            first == UInt8(ascii: "/") && start + 1 < text.count
-            && (text[start + 1] == UInt8(ascii: "/") || text[start + 1] == UInt8(ascii: "*"))
-        if [0x20, 0x09, 0x0A, 0x0D].contains(first) || isComment { return }
-        if first == UInt8(ascii: ";") { lastSemicolons.append(start) } else { lastSemicolons = [] }
-        noteNumber(start..<min(at, text.count))
     }
 
     /// 2^53 has 16 digits. Octal, fractions and exponents are left as they are.

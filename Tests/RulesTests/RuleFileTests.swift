@@ -104,7 +104,10 @@ import Testing
         (rule("name: a, when: {}, then: [{merge: {a: {jq: {}}}}]"), "3:49: a jq program must be text, not an object"),
         (rule("name: a, when: {}, then: [{merge: {_rev: x}}]"), "3:41: merge can't touch '_rev'"),
         (rule("name: a, when: {}, then: [{merge: {_attachments: null}}]"), "3:41: merge can't touch '_attachments'"),
-        (rule("name: a, when: {}, then: [{attach: x}]"), "3:41: attach must be an object with the keys name, blob, file"),
+        (
+            rule("name: a, when: {}, then: [{attach: x}]"),
+            "3:41: attach must be an object with the keys name, blob, file"
+        ),
         (rule("name: a, when: {}, then: [{attach: {file: /dev/null}}]"), "3:41: 'name' is missing"),
         (rule("name: a, when: {}, then: [{attach: {name: i}}]"), "3:41: 'file' is missing"),
         (

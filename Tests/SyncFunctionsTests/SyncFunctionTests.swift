@@ -19,9 +19,9 @@ import Testing
 
     @Test(arguments: [
         ("// before\nfunction (doc) { channel('a'); }", true), ("function (doc) { channel('a'); } // after", true),
-        ("function (doc) { channel('a'); }; // after", true),
-        ("function (doc) { channel('a'); } /* after */ ;\n", true),
-        ("/* before */ (function (doc) { channel('a'); }); /* after */", true),
+        ("function (doc) { channel('a'); }; // after", false),
+        ("function (doc) { channel('a'); } /* after */ ;\n", false),
+        ("/* before */ (function (doc) { channel('a'); }); /* after */", false),
         ("function (doc) { channel('a'); } ; 5", false),
     ])
     func commentsAndSemicolonsMayStandAroundTheFunction(text: String, isAccepted: Bool) throws {

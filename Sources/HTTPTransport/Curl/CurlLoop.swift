@@ -186,6 +186,10 @@ final class CurlLoop: SerialExecutor, TaskExecutor {
     }
 
     private func add(_ work: Work) {
+        // An executor is not retained by those that enqueue. The work itself may release the last reference to this loop,
+        // here or on the loop's thread.
+        let kept = Unmanaged.passRetained(self)
+        defer { kept.release() }
         let (mustWake, mustRun) = state.withLock { state in
             state.work.append(work)
             guard state.isFinished, state.owner == nil else { return (state.mustWake(), false) }
