@@ -97,7 +97,8 @@ import Testing
             let id = try #require(
                 try await Self.wait(engine) {
                     isAlone
-                        ? $0.first?["runs"]?.bool == true
+                        // It has a role once it is a member; the lease comes before.
+                        ? $0.first?["runs"]?.bool == true && $0.first?["role"]?.string != nil
                         : Self.haveShares($0, ["8"]) && $0.first?["reads_feed"]?.bool == true
                 }.first?["id"]?.string)
             bot.process.signal(SIGSTOP)

@@ -17,6 +17,8 @@ struct CSVReader: DocumentsReader {
 
     private let limit: Int
     private var delimiter: CSVDelimiter
+    /// The row with the names, without its line break.
+    private var names: [UInt8] = []
     /// Whether there was text beyond ASCII, all of it UTF-8.
     private var hasUTF8 = false
 
@@ -63,7 +65,8 @@ struct CSVReader: DocumentsReader {
                 let bytes = try take(next, &window)
                 if record.isBlank { continue }
                 if try isDelimiterLine(bytes.withoutLineBreak, at: place) { continue }
-                header = (header ?? []) + bytes.withoutLineBreak
+                names = bytes.withoutLineBreak
+                header = (header ?? []) + names
                 if record.cells.count == 1, !record.cells[0].isQuoted, let other = delimiter.probable(in: bytes) {
                     throw SourceError(
                         .header(
@@ -101,11 +104,11 @@ struct CSVReader: DocumentsReader {
     ///
     /// - Throws: `SourceError`: `.header` if another table begins here.
     private func isHeaderAgain(_ record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) throws(SourceError) -> Bool {
-        let row = bytes.withoutLineBreak
-        let isMarked = row.starts(with: TextWindow.mark)
+        // Most rows begin otherwise than the header.
+        guard bytes.first == TextWindow.mark[0] || bytes.first == names.first else { return false }
+        let isMarked = bytes.starts(with: TextWindow.mark)
         guard isMarked || record.cells.count > 1 else { return false }
-        let names = header?.split(separator: UInt8(ascii: "\n")).last ?? []
-        let isSame = row.dropFirst(isMarked ? TextWindow.mark.count : 0).elementsEqual(names)
+        let isSame = bytes.withoutLineBreak.dropFirst(isMarked ? TextWindow.mark.count : 0).elementsEqual(names)
         guard isSame || !isMarked else {
             throw SourceError(
                 .header("another table begins here, with other columns; import each file by itself"), at: place)
