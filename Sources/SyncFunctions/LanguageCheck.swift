@@ -9,6 +9,8 @@ struct LanguageCheck {
     /// Whether a slash here would begin a regular expression.
     private var expectsValue = true
 
+    /// The places of the semicolons after the last other token.
+    private var lastSemicolons: [Int] = []
     /// Whole numbers that doubles can't hold.
     private var largeNumbers: [Range<Int>] = []
 
@@ -18,9 +20,22 @@ struct LanguageCheck {
         while check.at < text.count {
             let start = check.at
             try check.step()
-            check.noteNumber(start..<min(check.at, text.count))
+            check.noteToken(from: start)
         }
         return check.rewritten
+    }
+
+    /// The text without the semicolons at its end, where only comments may follow; unchanged if it is refused.
+    static func withoutLastSemicolons(_ text: [UInt8]) -> [UInt8] {
+        var check = LanguageCheck(text: text)
+        while check.at < text.count {
+            let start = check.at
+            do throws(LanguageError) { try check.step() } catch { return text }
+            check.noteToken(from: start)
+        }
+        var result = text
+        for place in check.lastSemicolons { result[place] = UInt8(ascii: " ") }
+        return result
     }
 
     private var rewritten: [UInt8] {
@@ -30,6 +45,16 @@ struct LanguageCheck {
             result.replaceSubrange(number, with: Array("\(value)".utf8))
         }
         return result
+    }
+
+    private mutating func noteToken(from start: Int) {
+        let first = text[start]
+        let isComment =
+            first == UInt8(ascii: "/") && start + 1 < text.count
+            && (text[start + 1] == UInt8(ascii: "/") || text[start + 1] == UInt8(ascii: "*"))
+        if [0x20, 0x09, 0x0A, 0x0D].contains(first) || isComment { return }
+        if first == UInt8(ascii: ";") { lastSemicolons.append(start) } else { lastSemicolons = [] }
+        noteNumber(start..<min(at, text.count))
     }
 
     /// 2^53 has 16 digits. Octal, fractions and exponents are left as they are.

@@ -81,7 +81,7 @@ import Testing
         let revision = try #require(try gateway.store.winner(of: "d")?.revision)
         let answer = try await administer(gateway, "PUT", "/open/d?rev=\(revision)", #"{"n":1}"#)
         #expect(answer.status == 403)
-        #expect(answer.text.contains("undefined content_type,digest,length,revpos,stub 2"), "\(answer.text)")
+        #expect(answer.text.contains("undefined content_type,digest,length,revpos,stub,ver 2"), "\(answer.text)")
     }
 
     @Test func theChannelStarOfAFilterStandsForAllChannelsOfTheUser() async throws {

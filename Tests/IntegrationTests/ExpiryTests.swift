@@ -11,7 +11,7 @@ import Testing
 import Transfer
 
 /// Documents with `_exp`, which Sync Gateway clears with each write that lacks it.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ExpiryTests {
+@Suite(.limitedParallelism, .serialized) struct ExpiryTests {
     private static let time = #""2035-01-31T00:00:00Z""#
 
     private func with(keeps: Bool = true, _ body: (BotTestBed) async throws -> Void) async throws {
@@ -181,10 +181,11 @@ import Transfer
     }
 
     @Test func aReplicationCarriesTheExpiry() async throws {
-        try await with { (source: BotTestBed) async throws in
+        try await with { source in
             try await source.load([document("a"), document("b", expires: false)])
-            try await with(keeps: false) { (target: BotTestBed) async throws in
-                #expect(try await source.replicate(to: target).counts.written == 2)
+            try await with(keeps: false) { target in
+                let counts = try await source.replicate(to: target).counts
+                #expect(counts.written == 2)
                 #expect(try await expiry("a", target) == Self.time)
                 #expect(try await expiry("b", target) == nil)
             }

@@ -18,19 +18,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("// before\nfunction (doc) { channel('a'); }", true), ("function (doc) { channel('a'); } // after", true),
-        ("function (doc) { channel('a'); }; // after", false),
-        ("function (doc) { channel('a'); } /* after */ ;\n", false),
-        ("/* before */ (function (doc) { channel('a'); }); /* after */", false),
-        ("function (doc) { channel('a'); } ; 5", false),
+        "// before\nfunction (doc) { channel('a'); }", "function (doc) { channel('a'); } // after",
+        "/* before */ (function (doc) { channel('a'); }) /* after */",
     ])
-    func commentsAndSemicolonsMayStandAroundTheFunction(text: String, isAccepted: Bool) throws {
-        guard isAccepted else {
-            #expect(throws: SyncFunction.Refusal.self) { try SyncFunction(text) }
-            return
-        }
+    func commentsMayStandAroundTheFunction(text: String) throws {
         let call = SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil)
         #expect(try SyncFunction(text).call(call).channels == ["a"])
+    }
+
+    @Test(arguments: [
+        ("f;", "f "), ("f ; // after;", "f   // after;"), ("f /* a; */ ;;\n", "f /* a; */   \n"), ("f; 5", "f; 5"),
+        ("f; g;", "f; g "), ("'a;'", "'a;'"),
+    ])
+    func aConfigurationMayHaveSemicolonsBehindTheFunction(text: String, function: String) {
+        #expect(SyncFunction.ofConfiguration(text) == function)
     }
 
     @Test(arguments: [

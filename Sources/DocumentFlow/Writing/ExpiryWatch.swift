@@ -65,8 +65,8 @@ package final class ExpiryWatch: Sendable {
         logger.warning(
             "documents of this database expire, and written ones no longer do; add --keep-expiry",
             metadata: [
-                LogKey.id: "\(id)", LogKey.expiry: "\(String(decoding: expiry, as: UTF8.self))",
-                LogKey.url: "\(gateway.url)",
+                LogKey.id: "\(id)", LogKey.expiry: "\(String(decoding: expiry, as: UTF8.self).filter { $0 != "\"" })",
+                LogKey.gateway: "\(gateway.url)",
             ])
     }
 }

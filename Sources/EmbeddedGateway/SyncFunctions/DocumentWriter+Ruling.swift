@@ -82,11 +82,26 @@ extension DocumentWriter {
             text.member("_id", string: id)
             guard !row[0] else { return }
             if body.count > 2 { text.raw(body.dropFirst().dropLast()) }
-            if let attachments = row[2] as Data?, attachments.count > 2 {
-                text.member("_attachments", raw: attachments)
+            if let stored = row[2] as Data?, let entries = try? JSONText(Array(stored)).root {
+                Self.write(entries, to: &text)
             }
         }
         return text.bytes
+    }
+
+    /// - Note: Source: tried on Sync Gateway 4.1.1: each entry has `"ver":2`, which documents don't show.
+    private static func write(_ entries: JSONValue, to text: inout JSONWriter) {
+        guard entries.childCount > 0 else { return }
+        text.name("_attachments")
+        text.object { list in
+            for entry in entries.members {
+                list.name(entry.name.string ?? "")
+                list.object { members in
+                    for member in entry.value.members { members.raw(entry.value.text.bytes[member.range]) }
+                    members.member("ver", integer: 2)
+                }
+            }
+        }
     }
 
     /// Who writes, with the roles and channels as of this transaction; nil for an administrator.

@@ -77,7 +77,7 @@ import Testing
         #expect(
             read(bytes, as: .csv) == [
                 .error(
-                    "3:1: the table is not UTF-8, but probably Windows-1252, as Excel's format CSV is; "
+                    "3:1: the table is not UTF-8 but probably Windows-1252, which Excel uses for CSV; "
                         + "convert it with iconv -f WINDOWS-1252 -t UTF-8")
             ])
         guard case .error(let message) = read([0x61, 0xE4, 0x2C, 0x62, 0x0A], as: .csv).first else {

@@ -23,7 +23,7 @@ struct CSVReader: DocumentsReader {
     private var hasUTF8 = false
 
     static let isNotUTF8 = UTF16Decoder.remedy(
-        "is not UTF-8, but probably Windows-1252, as Excel's format CSV is", from: "WINDOWS-1252")
+        "is not UTF-8 but probably Windows-1252, which Excel uses for CSV", from: "WINDOWS-1252")
 
     init(delimiter: CSVDelimiter, documentLimit: Int) {
         self.delimiter = delimiter

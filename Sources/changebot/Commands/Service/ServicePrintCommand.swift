@@ -72,8 +72,8 @@ struct ServicePrintCommand: ParsableCommand {
         return URL(fileURLWithPath: option).standardizedFileURL.path
     }
 
-    /// The path by which this program was called, even if that is a link: who upgrades by changing the link keeps the
-    /// units. Else the path of the program itself.
+    /// The path by which this program was called, even if that is a link: then an upgrade that changes the link needs no
+    /// new units. Otherwise the path of the program itself.
     ///
     /// - Throws: ``CommandError`` with 66.
     private static func ownPath() throws(CommandError) -> String {
