@@ -1,3 +1,4 @@
+import Locking
 import TestKit
 import Testing
 
@@ -46,5 +47,20 @@ import Testing
             try await client.send(HTTPRequest(url: server.url()))
         }
         #expect(try await client.send(HTTPRequest(url: server.url())).text() == "x")
+    }
+
+    @Test func aRequestThatBeginsWhileTheClientShutsDownIsCancelled() async throws {
+        let shared = Monitor(HTTPClient?.none)
+        var resources = SystemResources()
+        resources.easyHandle = { [real = resources.easyHandle] in
+            shared.with { $0?.engine.loop.stop() }
+            return real()
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration(), resources: resources)
+        shared.with { $0 = client }
+        defer { shared.with { $0 = nil } }
+        await #expect(throws: HTTPTransportError(.cancelled, "")) {
+            try await client.send(HTTPRequest(url: "http://127.0.0.1:1/"))
+        }
     }
 }

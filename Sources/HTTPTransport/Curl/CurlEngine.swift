@@ -51,9 +51,7 @@ actor CurlEngine {
 
     /// Sends `request` and waits for the head of the answer. The bodies pass through `flows`.
     func head(of request: HTTPRequest, id: TransferID, flows: ExchangeFlows) async -> CurlTransfer.Head {
-        // Nothing runs between this check and the entry in `transfers`; a later cancellation finds it there.
-        if Task.isCancelled { return .failure(HTTPTransportError(.cancelled, "cancelled before it was sent")) }
-        if let end { return .failure(end) }
+        if let refusal { return .failure(refusal) }
         if let error = request.lengthError { return .failure(HTTPTransportError(.invalidRequest, error)) }
         guard let url = request.parsedURL() else {
             return .failure(HTTPTransportError(.badURL, "not an http or https URL without user info"))
@@ -105,7 +103,15 @@ actor CurlEngine {
         curl_multi_cleanup(multi)
     }
 
+    /// Why a request of the current task must not begin.
+    private var refusal: HTTPTransportError? {
+        Task.isCancelled ? HTTPTransportError(.cancelled, "cancelled before it was sent") : end
+    }
+
     private func start(_ transfer: CurlTransfer) {
+        // Asked again: the engine may have been suspended on the way into the continuation. Nothing runs between this
+        // check and the entry in `transfers`, where a later cancellation finds the transfer.
+        if let refusal { return transfer.reportHead(.failure(refusal)) }
         transfers[transfer.id] = transfer
         arm(transfer)
         let result = curl_multi_add_handle(multi, transfer.easy)
