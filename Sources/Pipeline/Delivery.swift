@@ -270,8 +270,14 @@ package struct Delivery: Sendable {
         let pass = SearchPass(
             gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger,
             noteRetry: { [progress] in await progress.noteRetry() })
+        let comparison = AttachmentComparison(
+            gateway,
+            GatewayContact(settings: settings.retries, pauses: settings.pauses, logger: logger) { [progress] in
+                await progress.noteRetry()
+            }, logger)
         let shared = BulkWriter.Shared(
-            gateway: gateway, siblings: siblings, outputs: outputs, downloads: downloads, database: database,
+            gateway: gateway, siblings: siblings, outputs: outputs, downloads: downloads, comparison: comparison,
+            database: database,
             ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress, budget: budget, allowance: allowance,
             pace: pace, locks: locks, search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy,
             deadLettered: deadLettered, deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions,

@@ -40,8 +40,19 @@ import Testing
         #expect(error?.code == .digestMismatch)
     }
 
+    @Test func aTextThatCouchDBDoesNotCompressIsCheckedToo() async throws {
+        let headers = ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain", "Accept-Ranges: bytes"]
+        let error = await #expect(throws: GatewayError.self) { _ = try await read("Hello, Wurld", headers: headers) }
+        #expect(error?.code == .digestMismatch)
+    }
+
     /// CouchDB's digest of a text may be that of its compressed form.
-    @Test(arguments: [["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain"], ["ETag: \"1-a\""], []])
+    @Test(arguments: [
+        ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain"],
+        // `compressible_types` may be any.
+        ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: image/png", "Accept-Ranges: none"],
+        ["ETag: \"1-a\""], [],
+    ])
     func whatCannotBeCheckedPasses(headers: [String]) async throws {
         let (text, answer) = try await read("Hello", headers: headers)
         #expect(text == "Hello")

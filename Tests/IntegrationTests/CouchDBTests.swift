@@ -49,6 +49,36 @@ import Testing
         }
     }
 
+    /// Two bots that take each other's attachments for different ones would write without an end.
+    @Test(arguments: [("Hello", 0), ("Hallo", 1)])
+    func anAttachmentThatCouchDBCompressedIsReadAndCompared(stored: String, writes: Int) async throws {
+        let text = #"{"content_type":"text/plain","revpos":1,"digest":"md5-+Cm5FPxHz8nAdHwRnCfPGw==","length":5"#
+        let task =
+            #"{"seq":"7-x","id":"t1","changes":[{"rev":"1-7e"}],"doc":{"_id":"t1","_rev":"1-7e","type":"task","_attachments":{"a/b":\#(text),"stub":true}}}}"#
+        try await withDirectory { directory in
+            try Data("Hello".utf8).write(to: URL(fileURLWithPath: directory + "/note.txt"))
+            let server = try ScriptedServer(information: Self.information, headers: Self.headers) { request, number in
+                switch request.path {
+                case "/todo/_changes": Self.feed(number == 0 ? task : "", last: "7-x")
+                case "/todo/t1/a%2Fb":
+                    .init(
+                        status: number == 0 ? 503 : 200,
+                        headers: [
+                            "Content-Type: text/plain", "Server: CouchDB/3.5.0 (Erlang OTP/25)", "Accept-Ranges: none",
+                            "ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"",
+                        ], body: stored)
+                default: .init(status: 201, headers: Self.headers, body: #"[{"ok":true,"id":"t1","rev":"2-72"}]"#)
+                }
+            }
+            let attach = #"[{"attach":{"name":"a/b","file":"note.txt","content_type":"text/plain"}}]"#
+            let (counters, deadLetters) = try await server.runOnce(directory, then: attach)
+            #expect(server.requests("/todo/_bulk_docs").count == writes)
+            #expect(counters.written == writes)
+            #expect(deadLetters.isEmpty)
+            #expect(server.requests("/todo/t1/a%2Fb").map(\.target).last == "/todo/t1/a%2Fb?rev=1-7e")
+        }
+    }
+
     @Test func aConflictWithADeletionLeavesNothingToDo() async throws {
         try await run { request, _ in
             switch request.path {

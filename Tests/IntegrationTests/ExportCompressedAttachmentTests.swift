@@ -59,6 +59,9 @@ import Transfer
                 testDescription: "a proxy unpacks", type: "text/plain", stored: compressed(plain, level: 8),
                 length: plain.count, takesAcceptEncoding: false),
             Case(
+                testDescription: "a proxy unpacks a picture", type: "image/png", stored: compressed(plain, level: 1),
+                length: plain.count, takesAcceptEncoding: false),
+            Case(
                 testDescription: "a proxy packs", digest: digest(of: plain), length: plain.count),
         ], [false, true])
     func aTextIsExportedAsItIs(_ sent: Case, isInline: Bool) async throws {
@@ -105,12 +108,26 @@ import Transfer
         try await export(sent, isInline: false) { _, bytes, _ in #expect(bytes == plain) }
     }
 
-    /// CouchDB compresses a text in more than one way, so its digest does not tell: only the bytes do.
-    @Test(arguments: [false, true], [false, true])
-    func aTextThatWasReplacedByOneOfTheSameLengthIsFound(isReplaced: Bool, isInline: Bool) async throws {
+    /// CouchDB compresses in more than one way, and types of its settings, so its digest does not tell: only the bytes do.
+    @Test(arguments: ["text/plain", "image/png"], [(false, true), (true, true), (true, false), (false, false)])
+    func whatWasReplacedByTheSameLengthIsFound(type: String, _ variant: (isReplaced: Bool, isInline: Bool))
+        async throws
+    {
+        let (isReplaced, isInline) = variant
+        try await expectReplacement(isReplaced, type, attachments: { isInline ? .inline : .folder($0) })
+    }
+
+    @Test(arguments: ["text/plain", "image/png"], [false, true])
+    func withoutBytesTheDigestsOfTheGatewaysBytesTell(type: String, isReplaced: Bool) async throws {
+        try await expectReplacement(isReplaced, type, attachments: { _ in .none })
+    }
+
+    private func expectReplacement(
+        _ isReplaced: Bool, _ type: String, attachments: (String) -> ExportOptions.Attachments
+    ) async throws {
         func sent(_ text: [UInt8], level: Int32) -> Case {
             Case(
-                testDescription: "text", type: "text/plain", stored: Self.compressed(text, level: level),
+                testDescription: "text", type: type, stored: Self.compressed(text, level: level),
                 length: text.count, decompressed: text)
         }
         let now = Monitor(sent(Self.plain, level: 8))
@@ -119,7 +136,7 @@ import Transfer
         }
         try await withDirectory { directory in
             var settings = ExportSettings()
-            settings.attachments = isInline ? .inline : .folder(directory + "/" + Self.folder)
+            settings.attachments = attachments(directory + "/" + Self.folder)
             let gateway = Gateway(try GatewayURL(server.url("/todo")))
             try await Exporter(
                 gateway: gateway, settings: settings, place: ExportPlace(directory + "/o"), report: ExportReport(),

@@ -32,14 +32,15 @@ import Testing
 
     /// Digests as CouchDB 3.5 gives them: of the text as it compresses it.
     @Test(arguments: [
-        (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, true),
+        (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, Optional(true)),
         // At another level of compression.
         (#""digest":"md5-i0ZWeJWju+eePIfcgK35Mg==","length":23"#, true),
         (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":24"#, false),
-        (#""digest":"md5-jZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, false),
+        // At a level of CouchDB's settings: only the bytes can tell.
+        (#""digest":"md5-jZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, nil),
         (#""digest":"sha1-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, false),
     ])
-    func aTextIsTheSameThoughCouchDBHasPackedIt(members: String, isSame: Bool) throws {
+    func aTextIsTheSameThoughCouchDBHasPackedIt(members: String, isSame: Bool?) throws {
         let content = AttachmentContent(Array("hello hello hello hello".utf8))
         let stub = try JSONText(#"{"content_type":"text/plain","revpos":1,\#(members),"stub":true}"#)
         #expect(Attachment(content, contentType: "text/plain").isContent(of: stub.root) == isSame)

@@ -84,14 +84,6 @@ import Testing
                     .utf8) == true)
     }
 
-    @Test func textThatCouchDBCompressesAtAnotherLevelIsNotSentAgain() throws {
-        let member = #"{"@type":"blob","content_type":"text/plain","digest":"\#(Self.sha1)","length":6}"#
-        let stub = #"{"content_type":"text/plain","digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","length":6,"stub":true}"#
-        let decision = try set("attach: {blob: note, file: FILE, content_type: text/plain}")
-            .decide(#"{"note":\#(member),"_attachments":{"blob_/note":\#(stub)}}"#)
-        #expect(!decision.isChanged)
-    }
-
     @Test(arguments: [
         ("/a/b", "{}", "there is no '/a' to hold the blob '/a/b'; write it first, with merge"),
         ("/a/b", #"{"a":"x"}"#, "'/a' is neither an object nor a list, so it can't hold the blob '/a/b'"),

@@ -28,9 +28,21 @@ public struct AttachmentAnswer {
         byteCount = response.headers["Content-Length"].flatMap(Int.init)
         let digest = expected ?? AttachmentDigest(entityTag: response.headers["ETag"])
         let isComparable =
-            digest?.algorithm != .md5 || contentEncoding != nil || !AttachmentDigest.isCompressedByCouchDB(contentType)
+            digest?.algorithm != .md5 || contentEncoding != nil || !Self.isDecompressed(response.headers, contentType)
         self.digest = isAsStored || isComparable ? digest : nil
         check = isAsStored ? nil : self.digest.map { RunningDigest($0.algorithm) }
+    }
+
+    /// Whether CouchDB sends other bytes than it stores, and those that it stores are what its digest is of.
+    ///
+    /// - Note: Source: `Accept-Ranges`, `none` for what it decompresses (CouchDB 3.5, `chttpd_db.erl`). Where a proxy
+    ///   leaves it out, the type tells, as far as the settings are the defaults.
+    private static func isDecompressed(_ headers: HTTPHeaders, _ contentType: String?) -> Bool {
+        switch headers["Accept-Ranges"] {
+        case "none": true
+        case "bytes": false
+        default: AttachmentDigest.isCompressedByCouchDB(contentType)
+        }
     }
 
     /// The next bytes; nil at the end, once they have passed the check.

@@ -33,17 +33,16 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     /// Whether it identifies its bytes. MD5 is not safe enough for that.
     package var namesContent: Bool { algorithm == .sha1 }
 
-    /// Whether attachments of one type with these two digests are the same. Nil if that can't be determined: the
-    /// algorithms differ, or CouchDB has compressed the bytes, which can give different results.
-    package func isSame(as other: AttachmentDigest, contentType: String?) -> Bool? {
+    /// Whether attachments with these two digests are the same. Nil if that can't be determined: the algorithms differ,
+    /// or CouchDB may have compressed the bytes. Its settings say which types, and at which level.
+    package func isSame(as other: AttachmentDigest) -> Bool? {
         guard algorithm == other.algorithm else { return nil }
         if base64 == other.base64 { return true }
-        return mayBeOfCompressedBytes && Self.isCompressedByCouchDB(contentType) ? nil : false
+        return mayBeOfCompressedBytes ? nil : false
     }
 
-    /// Whether CouchDB compresses attachments of this type by default to store them. Their digest is then that of the
-    /// compressed bytes, not of the bytes that it sends.
-    package static func isCompressedByCouchDB(_ contentType: String?) -> Bool {
+    /// Whether CouchDB compresses attachments of this type by default to store them. Its settings may name others.
+    static func isCompressedByCouchDB(_ contentType: String?) -> Bool {
         guard let type = contentType?.lowercased() else { return false }
         return ["text/", "application/json", "application/xml", "application/javascript"].contains {
             type.hasPrefix($0)

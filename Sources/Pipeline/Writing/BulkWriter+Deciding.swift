@@ -90,6 +90,7 @@ extension BulkWriter {
         await endIdle(idle, &settled)
         try await finish(settled)
         try await shared.downloads?.check()
+        try shared.comparison.check()
         try await postpone(waiting)
         return plans
     }
@@ -137,6 +138,8 @@ struct Planner {
     let ruleSet: RuleSet
     let decider: Decider
     var downloads: Downloads?
+    /// Nil: attachments whose digests can't tell are taken for different ones.
+    var stored: StoredAttachmentReader?
     let interruptions: InterruptedDecisions
     /// Records which document is being decided, in case the process dies over it.
     let note: DecisionNote
@@ -158,7 +161,9 @@ struct Planner {
             }
         }
         note.end()
-        let decisions = await decider.decide(on: inputs, now: now(), downloader: downloads?.downloader) { index in
+        let decisions = await decider.decide(
+            on: inputs, now: now(), downloader: downloads?.downloader, stored: stored
+        ) { index in
             guard let index else { return note.end() }
             note.begin(decidable[index].id, decidable[index].revision)
         }

@@ -19,6 +19,8 @@ package struct BulkWriter: Sendable {
         let outputs: LineOutputs?
         /// Fetches attachments; nil if no rule downloads any.
         let downloads: Downloads?
+        /// Compares what rules attach with what the gateway has.
+        let comparison: AttachmentComparison
         /// What tells the database from others.
         let database: String
         let ruleSet: RuleSet
@@ -213,7 +215,7 @@ package struct BulkWriter: Sendable {
         return WriterContext(
             planner: Planner(
                 ruleSet: shared.ruleSet, decider: shared.ruleSet.makeDecider(),
-                downloads: shared.downloads, interruptions: shared.interruptions,
+                downloads: shared.downloads, stored: shared.comparison.reader, interruptions: shared.interruptions,
                 note: shared.interruptions.makeNote(number),
                 countsEffects: settings.effectLimits != nil, now: settings.now),
             sender: sender,

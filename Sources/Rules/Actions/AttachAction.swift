@@ -190,7 +190,6 @@ struct AttachAction: Sendable {
     private func attach(
         _ attachment: Attachment, _ target: Target, to draft: inout Draft
     ) throws(ActionError) {
-        let description = target.blob?.description(in: draft.document.root)
         try describe(attachment, target, in: &draft)
         let attachments = JSONPointer(tokens: ["_attachments"])
         do throws(JSONEditError) {
@@ -201,10 +200,12 @@ struct AttachAction: Sendable {
                 draft.attachments[ExactString(target.name)] = attachment
                 return
             }
-            if let stub = existing[target.name],
-                attachment.isContent(of: stub) || description?.vouches(for: attachment, in: stub) == true
-            {
-                return
+            if let stub = existing[target.name] {
+                switch attachment.isContent(of: stub) {
+                case true?: return
+                case nil: draft.noteUnknown(attachment, stub, named: target.name)
+                case false?: break
+                }
             }
             draft.document = try draft.document.setting(attachments.appending(target.name), to: attachment.stub)
             draft.attachments[ExactString(target.name)] = attachment

@@ -18,11 +18,16 @@ package final class AttachmentContent: Sendable {
     /// `md5-` and base64 of the compressed content, by zlib's level; computed on first use.
     private let compressedDigests = Locked<[Int32: String]>([:])
 
-    /// CouchDB compresses text before it stores it, and its digest is that of the compressed bytes. Level 8 is its
-    /// default, 6 is zlib's, and 9 is a common choice for the smallest size.
+    /// For digests of attachments that a gateway has, whether they are of this content: they were read and compared.
+    private let comparisons = Locked<[String: Bool]>([:])
+
+    /// The levels to try before an attachment is read. Level 8 is CouchDB's default, 6 is zlib's, and 9 is a common
+    /// choice for the smallest size.
     ///
     /// - Note: Source: `[attachments] compression_level` (CouchDB 3.5, `default.ini`; `couch_stream.erl`).
     private static let compressionLevels: [Int32] = [8, 6, 9]
+    /// Attachments with distinct digests of this length are rare.
+    private static let comparisonLimit = 1000
 
     /// Whether this is a media type, optionally with parameters.
     package static func isType(_ text: String) -> Bool { ContentType.isValid(text) }
@@ -36,11 +41,21 @@ package final class AttachmentContent: Sendable {
         sha256 = Digest.sha256.hex(bytes)
     }
 
-    /// Whether a gateway's digest and length mean this content.
-    package func isNamed(_ digest: String, length: Int?) -> Bool {
+    /// Whether a gateway's digest and length mean this content. Nil if only its bytes can tell: CouchDB compresses types
+    /// and at a level of its settings, and its digest is that of the compressed bytes.
+    package func isNamed(_ digest: String, length: Int?) -> Bool? {
         if digest == sha1 || digest == md5 { return true }
         guard digest.hasPrefix("md5-"), length == self.length else { return false }
-        return Self.compressionLevels.contains { compressedDigest(level: $0) == digest }
+        if let isSame = comparisons.withLock({ $0[digest] }) { return isSame }
+        return Self.compressionLevels.contains { compressedDigest(level: $0) == digest } ? true : nil
+    }
+
+    /// Notes the result of a comparison with the bytes that a gateway has under this digest.
+    func note(_ digest: String, isSame: Bool) {
+        comparisons.withLock { known in
+            if known.count >= Self.comparisonLimit { known = [:] }
+            known[digest] = isSame
+        }
     }
 
     private func compressedDigest(level: Int32) -> String {
@@ -98,8 +113,8 @@ package struct Attachment: Sendable {
         return writer.bytes
     }
 
-    /// Whether a stub in a document means this very content, on either kind of gateway.
-    func isContent(of stub: JSONValue) -> Bool {
+    /// Whether a stub in a document means this very content, on either kind of gateway. Nil if only the bytes can tell.
+    func isContent(of stub: JSONValue) -> Bool? {
         guard let digest = stub["digest"]?.string, stub["content_type"]?.isString(contentType) == true else {
             return false
         }

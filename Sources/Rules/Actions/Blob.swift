@@ -110,17 +110,6 @@ package struct BlobDescription: Sendable, Equatable {
         return !attachment.isDownloaded || digest == attachment.content.sha1 && length == attachment.content.length
     }
 
-    /// Whether a stub of CouchDB is of this content, because the member is and the digest can't tell: it is of bytes
-    /// that CouchDB compressed, at a level and for types of its settings.
-    func vouches(for attachment: Attachment, in stub: JSONValue) -> Bool {
-        guard describes(attachment), stub["digest"]?.string?.hasPrefix("md5-") == true,
-            stub["content_type"]?.isString(attachment.contentType) == true,
-            stub["length"]?.integer == attachment.content.length
-        else { return false }
-        let type = attachment.contentType.lowercased()
-        return type.hasPrefix("text/") || ["json", "xml", "javascript"].contains { type.contains($0) }
-    }
-
     /// Whether a gateway's stub may be of the same content: CouchDB's digests can't be compared with this one.
     func agrees(with stub: JSONValue) -> Bool { disagreement(with: stub) == nil }
 

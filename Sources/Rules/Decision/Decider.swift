@@ -54,16 +54,19 @@ package final class Decider {
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
     ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
+    ///   - stored: Reads attachments of the gateway that digests can't tell from those of rules. Nil: they differ.
     ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
-    ///     with answers; called with nil while jq, which runs in a process of its own, or a download is waited for.
+    ///     with answers; called with nil while jq, which runs in a process of its own, or an attachment is waited for.
     package func decide(
-        on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, willDecide: (Int?) -> Void = { _ in }
+        on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, stored: StoredAttachmentReader? = nil,
+        willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         jqTime = nil
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
         var decisions = [Decision?](repeating: nil, count: inputs.count)
         var waiting: [(run: Int, calls: [JQCall])] = []
         var downloads = DownloadQueue()
+        var comparisons = ComparisonQueue()
         /// Those that got answers of the downloader.
         var served: Set<Int> = []
         func advance(_ index: Int, with outcomes: [JQOutcome]) {
@@ -71,7 +74,10 @@ package final class Decider {
             switch runs[index].advance(with: outcomes, scratch) {
             case .asks(let calls): waiting.append((index, calls))
             case .needs(let request): downloads.add(request, for: index, of: inputs[index].id)
-            case .decided(let decision): decisions[index] = decision
+            case .decided(let decision):
+                // Once they are compared, it is decided again.
+                if stored != nil, comparisons.add(decision, of: index) { break }
+                decisions[index] = decision
             }
         }
         for index in runs.indices { advance(index, with: []) }
@@ -95,6 +101,12 @@ package final class Decider {
                     advance(index, with: [])
                 }
                 await release(&served, decisions, inputs, downloader)
+            } else if let stored, !comparisons.isEmpty {
+                willDecide(nil)
+                for index in await comparisons.compare(stored) {
+                    runs[index].startOver()
+                    advance(index, with: [])
+                }
             } else {
                 break
             }
@@ -250,6 +262,15 @@ struct DecisionRun {
         if case .later(let reason, let wait) = answer {
             decision.error = DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait)
         }
+    }
+
+    /// Decides again from the beginning, with all answers so far.
+    mutating func startOver() {
+        skipped = []
+        decision = Decision(input.document)
+        decision.isMapping = ruleSet.kind == .mapping
+        hasBegun = false
+        startAgain()
     }
 
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
@@ -439,6 +460,9 @@ struct DecisionRun {
         var decision = decision
         decision.document = draft.document
         decision.attachments = draft.attachments
+        decision.unknown = draft.unknown.compactMap { name, stored in
+            draft.attachments[name]?.content === stored.content ? stored : nil
+        }
         decision.puts = draft.puts
         decision.related = draft.related
         decision.outside = draft.outside

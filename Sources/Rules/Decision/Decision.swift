@@ -23,6 +23,8 @@ package struct Decision: Sendable {
     package internal(set) var isChanged = false
     /// What the rules attached, by name; without earlier attachments.
     package internal(set) var attachments: [ExactString: Attachment] = [:]
+    /// Attachments of the gateway that may have the content of one of the ``attachments``: then it need not be sent.
+    var unknown: [StoredAttachment] = []
     /// Other documents to write before this one, in this order.
     package internal(set) var puts: [PutEffect] = []
     /// What to do to documents that selectors match before this one is written, in this order.

@@ -242,6 +242,8 @@ struct Draft {
     var resolution: ResolveEffect?
     /// What was downloaded for the document so far.
     var downloads: [DownloadRequest: DownloadAnswer] = [:]
+    /// Attachments of the gateway that may have the content of one of the ``attachments``, by name.
+    private(set) var unknown: [ExactString: StoredAttachment] = [:]
     /// The step that is being carried out: where its effects come from.
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// The element for which it is carried out; nil if it is not for one.
@@ -254,6 +256,13 @@ struct Draft {
     init(document: JSONText, now: Int) {
         self.document = document
         self.now = now
+    }
+
+    /// Notes that the gateway's attachment must be read to know whether it is the same.
+    mutating func noteUnknown(_ attachment: Attachment, _ stub: JSONValue, named name: String) {
+        guard let id = document.root["_id"]?.string, let digest = stub["digest"]?.string else { return }
+        unknown[ExactString(name)] = StoredAttachment(
+            id: id, revision: document.root["_rev"]?.string, name: name, digest: digest, content: attachment.content)
     }
 
     /// Makes it a tombstone: `_id`, `_rev` and `_deleted`.

@@ -125,6 +125,14 @@ actor AttachmentSpool {
     /// The compression levels to try, CouchDB's default first.
     private static let levels: [Int32] = [8, 6, 9, 7, 5, 4, 3, 2, 1]
 
+    /// Whether CouchDB may have stored these bytes under this digest, compressed or not.
+    func mayHave(_ digest: AttachmentDigest) throws -> Bool {
+        try file.seek(to: 0)
+        var plain = AttachmentDigest.Calculation.ofCompressedBytes
+        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty { plain.update(piece) }
+        return try plain.digest() == digest || isCompressed(as: digest)
+    }
+
     /// Whether CouchDB may have compressed these bytes to a body with this digest. Compresses up to nine times.
     func isCompressed(as expected: AttachmentDigest) throws -> Bool {
         for level in Self.levels {

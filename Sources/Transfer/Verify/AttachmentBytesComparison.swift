@@ -4,7 +4,7 @@ internal import GatewayClient
 internal import LosslessJSON
 
 /// Compares the bytes of an export's attachments with a gateway's where digests can't decide: they are of different
-/// kinds, or of bytes that CouchDB compressed, which can be done in more than one way.
+/// kinds, or of bytes that CouchDB compressed, for types and at a level of its settings.
 struct AttachmentBytesComparison {
     private let fetcher: AttachmentFetcher
     /// The file for fetched bytes, reused for each attachment.
@@ -15,7 +15,10 @@ struct AttachmentBytesComparison {
 
     init(_ fetcher: AttachmentFetcher) { self.fetcher = fetcher }
 
-    /// The first difference; nil if there is none, or the export has no bytes to compare.
+    /// The first difference; nil if there is none, or it can't be found out.
+    ///
+    /// If the export has no bytes of an attachment, its digest is compared with those of the gateway's bytes, plain and as
+    /// CouchDB compresses them.
     ///
     /// - Parameters:
     ///   - names: The attachments to compare.
@@ -26,8 +29,8 @@ struct AttachmentBytesComparison {
     ) async throws -> VerificationFinding? {
         for name in names {
             guard let attachment = exported.root["_attachments"]?[name], attachment["encoding"] == nil,
-                let expected = Self.sha256(of: attachment, in: exported),
                 let stub = AttachmentStub.all(of: current.root).first(where: { $0.name.utf8.elementsEqual(name.utf8) }),
+                let expected = Self.expectation(of: attachment, in: exported, comparedWith: stub),
                 // A Sync Gateway serves such an attachment compressed, while an export from CouchDB has it
                 // decompressed.
                 current.root["_attachments"]?[name]?["encoding"] == nil
@@ -39,8 +42,12 @@ struct AttachmentBytesComparison {
             let spool = try self.spool ?? AttachmentSpool(directory: WholeFile.temporaryDirectory)
             self.spool = spool
             switch try await fetcher.fetch(stub, of: id, revision: revision, into: spool) {
-            case .fetched(let body) where body.sha256 == expected: continue
-            case .fetched: return VerificationFinding(.different, id: id.text, path: path)
+            case .fetched(let body):
+                switch expected {
+                case .bytes(let sha256): if body.sha256 == sha256 { continue }
+                case .digest(let digest): if try await spool.mayHave(digest) { continue }
+                }
+                return VerificationFinding(.different, id: id.text, path: path)
             case .missing(let reason):
                 return VerificationFinding(.unreadable, id: id.text, path: path, message: reason)
             }
@@ -48,7 +55,23 @@ struct AttachmentBytesComparison {
         return nil
     }
 
-    /// Nil if the export does not have the bytes.
+    /// What the export says of an attachment.
+    private enum Expectation {
+        case bytes(sha256: String)
+        case digest(AttachmentDigest)
+    }
+
+    /// Nil if the export does not have the bytes, and the digests are not both CouchDB's.
+    private static func expectation(
+        of attachment: JSONValue, in document: JSONText, comparedWith stub: AttachmentStub
+    ) -> Expectation? {
+        if let sha256 = sha256(of: attachment, in: document) { return .bytes(sha256: sha256) }
+        guard let digest = attachment["digest"]?.string.flatMap({ AttachmentDigest($0) }),
+            digest.mayBeOfCompressedBytes, stub.digest?.mayBeOfCompressedBytes == true
+        else { return nil }
+        return .digest(digest)
+    }
+
     private static func sha256(of attachment: JSONValue, in document: JSONText) -> String? {
         if let file = attachment["file"]?.string { return file.split(separator: "/").last.map(String.init) }
         guard let data = attachment["data"], let base64 = try? InlineBase64(data) else { return nil }

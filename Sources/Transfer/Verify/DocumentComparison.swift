@@ -112,7 +112,7 @@ package struct DocumentComparison: Sendable {
     private func haveSameBytes(_ left: JSONValue, _ right: JSONValue) -> Bool? {
         let digests = [left, right].compactMap { $0[Self.digestName]?.string.flatMap { AttachmentDigest($0) } }
         guard digests.count == 2 else { return nil }
-        let isSame = digests[0].isSame(as: digests[1], contentType: right["content_type"]?.string)
+        let isSame = digests[0].isSame(as: digests[1])
         return isSame == false && left["unpacked"]?.bool == true ? nil : isSame
     }
 }

@@ -70,7 +70,7 @@ extension BulkWriter {
             }
         }
         orders.removeFirst(answers.count)
-        return (RelatedBatch(batch, shared.ruleSet, now: settings.now()), found)
+        return (RelatedBatch(batch, shared.ruleSet, now: settings.now(), stored: shared.comparison.reader), found)
     }
 
     /// - Returns: What must be read again.

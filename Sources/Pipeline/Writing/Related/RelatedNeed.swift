@@ -59,7 +59,8 @@ struct RelatedNeeds {
             if asked.isEmpty { return }
             for (order, indexes) in asked.sorted(by: { $0.key < $1.key }) {
                 let documents = indexes.compactMap { needs[$0].current }
-                let decisions = await batch.deciders[order].decide(on: documents, now: batch.now)
+                let decisions = await batch.deciders[order].decide(
+                    on: documents, now: batch.now, stored: batch.stored)
                 for (index, decision) in zip(indexes, decisions) { take(decision, of: order, on: index) }
             }
         }

@@ -56,11 +56,14 @@ struct RelatedBatch {
     let deciders: [RelatedDecider]
     /// The programs' `$now`, in seconds since 1970.
     let now: Int
+    /// Reads attachments of the related documents.
+    let stored: StoredAttachmentReader
 
-    init(_ orders: [RelatedOrder], _ ruleSet: RuleSet, now: Int) {
+    init(_ orders: [RelatedOrder], _ ruleSet: RuleSet, now: Int, stored: StoredAttachmentReader) {
         self.orders = orders
         deciders = orders.map { RelatedDecider($0.effect, of: $0.input, ruleSet) }
         self.now = now
+        self.stored = stored
     }
 }
 

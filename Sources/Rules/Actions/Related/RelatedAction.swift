@@ -145,9 +145,14 @@ package final class RelatedDecider {
 
     /// One decision for each document that ``matches(_:)``: the actions in order, once.
     ///
-    /// - Parameter now: The programs' `$now`, in seconds since 1970.
-    package func decide(on documents: [JSONText], now: Int) async -> [Decision] {
+    /// - Parameters:
+    ///   - now: The programs' `$now`, in seconds since 1970.
+    ///   - stored: As for a ``Decider``.
+    package func decide(
+        on documents: [JSONText], now: Int, stored: StoredAttachmentReader? = nil
+    ) async -> [Decision] {
         let source = DecisionInput.Source(document: effect.source, change: change)
-        return await decider.decide(on: documents.map { DecisionInput($0, source: source) }, now: now)
+        return await decider.decide(
+            on: documents.map { DecisionInput($0, source: source) }, now: now, stored: stored)
     }
 }

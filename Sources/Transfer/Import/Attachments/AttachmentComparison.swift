@@ -63,10 +63,8 @@ struct AttachmentComparison: Sendable {
             attachment.encoding == old.encoding
         else { return false }
         if digest.description == old.digest { return true }
-        // The digest is of bytes that only CouchDB compressed, so it can't be computed here.
-        guard dialect.compressesAttachments, AttachmentDigest.isCompressedByCouchDB(old.contentType) else {
-            return false
-        }
+        // It may be of bytes that CouchDB compressed, for the types and at the level of its settings.
+        guard dialect.compressesAttachments else { return false }
         return try await digestOfCurrent(old.name) == digest
     }
 }
