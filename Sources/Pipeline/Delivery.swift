@@ -228,6 +228,9 @@ package struct Delivery: Sendable {
                 busy: busy, logger: logger))
     }
 
+    /// Whether it must know the members of tombstones.
+    var decidesDeletions: Bool { ruleSet.decidesDeletions }
+
     /// Whether it must know the leaf revisions of changed documents.
     var resolvesConflicts: Bool { conflicts != nil }
 

@@ -116,6 +116,31 @@ import Testing
         }
     }
 
+    @Test func rulesForDeletedDocumentsSeeTheMembersOfTombstones() async throws {
+        let rules = """
+              - name: tell
+                on: [delete]
+                when: { type: task }
+                then: [{ put: { id: { jq: "error(.deletedBy)" }, document: { gone: true } } }]
+
+            """
+        try await CommandTestBed.with([task("a"), task("b")], rules: rules) { bed in
+            try await bed.put([
+                #"{"_id":"a","_deleted":true,"type":"task","deletedBy":"amy"}"#, #"{"_id":"b","_deleted":true}"#,
+            ])
+            #expect(try await bed.runOnce().code == 1)
+            #expect(try bed.deadLetterIDs() == ["a"])
+            // It fires again, and fails again.
+            #expect(try await bed.retry().code == 1)
+            #expect(try bed.deadLetterIDs() == ["a"])
+            try bed.write(rules: rules.replacingOccurrences(of: "error(.deletedBy)", with: ".deletedBy"))
+            let retry = try await bed.retry()
+            #expect(retry.code == 0, "\(retry.errors)")
+            #expect(try bed.deadLetters().isEmpty)
+            #expect(try await bed.document("amy")?.root["gone"]?.bool == true)
+        }
+    }
+
     @Test func worksBesideARunningBot() async throws {
         try await deadLettered { bed in
             try bed.write(rules: Self.repaired)

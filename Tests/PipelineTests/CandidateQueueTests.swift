@@ -112,6 +112,21 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(4)])
     }
 
+    /// A log names only the revision of a deletion.
+    @Test func aDeletionIsReadIfAnyRuleDecidesIt() {
+        let read = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: true)
+        #expect(read.isUnread && read.unreadTombstone == RevisionID("2-b"))
+        var tombstone = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: false)
+        let body = #"{"_id":"a","_rev":"2-b","_deleted":true}"#
+        #expect(!tombstone.isUnread && tombstone.document == Array(body.utf8))
+        // A gateway that keeps no members does not take away those that the feed has brought.
+        tombstone.setTombstone(Array(#"{"_id":"a","_rev":"2-b","_deleted":true,"n":1}"#.utf8))
+        tombstone.setTombstone(nil)
+        #expect(tombstone.isDeleted && tombstone.document.count > body.utf8.count)
+        #expect(tombstone.isConfirmed(by: .missing) && tombstone.isConfirmed(by: .deleted(RevisionID("2-b"))))
+        #expect(!tombstone.isConfirmed(by: .deleted(RevisionID("4-d"))))
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func whatIsPostponedComesWhenItIsDueAndTheOthersGoOn() async {
         let queue = CandidateQueue()

@@ -19,7 +19,7 @@ import Testing
         ("when: {}, on: [delete], then: [merge: {a: 1}]", "would write to a deleted document"),
         (
             "when: {}, on: [delete], then: [related: {selector: {a: {jq: .owner}}, then: [delete: {}]}]",
-            "'owner' is never there, so nothing is related"
+            "'owner' only if the deletion writes it (and never on Sync Gateway 4), and without it nothing is related"
         ),
         (
             "when: {}, then: [related: {selector: {a: 1}, then: [merge: {a: $source.b}]}]",

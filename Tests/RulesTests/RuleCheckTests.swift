@@ -153,11 +153,11 @@ import Testing
         ),
         (
             "name: a, on: [delete], when: {type: task}, then: []",
-            "3:35: warning: rule 'a': a tombstone carries only _id, _rev and _deleted, 'type' is never there; test only"
+            "3:35: warning: rule 'a': a tombstone has 'type' only if the deletion writes it"
         ),
         (
             "name: a, on: [delete, change], when: {_id: x}, unless: {$or: [{box.n: 1}]}, then: []",
-            "'box' is never there; test only _id, or take delete out of `on`"
+            "'box' only if the deletion writes it (and never on Sync Gateway 4); if none does, test only _id, or take delete out of `on`"
         ),
     ])
     func exceptionsAndTombstones(rule: String, warning: String) throws {

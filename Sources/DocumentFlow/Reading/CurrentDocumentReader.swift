@@ -62,16 +62,54 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
+    /// Revisions that are read side by side.
+    private static let revisionsAtOnce = 8
+
+    /// Reads revisions by their ids, deleted ones too: lists show only that a document is deleted.
+    ///
+    /// - Returns: For each, in the same order: `.found`, also if it is deleted; `.missing` if the gateway does not have
+    ///   it; `.refused`.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
+    package func readRevisions(
+        _ revisions: [(id: DocumentID, revision: RevisionID)]
+    ) async throws -> [DocumentLookup] {
+        try await withThrowingTaskGroup(of: (Int, DocumentLookup).self) { group in
+            var found = [DocumentLookup](repeating: .missing, count: revisions.count)
+            for (index, (id, revision)) in revisions.enumerated() {
+                if index >= Self.revisionsAtOnce, let (done, lookup) = try await group.next() { found[done] = lookup }
+                group.addTask { (index, try await read(id, revision)) }
+            }
+            while let (index, lookup) = try await group.next() { found[index] = lookup }
+            return found
+        }
+    }
+
+    private func read(_ id: DocumentID, _ revision: RevisionID) async throws -> DocumentLookup {
+        var reader = self
+        let lookups = try await reader.answer(documents: 1) { gateway throws(GatewayError) in
+            let document = try await gateway.document(id, revision: revision, with: [])
+            return [document.map { .found(revision, $0) } ?? .missing]
+        }
+        return lookups?.first ?? .missing
+    }
+
     /// Nil if the request must be split.
     private mutating func answer(
         for ids: ArraySlice<DocumentID>, includesBodies: Bool, limit: Int
     ) async throws -> [DocumentLookup]? {
-        let isSingle = ids.count == 1
-        var suspicion = ReadSuspicion(documents: ids.count)
+        try await answer(documents: ids.count) { gateway throws(GatewayError) in
+            try await gateway.currentDocuments(
+                Array(ids), includesBodies: includesBodies, limit: ids.count == 1 ? Self.answerLimit : limit)
+        }
+    }
+
+    private mutating func answer(
+        documents: Int, _ request: (Gateway) async throws(GatewayError) -> [DocumentLookup]
+    ) async throws -> [DocumentLookup]? {
+        var suspicion = ReadSuspicion(documents: documents)
         while true {
             do throws(GatewayError) {
-                let lookups = try await gateway.currentDocuments(
-                    Array(ids), includesBodies: includesBodies, limit: isSingle ? Self.answerLimit : limit)
+                let lookups = try await request(gateway)
                 retrier.succeed()
                 return lookups
             } catch {

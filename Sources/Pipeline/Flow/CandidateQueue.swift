@@ -389,7 +389,7 @@ struct Candidate: Sendable {
     }
 
     /// Whether the document must be read first: the feed did not bring it, or it may have changed since.
-    var isUnread: Bool { mustBeRead || document.isEmpty && !isDeleted }
+    var isUnread: Bool { mustBeRead || document.isEmpty }
 
     /// Whether it is unknown if ``document`` expires: the feed or a list brought it.
     var lacksExpiry: Bool { !wasRead && !isDeleted && !countsOnly }

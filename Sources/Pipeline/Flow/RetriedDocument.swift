@@ -7,7 +7,8 @@ struct RetriedDocument: Sendable {
     /// What the gateway has of it.
     enum Content: Sendable {
         case document(RevisionID, JSONText)
-        case tombstone(RevisionID)
+        /// With the members that the deletion has written.
+        case tombstone(RevisionID, JSONText)
         /// There is no such document, nor a tombstone of it.
         case gone
         case unreadable(reason: String)
@@ -27,18 +28,10 @@ struct RetriedDocument: Sendable {
     }
 
     var byteCount: Int {
-        if case .document(_, let text) = content { text.bytes.count } else { 0 }
-    }
-
-    /// The body of a deleted document as a feed shows it.
-    static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("_id", string: id.text)
-            if let revision { writer.member("_rev", string: revision.text) }
-            writer.member("_deleted", bool: true)
+        switch content {
+        case .document(_, let text), .tombstone(_, let text): text.bytes.count
+        case .gone, .unreadable, .unknown: 0
         }
-        return writer.bytes
     }
 }
 
@@ -60,10 +53,8 @@ extension ChangeFilter {
             switch retried.content {
             case .document(let revision, let text):
                 filter(document, revision, text.bytes, of: text.root, isDeleted: false, into: &result)
-            case .tombstone(let revision):
-                let bytes = RetriedDocument.tombstone(document.id, revision)
-                guard let text = try? JSONText(bytes) else { continue }
-                filter(document, revision, bytes, of: text.root, isDeleted: true, into: &result)
+            case .tombstone(let revision, let text):
+                filter(document, revision, text.bytes, of: text.root, isDeleted: true, into: &result)
             case .gone: result.settled += document.deadLetters
             case .unreadable(let reason):
                 var deadLetter = DeadLetter(

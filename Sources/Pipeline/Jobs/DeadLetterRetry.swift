@@ -92,8 +92,8 @@ package struct DeadLetterRetry: Service {
     private func read(_ deadLetters: Selection, of ledger: Ledger, into delivery: Delivery) async throws {
         let intake = delivery.makeIntake()
         var reader = DeadLetteredDocumentReader(
-            gateway: gateway, decider: ruleSet.makeDecider(), progress: delivery.progress, settings: settings,
-            logger: logger)
+            gateway: gateway, decidesDeletions: ruleSet.decidesDeletions, progress: delivery.progress,
+            settings: settings, logger: logger)
         switch deadLetters {
         case .numbers(let numbers):
             let documents = try ledger.deadLetteredDocuments(numbers)

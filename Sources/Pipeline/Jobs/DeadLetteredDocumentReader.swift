@@ -7,17 +7,17 @@ internal import Rules
 /// Reads dead-lettered documents as they are now.
 struct DeadLetteredDocumentReader {
     private let gateway: Gateway
-    private let decider: Decider
+    private let decidesDeletions: Bool
     private let answerLimit: Int
     private let contact: GatewayContact
     /// Of the requests for leaves.
     private let history = SharedHistory()
     private var reader: CurrentDocumentReader
 
-    /// - Parameter decider: Tells whether any rule may fire on a deleted document.
-    init(gateway: Gateway, decider: Decider, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
+    /// - Parameter decidesDeletions: Whether any rule may fire on a deleted document.
+    init(gateway: Gateway, decidesDeletions: Bool, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
-        self.decider = decider
+        self.decidesDeletions = decidesDeletions
         answerLimit = settings.memory.limit
         contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
         reader = contact.makeReader(of: gateway)
@@ -49,17 +49,16 @@ struct DeadLetteredDocumentReader {
     ) async throws -> RetriedDocument.Content {
         switch lookup {
         case .found(let revision, let text): .document(revision, text)
-        case .deleted(let revision): .tombstone(revision)
-        case .missing: try await remains(of: id)
+        case .deleted, .missing: try await remains(of: id)
         case .refused(let reason): .unreadable(reason: reason)
         }
     }
 
-    /// Sync Gateway gives the same answer for a deleted document as for one that never existed. If a rule may fire on
-    /// deletions, its leaves are requested. A document that keeps failing while the gateway answers is unreadable.
+    /// Lists don't show the members of a tombstone, and Sync Gateway gives the same answer for a deleted document as for
+    /// one that never existed. If any rule decides deletions, the leaves are requested. A document that keeps failing
+    /// while the gateway answers is unreadable.
     private func remains(of id: DocumentID) async throws -> RetriedDocument.Content {
-        let tombstone = try? JSONText(RetriedDocument.tombstone(id, nil))
-        guard let tombstone, decider.mayFire(on: tombstone.root, isDeleted: true) else { return .gone }
+        guard decidesDeletions else { return .gone }
         let answer = try await contact.askOrGiveUp(
             gateway, history: history, "documents can't be read; trying again", [LogKey.id: "\(id)"],
             unless: DocumentRemains.isFinal
@@ -75,12 +74,14 @@ struct DeadLetteredDocumentReader {
 enum DocumentRemains {
     /// From its leaves. The winner is the one with the highest generation, then the greater digest.
     static func content(of leaves: [OpenRevision]) -> RetriedDocument.Content {
-        let tombstones = leaves.compactMap { leaf -> RevisionID? in
+        let tombstones = leaves.compactMap { leaf -> (revision: RevisionID, text: JSONText)? in
             guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }
-            return text.root["_rev"]?.string.map { RevisionID($0) }
+            return text.root["_rev"]?.string.map { (RevisionID($0), text) }
         }
-        let winner = tombstones.max { ($0.generation ?? 0, $0.text) < ($1.generation ?? 0, $1.text) }
-        return winner.map { .tombstone($0) } ?? .gone
+        let winner = tombstones.max {
+            ($0.revision.generation ?? 0, $0.revision.text) < ($1.revision.generation ?? 0, $1.revision.text)
+        }
+        return winner.map { .tombstone($0.revision, $0.text) } ?? .gone
     }
 
     /// Whether the same request would get the same error again.

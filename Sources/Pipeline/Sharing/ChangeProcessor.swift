@@ -1,7 +1,6 @@
 internal import Fleet
 internal import GatewayClient
 internal import Locking
-internal import LosslessJSON
 
 /// Decides the changes of a fleet's partitions with the pipeline of this process.
 ///
@@ -73,15 +72,9 @@ struct ChangeProcessor: Processor {
             }
             return candidate
         case .deleted:
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.member("_id", string: id.text)
-                writer.member("_rev", string: entry.revision)
-                writer.member("_deleted", bool: true)
-            }
             return Candidate(
-                sequence: SequenceID(entry.sequence), id: id, revision: RevisionID(entry.revision), isDeleted: true,
-                document: writer.bytes)
+                ofDeletion: id, RevisionID(entry.revision), sequence: SequenceID(entry.sequence),
+                readsMembers: delivery.decidesDeletions)
         case .due: return Candidate(ofTimer: id)
         case .uncounted:
             var candidate = Candidate(id: id, revision: nil, document: [], expectedBytes: Candidate.usualBytes)

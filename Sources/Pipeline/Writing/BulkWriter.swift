@@ -119,9 +119,14 @@ package struct BulkWriter: Sendable {
         {
             let highestDeadLetterNumber = try await shared.deadLettered.newest(in: ledger)
             let lookups = try await sender.reader.read(group.map(\.id)[...])
-            for (var candidate, lookup) in zip(group, lookups) {
+            let tombstones = try await tombstones(of: group, lookups, sender.reader)
+            for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {
                 candidate.highestDeadLetterNumber = highestDeadLetterNumber
-                apply(lookup, to: candidate, &open, &settled)
+                if candidate.isConfirmed(by: lookup) {
+                    apply(tombstone: tombstones[index], to: candidate, &open, &settled)
+                } else {
+                    apply(lookup, to: candidate, &open, &settled)
+                }
             }
         }
         try await finish(settled)
@@ -138,9 +143,6 @@ package struct BulkWriter: Sendable {
             // Earlier conflicts are explained by the new revision.
             if revision != candidate.revision { candidate.unexplainedConflicts = 0 }
             candidate.setContent(revision, document.bytes)
-            open.append(candidate)
-        case .deleted(let revision) where candidate.isDeleted && revision == candidate.revision:
-            candidate.setContent(revision, candidate.document, isDeleted: true)
             open.append(candidate)
         case .deleted, .missing:
             // The feed brings its tombstone, or has brought it: there is nothing left to write to, to wait for, or to

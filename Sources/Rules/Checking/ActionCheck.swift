@@ -37,7 +37,7 @@ enum ActionCheck {
         }
     }
 
-    /// Programs of a selector that read what a tombstone does not have: nothing is related then.
+    /// Programs of a selector that read what most tombstones do not have: nothing is related then.
     private static func tombstoneFields(
         _ selector: SourceNode?, _ rule: Rule
     ) -> [(SourcePosition, RuleWarning.Code, String)] {
@@ -49,8 +49,8 @@ enum ActionCheck {
             guard let name = names.first(where: { !FiringCheck.tombstoneMembers.contains($0) }) else { return nil }
             return (
                 program.position, .tombstoneField,
-                "a tombstone carries only _id, _rev and _deleted, '\(DisplayText.plain(name))' is never there, so "
-                    + "nothing is related; let the documents name the _id"
+                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (and never on Sync Gateway "
+                    + "4), and without it nothing is related; if none does, let the documents name the _id"
             )
         }
     }

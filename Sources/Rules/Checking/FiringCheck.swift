@@ -47,21 +47,21 @@ struct FiringCheck {
         ]
     }
 
-    /// The members of a tombstone.
+    /// The members of every tombstone. It has others if the deletion wrote some, and the server keeps them.
     static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
 
     private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
-        // Tombstones in files may have more members.
+        // In files, tombstones are written by whoever exports them.
         guard rule.rule.on.contains(.delete), rule.rule.kind == .rules else { return [] }
-        let remedy = "test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
+        let remedy = "if none does, test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
         return (rule.when + rule.unless).compactMap { clause in
             guard let name = clause.selector.fieldNames.first(where: { !tombstoneMembers.contains($0) }) else {
                 return nil
             }
             return rule.warning(
                 at: clause.position, .tombstoneField,
-                "a tombstone carries only _id, _rev and _deleted, '\(DisplayText.plain(name))' is never there; "
-                    + remedy
+                "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (and never on Sync Gateway "
+                    + "4); \(remedy)"
             )
         }
     }

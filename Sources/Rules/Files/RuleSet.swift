@@ -141,6 +141,9 @@ package final class RuleSet: Sendable {
     /// Whether any rule sets an expiry, or has a selector that names `_exp`.
     package var readsExpiry: Bool { expiringRule != nil || looksAtExpiry.contains(true) }
 
+    /// Whether any rule decides deletions: then the members of tombstones must be known.
+    package var decidesDeletions: Bool { rules.contains { $0.on.contains(.delete) } }
+
     /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
     package var resolvesConflicts: Bool { rules.contains { $0.resolve != nil } }
 

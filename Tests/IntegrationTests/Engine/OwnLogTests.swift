@@ -112,6 +112,38 @@ import Testing
         }
     }
 
+    /// The log names only the revision of a deletion. Sync Gateway 4 keeps no members.
+    @Test func deletionsAreDecidedWithTheMembersOfTheirTombstones() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: gone
+                    on: [delete]
+                    when: { type: task }
+                    then: [ { put: { id: { jq: '"by." + .deletedBy' }, document: { type: trace } } } ]
+                  - name: any
+                    on: [delete]
+                    when: {}
+                    then: [ { put: { id: { jq: '"gone." + ._id' }, document: { type: trace } } } ]
+                """)
+            try await bed.load(Self.apples("a", 2))
+            try await Self.sharing(bed, rules) {
+                var keepsMembers = false
+                for (id, members) in [("a1", #","type":"task","deletedBy":"amy""#), ("a2", "")] {
+                    let revision = try #require(try await bed.stored(DocumentID(id))?.root["_rev"]?.string)
+                    let tombstone = #"{"_id":"\#(id)","_rev":"\#(revision)","_deleted":true\#(members)}"#
+                    try await bed.load([(id: DocumentID(id), body: tombstone)])
+                    let leaves = try await bed.phone.openRevisions(of: DocumentID(id))
+                    if case .found(let leaf)? = leaves.first, leaf.root["type"] != nil { keepsMembers = true }
+                    try await bed.wait(until: DocumentID("gone.\(id)")) { _ in true }
+                }
+                if keepsMembers { try await bed.wait(until: DocumentID("by.amy")) { _ in true } }
+            }
+        }
+    }
+
     @Test func aRuleThatFailsLeavesADeadLetter() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(

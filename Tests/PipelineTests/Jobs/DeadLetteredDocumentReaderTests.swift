@@ -13,7 +13,8 @@ import Testing
     /// The content as text, to compare.
     fileprivate static func text(_ content: RetriedDocument.Content?) -> String? {
         switch content {
-        case .tombstone(let revision): "tombstone \(revision.text)"
+        case .tombstone(let revision, let text):
+            text.root["_rev"]?.string == revision.text ? "tombstone \(revision.text)" : "another tombstone"
         case .gone: "gone"
         case .unreadable(let reason): "unreadable: \(reason)"
         case .document: "document"
@@ -92,8 +93,8 @@ import Testing
         settings.retries.retryFor = .milliseconds(600)
         let gateway = Gateway(try GatewayURL(server.url("/todo")))
         var reader = DeadLetteredDocumentReader(
-            gateway: gateway, decider: rules.makeDecider(), progress: RunProgress(start: .start), settings: settings,
-            logger: Logger(label: "", factory: { _ in SwiftLogNoOpLogHandler() }))
+            gateway: gateway, decidesDeletions: rules.decidesDeletions, progress: RunProgress(start: .start),
+            settings: settings, logger: Logger(label: "", factory: { _ in SwiftLogNoOpLogHandler() }))
         let documents = ["a", "b"].enumerated().map { number, id in
             DeadLetteredDocument(id: DocumentID(id), deadLetters: [number + 1], sequence: nil)
         }

@@ -1,0 +1,51 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+
+// A tombstone has members if the deletion wrote some. Lists, and the log of a fleet, have only its id and revision: a
+// candidate made from these is unread, and the writer that takes it reads the revision.
+
+extension Candidate {
+    /// - Parameter readsMembers: Whether any rule decides deletions. If not, nothing is read.
+    init(ofDeletion id: DocumentID, _ revision: RevisionID, sequence: SequenceID?, readsMembers: Bool) {
+        self.init(
+            sequence: sequence, id: id, revision: revision, isDeleted: true,
+            document: readsMembers ? [] : Self.tombstone(id, revision),
+            expectedBytes: readsMembers ? Self.usualBytes : 0)
+    }
+
+    /// A tombstone without members of its own.
+    static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("_id", string: id.text)
+            if let revision { writer.member("_rev", string: revision.text) }
+            writer.member("_deleted", bool: true)
+        }
+        return writer.bytes
+    }
+
+    /// Whether its tombstone is what the gateway has of the document, as far as `lookup` tells.
+    ///
+    /// Sync Gateway gives the same answer for a deleted document as for one that never existed.
+    func isConfirmed(by lookup: DocumentLookup) -> Bool {
+        guard isDeleted else { return false }
+        switch lookup {
+        case .deleted(let found): return found == revision
+        case .missing: return revision != nil
+        case .found, .refused: return false
+        }
+    }
+
+    /// Sets the tombstone as it was read.
+    ///
+    /// - Parameter tombstone: Nil: the one that it has, or else one without members.
+    mutating func setTombstone(_ tombstone: [UInt8]?) {
+        guard let revision else { return }
+        setContent(
+            revision, tombstone ?? (document.isEmpty ? Self.tombstone(id, revision) : document), isDeleted: true)
+    }
+
+    /// Its revision, if that must be read to know the members of its tombstone.
+    var unreadTombstone: RevisionID? { isDeleted && document.isEmpty ? revision : nil }
+}
