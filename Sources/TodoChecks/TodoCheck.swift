@@ -3,10 +3,14 @@ internal import LosslessJSON
 /// Checks one document and collects what is wrong with it. Strings are compared byte for byte, as gateways do.
 struct TodoCheck {
     private let document: JSONValue
+    private let hasAttachments: Bool
     private(set) var violations: [TodoViolation] = []
 
     /// - Precondition: The document is an object.
-    init(_ document: JSONValue) { self.document = document }
+    init(_ document: JSONValue, hasAttachments: Bool) {
+        self.document = document
+        self.hasAttachments = hasAttachments
+    }
 
     /// - Parameter collectionKind: The kind of all documents of the collection; nil if `type` names the kind.
     mutating func check(as collectionKind: TodoKind?) {
@@ -50,9 +54,39 @@ struct TodoCheck {
         _ = taskListID()
         _ = text(["task"])
         if let complete = document["complete"], complete.bool == nil { report(["complete"], "must be true or false") }
+        checkImage()
         guard let createdAt = document["createdAt"] else { return }
         if createdAt.utf8.map({ ISOTime.isTime($0) }) != true {
             report(["createdAt"], "must be a time such as \"2026-11-20T10:00:00.000Z\"")
+        }
+    }
+
+    /// The app shows a picture only if the member describes it, and an attachment has its bytes.
+    private mutating func checkImage() {
+        guard let image = document["image"], image.kind != .null else { return }
+        guard image.kind == .object, image["@type"]?.isString("blob") == true else {
+            return report(["image"], "must be a blob of Couchbase Lite, {\"@type\":\"blob\",…}")
+        }
+        // "sha1-" and 20 bytes in base64.
+        let digest = image["digest"]?.string ?? ""
+        if !digest.hasPrefix("sha1-") || digest.utf8.count != 33 || !digest.hasSuffix("=") {
+            report(["image", "digest"], "must be sha1- and the SHA-1 of the picture in base64")
+        }
+        if let length = image["length"], length.integer == nil {
+            report(["image", "length"], "must be a number of bytes")
+        }
+        if let type = image["content_type"], type.string == nil { report(["image", "content_type"], "must be text") }
+        guard hasAttachments else { return }
+        let attachments = document["_attachments"]
+        guard let attachment = attachments?["blob_/image"] else {
+            // Apps find the bytes by their digest.
+            guard attachments?.members.contains(where: { $0.value["digest"]?.isString(digest) == true }) != true else {
+                return
+            }
+            return report(["image"], "has no attachment 'blob_/image'")
+        }
+        if let other = attachment["digest"]?.string, other.hasPrefix("sha1-"), other != digest {
+            report(["image", "digest"], "must be that of the attachment 'blob_/image', \(other)")
         }
     }
 

@@ -3,7 +3,7 @@ package import LosslessJSON
 /// The rules for all todo documents.
 ///
 /// They are those of the sync function for a new document, and what the app needs beyond them if a member is present:
-/// `complete` is a boolean, `createdAt` a time.
+/// `complete` is a boolean, `createdAt` a time, `image` a blob of Couchbase Lite.
 package enum TodoSchema {
     /// What is wrong with a document; empty if nothing is.
     ///
@@ -12,12 +12,15 @@ package enum TodoSchema {
     /// - Parameters:
     ///   - document: Including its `_id`.
     ///   - collection: The name of its collection, without database and scope; nil for the default one.
-    package static func check(_ document: JSONValue, collection: String? = nil) -> [TodoViolation] {
+    ///   - hasAttachments: Whether the document comes with its attachments: then pictures must have theirs.
+    package static func check(
+        _ document: JSONValue, collection: String? = nil, hasAttachments: Bool = false
+    ) -> [TodoViolation] {
         guard document.kind == .object else {
             return [TodoViolation(pointer: JSONPointer(tokens: []), message: "must be an object")]
         }
         guard document["_deleted"]?.bool != true else { return [] }
-        var check = TodoCheck(document)
+        var check = TodoCheck(document, hasAttachments: hasAttachments)
         check.check(as: TodoKind(collection: collection))
         return check.violations
     }

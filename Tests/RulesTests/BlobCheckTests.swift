@@ -24,6 +24,9 @@ import Testing
         ("merge: {front: none}", "this leaves the attachment of the blob '/front'"),
         ("patch: [{op: remove, path: /front}]", "this leaves the attachment"),
         ("patch: [{op: move, from: /front, path: /b}]", "this leaves the attachment"),
+        ("related: {selector: {x: 1}, then: [merge: {front: null}]}", "this leaves the attachment"),
+        ("related: {selector: {x: 1}, then: [detach: blob_/image]}", "write blob: /image"),
+        ("put: {id: x, document: {a: {image: {'@type': blob}}}}", "'/a/image' of the other document becomes a blob"),
     ])
     func aRuleThatChangesOnePartIsNamed(then: String, message: String) throws {
         let found = try messages([
@@ -44,6 +47,8 @@ import Testing
         "attach: {blob: image, file: FILE}", "detach: {blob: image}", "attach: {name: blob_image, file: FILE}",
         "merge: {image: null}", "merge: {image: {'@type': person}}", "merge: {jq: '{image: null}'}",
         "detach: {blob: image}, merge: {image: null}",
+        "put: {id: x, document: {image: {'@type': person}, front: null}}",
+        "related: {selector: {x: 1}, then: [attach: {blob: image, file: FILE}]}",
     ])
     func otherActionsAreNot(then: String) throws {
         let steps = then.components(separatedBy: ", merge").joined(separator: "}, {merge")

@@ -6,8 +6,47 @@ import Testing
 @Suite struct TodoSchemaTests {
     private static let list = #""taskList":{"id":"amy.l","owner":"amy"}"#
 
-    private func violations(_ document: String, in collection: String? = nil) throws -> [String] {
-        TodoSchema.check(try JSONText(document).root, collection: collection).map(\.description)
+    private func violations(
+        _ document: String, in collection: String? = nil, hasAttachments: Bool = false
+    ) throws -> [String] {
+        TodoSchema.check(try JSONText(document).root, collection: collection, hasAttachments: hasAttachments)
+            .map(\.description)
+    }
+
+    private static let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
+    private static let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
+
+    /// The training app keeps the picture of a task as a blob of Couchbase Lite.
+    @Test(arguments: [
+        ("BLOB", #""blob_/image":{"digest":"SHA1","length":6,"stub":true}"#, []),
+        ("BLOB", #""blob_/image":{"digest":"md5-x","length":6,"stub":true}"#, []),
+        ("BLOB", #""blob_/image":{"data":"aGVsbG8K"}"#, []), ("BLOB", #""other":{"digest":"SHA1"}"#, []),
+        ("null", "", []),
+        ("BLOB", "", ["/image has no attachment 'blob_/image'"]),
+        ("BLOB", #""image":{"digest":"sha1-x"}"#, ["/image has no attachment 'blob_/image'"]),
+        (
+            "BLOB", #""blob_/image":{"digest":"sha1-x"}"#,
+            ["/image/digest must be that of the attachment 'blob_/image', sha1-x"]
+        ),
+        ("7", "", [#"/image must be a blob of Couchbase Lite, {"@type":"blob",…}"#]),
+        (#"{"content_type":"image/png"}"#, "", [#"/image must be a blob of Couchbase Lite, {"@type":"blob",…}"#]),
+        (
+            #"{"@type":"blob","digest":"md5-x","length":"6","content_type":1}"#, #""blob_/image":{}"#,
+            [
+                "/image/digest must be sha1- and the SHA-1 of the picture in base64",
+                "/image/length must be a number of bytes", "/image/content_type must be text",
+            ]
+        ),
+    ])
+    func theImageOfATaskIsABlob(image: String, attachments: String, expected: [String]) throws {
+        let text =
+            #"{"_id":"t","type":"task","task":"Eggs",\#(Self.list),"image":\#(image),"#
+            + #""_attachments":{\#(attachments)}}"#
+        let document = text.replacing("BLOB", with: Self.blob).replacing("SHA1", with: Self.sha1)
+        #expect(try violations(document, hasAttachments: true) == expected)
+        // A value of the Swift API comes without its attachments.
+        let alone = try violations(document)
+        #expect(alone == expected.filter { !$0.contains("attachment") })
     }
 
     @Test(arguments: [

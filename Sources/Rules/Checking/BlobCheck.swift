@@ -7,19 +7,26 @@ struct BlobCheck {
 
     init(_ rules: [Rule]) {
         known = rules.reduce(into: []) { known, rule in
-            known.formUnion(Self.actions(rule).compactMap { Self.place($0.argument, rule.kind) })
+            for action in Self.actions(rule.source.member("then")) {
+                let actions = action.name == "related" ? Self.actions(action.argument.member("then")) : [action]
+                known.formUnion(actions.compactMap { Self.place($0.argument, rule.kind) })
+            }
             if let when = rule.source.member("when") { known.formUnion(Self.selected(when, [])) }
         }
     }
 
     func warnings(_ rule: Rule) -> [RuleWarning] {
-        let actions = Self.actions(rule)
-        let own = Set(actions.compactMap { Self.place($0.argument, rule.kind) })
+        messages(in: rule.source.member("then"), rule.kind).map { position, message in
+            RuleWarning(path: rule.path, position: position, rule: rule.name, code: .halfBlob, message: message)
+        }
+    }
+
+    /// What is wrong in a list of actions about one document, and in those about related ones.
+    private func messages(in list: SourceNode?, _ kind: RuleFileKind) -> [Message] {
+        let actions = Self.actions(list)
+        let own = Set(actions.compactMap { Self.place($0.argument, kind) })
         return actions.flatMap { action in
-            messages(action, own).map { position, message in
-                RuleWarning(
-                    path: rule.path, position: position, rule: rule.name, code: .halfBlob, message: message)
-            }
+            action.name == "related" ? messages(in: action.argument.member("then"), kind) : messages(action, own)
         }
     }
 
@@ -44,8 +51,23 @@ struct BlobCheck {
         case "patch":
             guard case .list(let operations) = argument.content else { return [] }
             return operations.flatMap(Self.changes).compactMap { message($0, own) }
+        case "put":
+            guard let document = argument.member("document"), !document.isComputed else { return [] }
+            return written(document, []).compactMap { message(ofPut: $0, document) }
         default: return []
         }
+    }
+
+    private func message(ofPut change: Change, _ document: SourceNode) -> Message? {
+        let place = BlobPlace(JSONPointer(tokens: change.tokens))
+        guard change.value?.member("@type")?.text == "blob",
+            document.member("_attachments")?.member(place.attachmentName) == nil
+        else { return nil }
+        return (
+            change.position,
+            "'\(place.pointer)' of the other document becomes a blob without its attachment; attach it with a rule for "
+                + "that document"
+        )
     }
 
     private struct NamedAction {
@@ -95,8 +117,8 @@ struct BlobCheck {
             ? [] : [Change(tokens: pointer.tokens, value: value, position: operation.position)]
     }
 
-    private static func actions(_ rule: Rule) -> [NamedAction] {
-        guard case .list(let elements)? = rule.source.member("then")?.content else { return [] }
+    private static func actions(_ list: SourceNode?) -> [NamedAction] {
+        guard case .list(let elements)? = list?.content else { return [] }
         return elements.compactMap(\.actionMember).map { NamedAction(name: $0.name, argument: $0.value) }
     }
 

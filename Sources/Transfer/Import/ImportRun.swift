@@ -14,6 +14,7 @@ struct ImportRun {
     let journal: ImportJournal
     let report: ImportReport
     let isStopped: Locked<Bool>
+    let blobs: BlobMessages
     let beginning: ImportProgress
 
     /// - Throws: `SourceError`, after the last pass, if the input could not be read to its end.
@@ -139,6 +140,7 @@ struct ImportPass {
                 try await dispatch(&group)
                 while underWay > 0 { try await recordOne(&group) }
             }
+            noteBlobs(of: entry)
             assembly.add(entry)
             isLarge = isLarge || entry.byteCount > job.settings.batchBytes
         }
@@ -163,6 +165,20 @@ struct ImportPass {
             return false
         case .order(let order): return job.admission.order(document) == order
         }
+    }
+
+    /// Logs the blobs of Couchbase Lite whose bytes a document lacks. A merge may leave them on the gateway.
+    private func noteBlobs(of entry: ImportEntry) {
+        guard ![.delete, .merge].contains(job.settings.mode), case .document(let document) = entry,
+            !document.isDeletion
+        else { return }
+        let problems = DocumentBlobs(document.text.root).problems { attachment in
+            guard let data = attachment["data"], let base64 = try? InlineBase64(data) else { return nil }
+            var digest = AttachmentDigest.Calculation(for: .syncGateway)
+            InlineAttachment(document.text.bytes, base64).forEachPiece { digest.update($0) }
+            return digest.digest().description
+        }
+        job.blobs.log(problems, of: document.id)
     }
 
     // MARK: - Batches

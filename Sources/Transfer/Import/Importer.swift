@@ -88,7 +88,7 @@ package struct Importer: Service {
         let run = ImportRun(
             settings: settings, reader: reader, admission: DocumentAdmission(settings, gateway: gateway),
             writer: makeWriter(settings, isResumed: isResumed, info.newestSequence), journal: journal, report: report,
-            isStopped: isStopped, beginning: progress)
+            isStopped: isStopped, blobs: BlobMessages(logger), beginning: progress)
         try await carryOut(run)
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }

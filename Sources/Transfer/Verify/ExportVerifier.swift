@@ -1,5 +1,6 @@
 internal import Encodings
 internal import FoundationEssentials
+internal import GatewayClient
 internal import LosslessJSON
 
 /// Checks an export against its manifest: size, digest, count, each line, each attachment.
@@ -44,6 +45,7 @@ package struct ExportVerifier: Sendable {
                     try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(error)"))
                 case .success(let text):
                     try check(text.root, line: line.number, &parts, report)
+                    try checkBlobs(of: text, line: line.number, report)
                 }
             }
         }
@@ -93,6 +95,39 @@ package struct ExportVerifier: Sendable {
                     .attachment, id: id, line: line,
                     path: JSONPointer(tokens: ["_attachments", member.name.string ?? ""]).description, message: error))
         }
+    }
+
+    /// Compares the blobs of Couchbase Lite with their attachments. A tombstone has none.
+    private func checkBlobs(
+        of document: JSONText, line: Int, _ report: (VerificationFinding) throws -> Void
+    ) throws {
+        guard let id = document.root["_id"]?.string, document.root["_deleted"]?.bool != true else { return }
+        let problems = try DocumentBlobs(document.root).problems { try sha1(of: $0, in: document) }
+        for problem in problems {
+            try report(
+                VerificationFinding(
+                    .attachment, id: id, line: line, path: problem.pointer.description, message: problem.reason))
+        }
+    }
+
+    /// Nil if the bytes are not in the export.
+    private func sha1(of stub: JSONValue, in document: JSONText) throws -> String? {
+        var digest = AttachmentDigest.Calculation(for: .syncGateway)
+        if let data = stub["data"] {
+            guard let base64 = try? InlineBase64(data) else { return nil }
+            InlineAttachment(document.bytes, base64).forEachPiece { digest.update($0) }
+        } else {
+            guard let name = stub["file"]?.string, let store = attachments,
+                let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256),
+                store.byteCount(of: sha256) != nil
+            else { return nil }
+            let file = try OpenFile(reading: "\(store.path)/\(name)")
+            while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
+                try Task.checkCancellation()
+                digest.update(piece)
+            }
+        }
+        return digest.digest().description
     }
 
     private func error(of stub: JSONValue) -> String? {

@@ -2,6 +2,7 @@ package import DocumentCoding
 internal import Encodings
 public import FoundationEssentials
 internal import LosslessJSON
+internal import Rules
 
 /// An attachment of a document: one that is stored, or bytes to be stored with the next save.
 ///
@@ -104,8 +105,9 @@ extension Attachment: DocumentPart {
 }
 
 extension DocumentPlace {
-    /// - Note: Source: Couchbase Lite names the attachment of a blob by the path of its property.
-    fileprivate var blobName: String { "blob_/" + path.map(\.stringValue).joined(separator: "/") }
+    fileprivate var blobName: String {
+        BlobPlace(JSONPointer(tokens: path.map(\.stringValue))).attachmentName
+    }
 }
 
 extension JSONValue {

@@ -126,6 +126,7 @@ final class DocumentExport {
         revision: () -> RevisionID?
     ) -> Bool {
         let stubs = AttachmentStub.all(of: document)
+        if attachments != nil, !isTombstone, attempt == 1 { tally.noteBlobs(of: document, id) }
         if stubs.isEmpty || attachments == nil {
             tally.note(stubs)
             append(document.bytes, isTombstone: isTombstone)

@@ -197,6 +197,7 @@ final class ExportTally {
     private(set) var counts: ExportCounts
     private let report: ExportReport
     private let logger: Logger
+    private let blobs: BlobMessages
     private var messages = RepeatedMessages(
         last: "further documents and attachments that can't be exported are not logged individually")
 
@@ -205,6 +206,7 @@ final class ExportTally {
         self.counts = counts
         self.report = report
         self.logger = logger
+        blobs = BlobMessages(logger)
     }
 
     func noteLine(isTombstone: Bool) {
@@ -238,6 +240,11 @@ final class ExportTally {
     func noteUnreadable(_ id: DocumentID, _ revision: RevisionID?, _ reason: String) {
         counts.unreadable += 1
         log("a document can't be exported", id, revision, reason)
+    }
+
+    /// Logs the blobs of Couchbase Lite that the gateway has without their bytes. They are exported as they are.
+    func noteBlobs(of document: JSONValue, _ id: () -> DocumentID) {
+        blobs.log(DocumentBlobs(document).problems { _ in nil }, of: id())
     }
 
     private func log(

@@ -189,7 +189,7 @@ struct DocumentAdmission: Sendable {
     /// Throws with all violations of the schema, on one line.
     private func check(_ document: JSONValue) throws(Refusal) {
         guard schema != nil, mode != .delete else { return }
-        let violations = TodoSchema.check(document, collection: collection)
+        let violations = TodoSchema.check(document, collection: collection, hasAttachments: mode != .merge)
         guard violations.isEmpty else {
             throw Refusal(reason: violations.map(\.description).joined(separator: "; "))
         }

@@ -1,0 +1,82 @@
+import LosslessJSON
+import Testing
+
+@testable import Transfer
+
+/// Blobs of Couchbase Lite in exports and imports.
+@Suite struct DocumentBlobsTests {
+    private static let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
+    private static let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
+
+    /// As Sync Gateway 4.1.1 returns what Couchbase Lite pushes.
+    private static let recorded =
+        #"{"_attachments":{"blob_/image":{"content_type":"image/png","#
+        + #""digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6,"revpos":1,"stub":true},"blob_/photos/0":{"#
+        + #""content_type":"image/png","digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6,"revpos":1,"#
+        + #""stub":true}},"_cv":"18ec28528c550000@qWxhNKZPn16XoNwvYuRTVg","_id":"t","#
+        + #""_rev":"1-8ea4335d5aae4447a99b0d227ed8d075","image":{"@type":"blob","content_type":"image/png","#
+        + #""digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6},"photos":[{"@type":"blob","#
+        + #""content_type":"image/png","digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6}],"#
+        + #""task":"Apple","type":"task"}"#
+
+    private static func stub(
+        digest: String = sha1, length: Int = 6, type: String = "image/png", encoding: String = ""
+    ) -> String {
+        #"{"content_type":"\#(type)","digest":"\#(digest)","length":\#(length),"stub":true\#(encoding)}"#
+    }
+
+    private func problems(_ document: String, sha1: String? = nil) throws -> [String] {
+        DocumentBlobs(try JSONText(document).root).problems { _ in sha1 }.map { "\($0.pointer): \($0.reason)" }
+    }
+
+    @Test(arguments: [
+        "{}", "[]", #"{"image":{"@type":"date"}}"#, #"{"@type":"blob"}"#, #"{"_attachments":{"x":{"@type":"blob"}}}"#,
+        #"{"image":BLOB,"_attachments":{"blob_/image":STUB}}"#,
+        #"{"a":[{"b":BLOB}],"_attachments":{"blob_/a/0/b":STUB}}"#,
+        #"{"a/b~":BLOB,"_attachments":{"blob_/a~1b~0":STUB}}"#,
+        // An element that was moved, and a digest of CouchDB.
+        #"{"a":[BLOB],"_attachments":{"blob_/a/1":STUB}}"#,
+        #"{"image":BLOB,"_attachments":{"blob_/image":MD5}}"#,
+        recorded,
+    ])
+    func blobsWithTheirAttachmentsAreRight(document: String) throws {
+        let text = document.replacing("BLOB", with: Self.blob).replacing("STUB", with: Self.stub())
+            .replacing("MD5", with: Self.stub(digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="))
+        #expect(try problems(text, sha1: Self.sha1) == [])
+    }
+
+    @Test(arguments: [
+        (#"{"image":BLOB}"#, "/image: the blob has no attachment 'blob_/image'"),
+        (#"{"a":{"b":[0,BLOB]},"_attachments":{}}"#, "/a/b/1: the blob has no attachment 'blob_/a/b/1'"),
+        (
+            #"{"im\u0061ge":{"\u0040type":"blob","digest":"sha1-x"}}"#,
+            "/image: the blob has no attachment 'blob_/image'"
+        ),
+        (#"{"image":{"@type":"blob","length":6}}"#, "/image: the blob has no SHA-1 digest"),
+        (
+            #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(digest: "sha1-AAAA"))}}"#,
+            "/image: digest of the blob and of its attachment 'blob_/image' are different"
+        ),
+        (
+            #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(length: 7))}}"#,
+            "/image: length of the blob and of its attachment 'blob_/image' are different"
+        ),
+        (
+            #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(type: "image/gif"))}}"#,
+            "/image: content_type of the blob and of its attachment 'blob_/image' are different"
+        ),
+        (
+            #"{"image":BLOB,"_attachments":{"blob_/image":\#(stub(digest: "md5-AAAA"))}}"#,
+            "/image: the digest of the blob is \(sha1), and the bytes of its attachment have sha1-B"
+        ),
+    ])
+    func aBlobThatAppsDoNotShowIsAProblem(document: String, problem: String) throws {
+        #expect(try problems(document.replacing("BLOB", with: Self.blob), sha1: "sha1-B") == [problem])
+    }
+
+    @Test func whatIsNestedDeeplyEndsNothing() throws {
+        let depth = 5_000
+        let deep = String(repeating: #"{"a":"#, count: depth) + Self.blob + String(repeating: "}", count: depth)
+        #expect(try problems(deep) == [])
+    }
+}
