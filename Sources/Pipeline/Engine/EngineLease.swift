@@ -75,11 +75,16 @@ final class EngineLease: Sendable {
         renewing.withLock { $0?.cancel() }
         guard tenure.end != nil else { return queue.close() }
         tenure.lose("it was given up")
-        try? queue.performNow { [owner, token] connection in
+        try? queue.performNow { [engine, ruleSetHash, owner, token] connection in
             _ = try connection.run(
                 "UPDATE lease SET until = '-infinity' WHERE name = $1 AND owner = $2 AND token = $3",
                 [.text(Self.name), .text(owner), .int(token)])
-            try EngineMember.leave(owner, connection)
+            // Who is drained stands by next, and is a member all the time.
+            if try EngineMember.isDrained(engine, connection) {
+                try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
+            } else {
+                try EngineMember.leave(owner, connection)
+            }
         }
         queue.close()
     }

@@ -71,6 +71,17 @@ import Testing
         }
     }
 
+    @Test func aDrainedMemberThatGivesTheLeaseUpIsStillListed() async throws {
+        try await EngineTestBed.with { fleet in
+            let engine = try fleet.engine()
+            let lease = try EngineLease.take(engine, ruleSetHash: "r")
+            let member = try #require(try engine.standing().members.first)
+            try engine.drain(member)
+            lease.release()
+            #expect(try engine.standing().members.map(\.id) == [member.id])
+        }
+    }
+
     @Test func aMemberThatSharesAndIsDrainedGivesEverythingBack() async throws {
         // Long enough that a busy machine loses no lease.
         try await EngineTestBed.with(lease: .seconds(10)) { fleet in
