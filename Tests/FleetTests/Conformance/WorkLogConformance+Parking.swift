@@ -2,11 +2,11 @@ import Fleet
 import Testing
 
 extension WorkLogConformance {
-    /// Parks the first change of partition 0 for 200 ms.
+    /// Parks the first change of partition 0 for a third of the lease.
     private static func park(_ log: any WorkLog, _ claim: Claim) async throws -> Claim {
         var outcome = Outcome(position: 1)
         let change = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
-        outcome.parked = [Parking(change, delay: .milliseconds(200), reason: "slow")]
+        outcome.parked = [Parking(change, delay: log.leaseTime / 3, reason: "slow")]
         return try await log.commit(claim, outcome)
     }
 
@@ -17,7 +17,7 @@ extension WorkLogConformance {
             let claim = try await park(log, try await log.take(0))
             #expect(try await log.due(claim, limit: 9).isEmpty)
             #expect(try await log.next(claim, after: 0, limit: 9).isEmpty)
-            try await bed.pass(.milliseconds(300))
+            try await bed.pass(log.leaseTime / 2)
             let due = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:1"), parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
             let news = try await log.news([Interest(claim: claim, readUpTo: 1)], within: .milliseconds(10))
@@ -34,7 +34,7 @@ extension WorkLogConformance {
             outcome.joined = [try #require(later.last)]
             claim = try await log.commit(claim, outcome)
             #expect(try await log.due(claim, limit: 9).isEmpty)
-            try await bed.pass(.milliseconds(300))
+            try await bed.pass(log.leaseTime / 2)
             let due = LoggedChange(n: 3, entry: entry(3, id(0)), tries: Tries(text: "x:1"), firstN: 1, parks: 1)
             #expect(try await log.due(claim, limit: 9) == [due])
             // One that is older than the parked one changes nothing.
@@ -49,7 +49,7 @@ extension WorkLogConformance {
             var outcome = Outcome(position: 3)
             outcome.joined = try await log.next(claim, after: 1, limit: 9)
             claim = try await log.commit(claim, outcome)
-            try await bed.pass(.milliseconds(300))
+            try await bed.pass(log.leaseTime / 2)
             #expect(try await log.due(claim, limit: 9).map(\.n) == [3])
         },
         WorkLogConformance("a change that finds nothing to join is parked, and due at once") { bed in
@@ -72,7 +72,7 @@ extension WorkLogConformance {
                 Attempt(n: 1, id: id(0), isParked: true, others: Tries(text: "x:4"), weight: 1)
             ]
             claim = try await log.commit(claim, outcome)
-            try await bed.pass(.milliseconds(300))
+            try await bed.pass(log.leaseTime / 2)
             #expect(try await log.due(claim, limit: 9).map(\.tries.total) == [4])
             outcome = Outcome(position: 1)
             let change = LoggedChange(n: 1, entry: entry(1, id(0)), parks: 2)
