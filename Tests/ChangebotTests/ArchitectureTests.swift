@@ -161,4 +161,27 @@ import Testing
         #expect(Self.isDeclared("plan", of: "Planner", labels: ["_", "_"]))
         #expect(!Self.isDeclared("plan", of: "Planner", labels: ["_", "nowhere"]))
     }
+
+    /// What starts a process, a server or an engine.
+    private static let starters = [
+        "BotTestBed.with", "ChildProcess(", "EngineTestBed.with", "Program.run(", "RawConnection(", "ScriptedServer {",
+        "SecureTestServer(", "TestPostgres", "TestRelay(", "TestServer {",
+    ].map { Data($0.utf8) }
+
+    @Test func testsThatStartSomethingTakeSlots() throws {
+        let tests = Self.root.appending(path: "Tests")
+        let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try Data(contentsOf: file)
+            guard text.range(of: Data("@Suite".utf8)) != nil, file.lastPathComponent != "ArchitectureTests.swift",
+                Self.starters.contains(where: { text.range(of: $0) != nil })
+            else { continue }
+            #expect(
+                text.range(of: Data(".limitedParallelism".utf8)) != nil,
+                "\(file.lastPathComponent): its suite needs .limitedParallelism, see Tests.md")
+            #expect(
+                text.range(of: Data(".timeLimit(".utf8)) == nil,
+                "\(file.lastPathComponent): .timeLimit counts the wait for a slot; use .limitedParallelism(minutes:)")
+        }
+    }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayClient
 
 /// Ids in partitioned databases of CouchDB, as CouchDB 3.5 judges them.
-@Suite(.timeLimit(.minutes(5))) struct PartitionedIDTests {
+@Suite(.limitedParallelism) struct PartitionedIDTests {
     @Test(arguments: ["a:b", "a:b:c", "a::", "_design/app", "_local/x", "a:_design/x", "é:ü"])
     func theseAreTaken(id: String) {
         #expect(PartitionedID.error(of: DocumentID(id)) == nil)

@@ -7,7 +7,7 @@ import Rules
 import TestKit
 import Testing
 
-@Suite(.limitedParallelism, .serialized) struct BotTests {
+@Suite(.limitedParallelism) struct BotTests {
     @Test func tasksGetTheirPictureAndTheSecondRunWritesNothing() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([

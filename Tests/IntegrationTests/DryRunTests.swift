@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// A dry run refuses what the run refuses.
-@Suite(.limitedParallelism, .serialized) struct DryRunTests {
+@Suite(.limitedParallelism) struct DryRunTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let rules: String

@@ -11,7 +11,7 @@ import Testing
 import Transfer
 
 /// Documents with `_exp`, which Sync Gateway clears with each write that lacks it.
-@Suite(.limitedParallelism, .serialized) struct ExpiryTests {
+@Suite(.limitedParallelism) struct ExpiryTests {
     private static let time = #""2035-01-31T00:00:00Z""#
 
     private func with(keeps: Bool = true, _ body: (BotTestBed) async throws -> Void) async throws {

@@ -11,7 +11,7 @@ import TestKit
 import Testing
 import Transfer
 
-@Suite(.limitedParallelism, .serialized) struct ExportTests {
+@Suite(.limitedParallelism) struct ExportTests {
     private static func id(_ number: Int) -> DocumentID {
         DocumentID("t" + String(repeating: "0", count: 6 - "\(number)".count) + "\(number)")
     }

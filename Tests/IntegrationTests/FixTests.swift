@@ -7,7 +7,7 @@ import Rules
 import TestKit
 import Testing
 
-@Suite(.limitedParallelism, .serialized) struct FixTests {
+@Suite(.limitedParallelism) struct FixTests {
     private static let rules = """
         version: 1
         rules:

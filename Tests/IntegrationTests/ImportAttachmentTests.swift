@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// Attachments go with their documents, whichever way they come, and never as stubs without their bytes.
-@Suite(.limitedParallelism, .serialized) struct ImportAttachmentTests {
+@Suite(.limitedParallelism) struct ImportAttachmentTests {
     private static let bodies: [[UInt8]] = [
         Array("hello".utf8), [], (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) },
         [UInt8](repeating: 0xFF, count: 100_001),

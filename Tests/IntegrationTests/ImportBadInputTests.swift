@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// Documents that can't be read or written are reported, counted and kept; the rest is imported.
-@Suite(.limitedParallelism, .serialized) struct ImportBadInputTests {
+@Suite(.limitedParallelism) struct ImportBadInputTests {
     private static let good = [#"{"_id":"a","n":1}"#, #"{"_id":"z","n":2}"#]
 
     private static let oneBadLine: [(line: String, reason: String)] = [

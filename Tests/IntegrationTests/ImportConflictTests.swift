@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// Imports of documents of which the gateway has another revision: `--policy`.
-@Suite(.limitedParallelism, .serialized) struct ImportConflictTests {
+@Suite(.limitedParallelism) struct ImportConflictTests {
     private func load(
         _ bed: BotTestBed, _ lines: [String], _ policies: String..., mode: ImportMode = .insert
     ) async throws -> ImportCounts {

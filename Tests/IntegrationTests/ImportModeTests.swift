@@ -7,7 +7,7 @@ import Testing
 import Transfer
 
 /// What becomes of documents that are there already, and of those that are not.
-@Suite(.limitedParallelism, .serialized) struct ImportModeTests {
+@Suite(.limitedParallelism) struct ImportModeTests {
     private static let stored = [
         #"{"_id":"equal","n":1.10,"at":12345678901234567890}"#, #"{"_id":"other","n":1,"old":true}"#,
     ]

@@ -7,7 +7,7 @@ import Testing
 import Transfer
 
 /// Revisions as they were: what `export --revisions` wrote down is there again.
-@Suite(.limitedParallelism, .serialized) struct ImportRestoreTests {
+@Suite(.limitedParallelism) struct ImportRestoreTests {
     private static func revision(_ generation: Int, _ letter: String) -> String {
         "\(generation)-" + String(repeating: letter, count: 32)
     }

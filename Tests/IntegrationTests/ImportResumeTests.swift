@@ -12,7 +12,7 @@ import Testing
 import Transfer
 
 /// What an interrupted import leaves, and how the next one continues.
-@Suite(.limitedParallelism, .serialized) struct ImportResumeTests {
+@Suite(.limitedParallelism) struct ImportResumeTests {
     /// Some of them can't be written.
     private static func lines(_ count: Int) -> [String] {
         (0..<count).map { number in

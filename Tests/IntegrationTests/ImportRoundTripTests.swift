@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// Out of one gateway, into an empty one, and out of that: equal.
-@Suite(.limitedParallelism, .serialized) struct ImportRoundTripTests {
+@Suite(.limitedParallelism) struct ImportRoundTripTests {
     /// Ids that break paths, queries, encodings and comparisons, as JSON.
     static let hardIDs = [
         "a/b", "a%2Fb", "a%b", "a+b", "a b", " a", "a ", "a\\\"b", "a\\\\b", "a?b=c&d#e", "a:b;c,d", "'", "🥕", "..",

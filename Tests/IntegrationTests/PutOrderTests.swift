@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// What a rule puts is a document like any other, and as new as its cause.
-@Suite(.limitedParallelism, .serialized) struct PutOrderTests {
+@Suite(.limitedParallelism) struct PutOrderTests {
     /// The put was remembered as an own revision: the change that it met was never decided.
     @Test(arguments: ["run", "fix"])
     func aChangeThatMeetsAPutIsDecided(command: String) async throws {

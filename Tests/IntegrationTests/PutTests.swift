@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// Rules that write other documents.
-@Suite(.limitedParallelism, .serialized) struct PutTests {
+@Suite(.limitedParallelism) struct PutTests {
     private func summaries(_ more: String = "") -> String {
         """
         version: 1

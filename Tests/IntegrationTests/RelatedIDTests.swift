@@ -8,7 +8,7 @@ import TestKit
 import Testing
 
 /// Related documents that a selector names by their ids are read, not searched.
-@Suite(.limitedParallelism(minutes: 10), .serialized) struct RelatedIDTests {
+@Suite(.limitedParallelism(minutes: 10)) struct RelatedIDTests {
     /// A bed that keeps the targets of all requests of its bots.
     private func with(_ body: (BotTestBed, Locked<[String]>) async throws -> Void) async throws {
         try await BotTestBed.with { bed in

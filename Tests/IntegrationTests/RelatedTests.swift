@@ -9,7 +9,7 @@ import TestKit
 import Testing
 
 /// Rules that act on the documents that a selector matches.
-@Suite(.limitedParallelism(minutes: 10), .serialized) struct RelatedTests {
+@Suite(.limitedParallelism(minutes: 10)) struct RelatedTests {
     private func rules(_ bed: BotTestBed, _ rules: String...) throws -> RuleSet {
         try bed.rules("version: 1\nrules:\n" + rules.joined(separator: "\n"))
     }

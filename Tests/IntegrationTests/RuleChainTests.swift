@@ -8,7 +8,7 @@ import Testing
 @testable import Pipeline
 
 /// Chains of rules follow causes: many changes that meet in one document are no chain, and loops end.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct RuleChainTests {
+@Suite(.limitedParallelism) struct RuleChainTests {
     private static let invoices = """
         version: 1
         rules:

@@ -25,7 +25,7 @@ final class SetClock: Sendable {
 }
 
 /// Rules whose time is in the document.
-@Suite(.limitedParallelism, .serialized) struct TimerTests {
+@Suite(.limitedParallelism) struct TimerTests {
     /// What a rule did is counted, so that a second time shows.
     private static let reminders = """
         version: 1
@@ -341,7 +341,7 @@ final class SetClock: Sendable {
 }
 
 /// The bot dies while timers are set, or while they fire.
-@Suite(.limitedParallelism, .serialized) struct TimerCrashTests {
+@Suite(.limitedParallelism) struct TimerCrashTests {
     private static let rules = """
         version: 1
         rules:

@@ -9,7 +9,7 @@ import TestKit
 import Testing
 
 /// What a bot that is left alone must not do.
-@Suite(.limitedParallelism, .serialized) struct TrustTests {
+@Suite(.limitedParallelism) struct TrustTests {
     private static let total = """
         version: 1
         rules:

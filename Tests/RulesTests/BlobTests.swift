@@ -1,11 +1,12 @@
 import Foundation
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
 /// Blobs as Couchbase Lite 2 and later keeps them.
-@Suite struct BlobTests {
+@Suite(.limitedParallelism) struct BlobTests {
     /// A rule set that attaches `hello\n`, which is gone from the disk before it decides.
     private func set(_ then: String) throws -> RuleSet {
         let file = FileManager.default.temporaryDirectory.appending(path: "note-\(UUID().uuidString).png")

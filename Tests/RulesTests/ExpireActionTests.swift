@@ -1,9 +1,10 @@
 import LosslessJSON
+import TestKit
 import Testing
 
 @testable import Rules
 
-@Suite struct ExpireActionTests {
+@Suite(.limitedParallelism) struct ExpireActionTests {
     /// 2026-11-20T10:00:00Z.
     private static let now = 1_795_168_800
 

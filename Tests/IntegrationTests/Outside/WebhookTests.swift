@@ -10,7 +10,7 @@ import TestKit
 import Testing
 
 /// Rules that send webhooks, to receivers that are in order and to others.
-@Suite(.limitedParallelism, .serialized) struct WebhookTests {
+@Suite(.limitedParallelism) struct WebhookTests {
     private func rules(_ url: String, _ more: String = "", when: String = "{ type: order }") -> String {
         """
         version: 1

@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// Replications between two databases: one of them on the server that the environment names, else on an embedded gateway.
-@Suite(.limitedParallelism, .serialized) struct ReplicationTests {
+@Suite(.limitedParallelism) struct ReplicationTests {
     /// Documents of every kind, but for conflicts.
     private func fill(_ bed: BotTestBed) async throws {
         try await bed.load((0..<30).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)","n":\#($0)}"#) })

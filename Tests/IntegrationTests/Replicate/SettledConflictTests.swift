@@ -9,7 +9,7 @@ import Testing
 import Transfer
 
 /// `replicate --both-ways --policy`, where the target keeps one leaf of a document.
-@Suite(.limitedParallelism, .serialized) struct SettledConflictTests {
+@Suite(.limitedParallelism) struct SettledConflictTests {
     /// - Parameter sourceKeepsConflicts: Whether the source keeps several leaves, as CouchDB does.
     private func with(
         sourceKeepsConflicts: Bool, _ body: (_ source: BotTestBed, _ target: BotTestBed) async throws -> Void

@@ -9,7 +9,7 @@ import Testing
 @testable import changebot
 
 /// Rules with `resolve`, in a database that keeps conflicts.
-@Suite(.limitedParallelism, .serialized) struct ResolveRuleTests {
+@Suite(.limitedParallelism) struct ResolveRuleTests {
     private static let rules = """
         version: 1
         rules:

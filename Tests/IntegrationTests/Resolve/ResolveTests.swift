@@ -11,7 +11,7 @@ import Transfer
 
 /// Conflicts that are resolved in a database that keeps them: on a CouchDB if the environment names one, else on an
 /// embedded gateway.
-@Suite(.limitedParallelism, .serialized) struct ResolveTests {
+@Suite(.limitedParallelism) struct ResolveTests {
     @discardableResult
     private func resolve(
         _ bed: BotTestBed, _ policies: String..., isDryRun: Bool = false, batch: Int? = nil,

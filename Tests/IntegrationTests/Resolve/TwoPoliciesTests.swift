@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// Two programs that decide differently about the same conflict at the same time.
-@Suite(.limitedParallelism, .serialized) struct TwoPoliciesTests {
+@Suite(.limitedParallelism) struct TwoPoliciesTests {
     private static let picture = Data("a picture".utf8)
 
     private static let resolved = String?.none
