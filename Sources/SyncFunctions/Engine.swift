@@ -1,4 +1,5 @@
 internal import CDuktape
+internal import Glibc
 
 /// The JavaScript engine with one sync function. Lives in the helper process.
 struct Engine {
@@ -15,6 +16,15 @@ struct Engine {
     init?() {
         guard let context = cduk_create() else { return nil }
         self.context = context
+        // The engine's own reading of numbers rounds halves up.
+        duk_push_c_function(
+            context,
+            { context in
+                guard let text = duk_get_string(context, 0) else { return 0 }
+                duk_push_number(context, strtod(text, nil))
+                return 1
+            }, 1)
+        duk_put_global_string(context, "S$number")
         guard evaluate(Prelude.text) else { return nil }
         duk_set_top(context, 0)
     }

@@ -10,6 +10,7 @@ enum Prelude {
     private static let environment = #"""
         var realUserCtx, shouldValidate = false, syncFn;
         var S$ = (function (global) {
+            var exact = global.S$number, plainNumber = Number, plainFloat = parseFloat, plainInteger = parseInt;
             var parse = JSON.parse, stringify = JSON.stringify, isArray = Array.isArray, keys = Object.keys;
             var has = Object.prototype.hasOwnProperty, tag = Object.prototype.toString, text = String;
             var done;
@@ -26,7 +27,7 @@ enum Prelude {
             };
 
             // What ES5 does not have.
-            remove(global, ['globalThis', 'CBOR', 'Duktape', 'Proxy', 'Reflect', 'Symbol', 'Buffer', 'ArrayBuffer',
+            remove(global, ['S$number', 'globalThis', 'CBOR', 'Duktape', 'Proxy', 'Reflect', 'Symbol', 'Buffer', 'ArrayBuffer',
                 'DataView', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
                 'Uint32Array', 'Float32Array', 'Float64Array', 'TextEncoder', 'TextDecoder', 'performance']);
             remove(Object, ['setPrototypeOf', 'assign', 'getOwnPropertySymbols', 'is']);
@@ -50,24 +51,115 @@ enum Prelude {
             function view(value) {
                 if (value === null) return undefined;
                 if (typeof value !== 'object') return value;
-                if (isArray(value)) {
-                    for (var index = 0; index < value.length; index++) value[index] = view(value[index]);
-                    value.__proto__ = lists;
-                    return value;
-                }
-                // A loop, not forEach: a call through the engine's own functions takes its stack, and few fit.
-                for (var names = keys(value), at = 0; at < names.length; at++) {
-                    var member = value[names[at]];
-                    if (member === null || typeof member === 'object') value[names[at]] = view(member);
+                // Not recursive: documents may be 10,000 levels deep.
+                for (var due = [value]; due.length > 0;) {
+                    var outer = due.pop(), isList = isArray(outer), names = isList ? outer : keys(outer);
+                    for (var at = 0; at < names.length; at++) {
+                        var name = isList ? at : names[at], member = outer[name];
+                        if (member === null) outer[name] = undefined;
+                        else if (typeof member === 'object') due.push(member);
+                    }
+                    if (isList) outer.__proto__ = lists;
                 }
                 return value;
             }
+
+            // The engine rounds halves up, and not to even.
+            var decimal = /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/;
+            function rounded(value, plain) {
+                if (typeof value !== 'string' || value.length < 16) return plain;
+                var found = decimal.exec(value);
+                return found && found[0].length > 15 ? exact(found[0]) : plain;
+            }
+            global.Number = function Number(value) {
+                var number = arguments.length === 0 ? 0 : plainNumber(value);
+                if (number === number) number = rounded(value, number);
+                return this instanceof global.Number ? new plainNumber(number) : number;
+            };
+            Object.getOwnPropertyNames(plainNumber).forEach(function (name) {
+                if (!has.call(global.Number, name) || name === 'prototype') {
+                    Object.defineProperty(global.Number, name, Object.getOwnPropertyDescriptor(plainNumber, name));
+                }
+            });
+            Object.defineProperty(plainNumber.prototype, 'constructor',
+                { value: global.Number, configurable: true, writable: true });
+            global.parseFloat = function parseFloat(value) { return rounded(value, plainFloat(value)); };
+            global.parseInt = function parseInt(value, radix) {
+                var number = plainInteger(value, radix), digits;
+                if (typeof value !== 'string' || value.length < 16 || (radix && radix !== 10)) return number;
+                digits = /^\s*[-+]?\d+/.exec(value);
+                return digits && digits[0].length > 15 ? exact(digits[0]) : number;
+            };
+
+            // Reads JSON without recursion, because the engine reads 1,000 levels, and rounds numbers to even.
+            function read(input) {
+                var root = [], into = root, outer = [], due = 'value', isNew = false, at = 0, name, value, end;
+                function fail() { throw new SyntaxError('invalid json (at offset ' + (at + 1) + ')'); }
+                function place(value) {
+                    if (isArray(into)) into[into.length] = value;
+                    else Object.defineProperty(into, name, { value: value, configurable: true, enumerable: true, writable: true });
+                }
+                for (; at < input.length; at++) {
+                    var sign = input.charAt(at);
+                    if (sign === ' ' || sign === '\n' || sign === '\r' || sign === '\t') continue;
+                    if (sign === ',') {
+                        if (due !== 'end' || outer.length === 0) fail();
+                        due = isArray(into) ? 'value' : 'name';
+                    } else if (sign === ':') {
+                        if (due !== 'colon') fail();
+                        due = 'value';
+                    } else if (sign === ']' || sign === '}') {
+                        if (outer.length === 0 || isArray(into) !== (sign === ']') || !(due === 'end' || isNew)) fail();
+                        into = outer.pop();
+                        due = 'end';
+                    } else if (sign === '[' || sign === '{') {
+                        if (due !== 'value') fail();
+                        value = sign === '[' ? [] : {};
+                        place(value);
+                        outer.push(into);
+                        into = value;
+                        due = sign === '[' ? 'value' : 'name';
+                    } else {
+                        end = at + 1;
+                        if (sign === '"') {
+                            for (;; end++) {
+                                end = input.indexOf('"', end);
+                                if (end < 0) fail();
+                                for (var before = end; input.charAt(before - 1) === '\\'; before--);
+                                if ((end - before) % 2 === 0) break;
+                            }
+                            end++;
+                        } else {
+                            while (end < input.length && ',:]} \n\r\t'.indexOf(input.charAt(end)) < 0) end++;
+                        }
+                        value = input.substring(at, end);
+                        value = typeof parse(value) === 'number' ? rounded(value, parse(value)) : parse(value);
+                        if (due === 'name' && sign === '"') { name = value; due = 'colon'; }
+                        else if (due === 'value') { place(value); due = 'end'; }
+                        else fail();
+                        at = end - 1;
+                    }
+                    isNew = sign === '[' || sign === '{';
+                }
+                if (due !== 'end' || outer.length > 0) fail();
+                return root[0];
+            }
+            JSON.parse = function parse_(input, reviver) {
+                input = text(input);
+                if (typeof reviver === 'function') return parse(input, reviver);
+                if (/\d{16}|[\d.]{17}/.test(input)) return read(input);
+                try { return parse(input); } catch (error) {
+                    if (!(error instanceof RangeError)) throw error;
+                    return read(input);
+                }
+            };
 
             // JSON with members sorted by name.
             function sorted(value, outer) {
                 if (value === null || typeof value !== 'object' || typeof value.toJSON === 'function') return value;
                 var kind = tag.call(value);
                 if (kind !== '[object Array]' && kind !== '[object Object]' || outer.indexOf(value) >= 0) return value;
+                if (outer.length === 900) throw new RangeError();
                 outer.push(value);
                 var copy = isArray(value) ? [] : {};
                 if (isArray(value)) {
@@ -80,8 +172,44 @@ enum Prelude {
                 outer.pop();
                 return copy;
             }
+            // The same as text, without recursion, because the engine writes 1,000 levels.
+            function deepText(value) {
+                var parts = [], frames = [];
+                function open(value) {
+                    if (frames.length > 10000) throw new RangeError();
+                    var isList = isArray(value), names = isList ? value : keys(value).sort();
+                    parts.push(isList ? '[' : '{');
+                    frames.push({ value: value, isList: isList, names: names, at: 0, isEmpty: true });
+                }
+                function isOpened(value) {
+                    if (value === null || typeof value !== 'object' || typeof value.toJSON === 'function') return false;
+                    var kind = tag.call(value);
+                    return kind === '[object Array]' || kind === '[object Object]';
+                }
+                open(value);
+                while (frames.length > 0) {
+                    var frame = frames[frames.length - 1];
+                    if (frame.at === frame.names.length) {
+                        parts.push(frame.isList ? ']' : '}');
+                        frames.pop();
+                        continue;
+                    }
+                    var name = frame.isList ? frame.at : frame.names[frame.at], member = frame.value[name];
+                    frame.at++;
+                    var inner = isOpened(member) ? '' : stringify(member);
+                    if (inner === undefined && !frame.isList) continue;
+                    if (!frame.isEmpty) parts.push(',');
+                    frame.isEmpty = false;
+                    if (!frame.isList) parts.push(stringify(name) + ':');
+                    if (inner === '') open(member); else parts.push(inner === undefined ? 'null' : inner);
+                }
+                return parts.join('');
+            }
             JSON.stringify = function stringify_(value, replacer, space) {
-                return stringify(sorted(value, []), replacer, space);
+                try { return stringify(sorted(value, []), replacer, space); } catch (error) {
+                    if (!(error instanceof RangeError) || replacer || space || typeof value.toJSON === 'function') throw error;
+                    return deepText(value);
+                }
             };
 
             // Regular expressions neither look around nor back.
@@ -150,11 +278,18 @@ enum Prelude {
                 Object.defineProperty(global, name, { value: own[name], configurable: true, writable: true });
             });
 
+            function readCall(input) {
+                try { return parse(input); } catch (error) {
+                    if (!(error instanceof RangeError)) throw error;
+                    return read(input);
+                }
+            }
+
             return {
                 set: function (value) { syncFn = value; },
                 call: function (input) {
                     done = { channels: [], access: [], roles: [], expiry: [], rejected: null, failed: false, log: [] };
-                    var call = parse(input);
+                    var call = readCall(input);
                     shouldValidate = call.user !== null;
                     realUserCtx = call.user || {};
                     try {

@@ -37,18 +37,51 @@ import Testing
     @Test(arguments: [
         ("9007199254740993", "9007199254740992"), ("9007199254740995", "9007199254740996"),
         ("12345678901234567890123", "1.2345678901234568e+22"), ("123456789012345", "123456789012345"),
-        ("doc.n", "9007199254740992"),
+        ("doc.n", "9007199254740992"), ("Number('9007199254740993')", "9007199254740992"),
+        ("Number(' 9007199254740995 ')", "9007199254740996"), ("parseFloat('9007199254740993x')", "9007199254740992"),
+        ("parseInt('-9007199254740993', 10)", "-9007199254740992"), ("Number('9007199254740993x')", "NaN"),
+        ("JSON.parse('[{\"a\":9007199254740993}]')[0].a", "9007199254740992"),
+        ("JSON.parse('[\"9007199254740993\"]')[0]", "9007199254740993"),
+        ("new Number('9007199254740993') + 0", "9007199254740992"), ("Number.MAX_VALUE", "1.7976931348623157e+308"),
+        ("(5).constructor === Number && new Number(5) instanceof Number", "true"), ("Number()", "0"),
+        ("Number('0x20000000000000')", "9007199254740992"), ("parseInt('20000000000000', 16)", "9007199254740992"),
+        ("typeof S$number", "undefined"),
     ])
     func largeNumbersAreRoundedToEven(expression: String, expected: String) throws {
         #expect(try shown(expression, #"{"n":9007199254740993.0}"#) == expected)
     }
 
-    @Test func deepDocumentsAreSeen() throws {
-        let depth = 900
+    @Test(arguments: [900, 1_100, 9_900]) func deepDocumentsAreSeen(depth: Int) throws {
         let document = String(repeating: #"{"a":"#, count: depth) + "null" + String(repeating: "}", count: depth)
         let body = "for (var n = 0, at = doc; at; at = at.a) n++; JSON.stringify(doc); throw {forbidden: n};"
         let result = try run(body, document)
         #expect(result.rejection?.reason == String(depth), "\(result.log)")
+    }
+
+    @Test func deepTextIsReadAndWritten() throws {
+        let text =
+            String(repeating: #"{"b":[null,{"__proto__":"\\\""}],"a":["#, count: 2_000) + "{}"
+            + String(repeating: "]}", count: 2_000)
+        let sorted =
+            String(repeating: #"{"a":["#, count: 2_000) + "{}"
+            + String(repeating: #"],"b":[null,{"__proto__":"\\\""}]}"#, count: 2_000)
+        var document = JSONWriter()
+        document.object { members in
+            members.member("text", string: text)
+            members.member("sorted", string: sorted)
+        }
+        let body = "throw {forbidden: String(JSON.stringify(JSON.parse(doc.text)) === doc.sorted)};"
+        let result = try run(body, String(decoding: document.bytes, as: UTF8.self))
+        #expect(result.rejection?.reason == "true", "\(result.log)")
+    }
+
+    @Test(arguments: ["[", "[}", #"{"a"}"#, #"{"a":}"#, "[1,]", "[,1]", "]", "1 2", "{1:2}", #"["a]"#, "", "[1:2]"])
+    func deepTextThatIsNoJSONIsRefused(text: String) throws {
+        let deep = String(repeating: "[", count: 1_500) + text + String(repeating: "]", count: 1_500)
+        let expression = "(function () { try { JSON.parse(doc.t); } catch (error) { return error.name; } })()"
+        var document = JSONWriter()
+        document.object { $0.member("t", string: text.isEmpty ? deep + "," : deep) }
+        #expect(try shown(expression, String(decoding: document.bytes, as: UTF8.self)) == "SyntaxError")
     }
 
     @Test func whatItCallsIsCollected() throws {
