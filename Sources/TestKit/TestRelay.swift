@@ -1,16 +1,19 @@
+internal import Dispatch
 import Glibc
 internal import Locking
 
 /// Forwards connections on a loopback port to another one, and can cut them when the client sends a certain text.
 package final class TestRelay: Sendable {
     /// What to do with the part of the stream that has the text. Other connections are not affected.
-    package enum Fault: Sendable {
+    package enum Fault: Sendable, Equatable {
         /// Cuts both sides; the server does not get it.
         case cutBefore
         /// Passes it on, waits for the answer, drops that, and cuts both sides.
         case cutAfter
         /// Passes it on, and drops all answers from then on.
         case swallowAnswers
+        /// Passes it on, and holds back the answer until a client has sent this text, for at most a minute.
+        case holdAnswer(until: String)
     }
 
     private struct Rule: Sendable {
@@ -18,19 +21,28 @@ package final class TestRelay: Sendable {
         var fault: Fault
     }
 
+    private struct Held: Sendable {
+        var text: [UInt8]
+        var isSent = DispatchSemaphore(value: 0)
+    }
+
     private let server: Locked<TestServer?> = Locked(nil)
     private let rule = Locked<Rule?>(nil)
+    private let held = Locked<Held?>(nil)
     /// The port on 127.0.0.1.
     package var port: Int { server.withLock { $0?.port ?? 0 } }
 
     /// - Parameter port: Where to forward, on 127.0.0.1.
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(to port: Int) throws {
-        let made = try TestServer { [rule] connection in
+        let made = try TestServer { [rule, held] connection in
             let other = try Self.connect(to: port)
             defer { close(other) }
-            try Self.forward(connection, other) { bytes in
-                rule.withLock { rule in
+            try Self.forward(connection, other) {
+                _ = held.withLock(\.self)?.isSent.wait(timeout: .now() + 60)
+            } fault: { bytes in
+                if let held = held.withLock(\.self), Self.contains(bytes, held.text) { held.isSent.signal() }
+                return rule.withLock { rule in
                     guard let fault = rule, Self.contains(bytes, fault.text) else { return nil }
                     rule = nil
                     return fault.fault
@@ -42,6 +54,7 @@ package final class TestRelay: Sendable {
 
     /// Applies to the next occurrence of the text, which must be in one piece: short texts are.
     package func when(_ text: String, _ fault: Fault) {
+        if case .holdAnswer(let text) = fault { held.withLock { $0 = Held(text: Array(text.utf8)) } }
         rule.withLock { $0 = Rule(text: Array(text.utf8), fault: fault) }
     }
 
@@ -63,7 +76,7 @@ package final class TestRelay: Sendable {
     }
 
     private static func forward(
-        _ client: TestConnection, _ server: Int32, _ fault: ([UInt8]) -> Fault?
+        _ client: TestConnection, _ server: Int32, hold: () -> Void, fault: ([UInt8]) -> Fault?
     ) throws {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         var active: Fault?
@@ -83,6 +96,10 @@ package final class TestRelay: Sendable {
                     guard send(server, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
                 } else {
                     if active == .cutAfter { return }
+                    if case .holdAnswer? = active {
+                        hold()
+                        active = nil
+                    }
                     if active == nil { try client.write(bytes) }
                 }
             }

@@ -30,6 +30,8 @@ final class Counts: Sendable {
         var known: [Int: Ledger.CountedRule]
         /// When that was looked up.
         var lookedAt = ContinuousClock.now
+        /// What a run that ends wrote and decided without the feed.
+        var decidedWrites: [DocumentID: RevisionID] = [:]
         /// When it was last known that nobody counts.
         var nobodyCountedAt: ContinuousClock.Instant?
     }
@@ -206,6 +208,27 @@ final class Counts: Sendable {
             changed.raise()
         }
         return found.contributors.union(busy)
+    }
+
+    /// Notes documents that a run that ends is about to decide without waiting for the feed.
+    func noteDecided(_ written: [OtherDocuments.Written]) {
+        state.withLock { state in
+            for other in written { state.decidedWrites[other.place.id] = other.revision }
+        }
+    }
+
+    /// The documents among these rows that ``noteDecided(_:)`` has with another revision.
+    ///
+    /// Such a row is older: the gateway put its answer together before the write. What it added to totals would replace
+    /// what the write adds, and the row of the write may come in the next run only.
+    func outdated(among rows: ChangesBatch.SubSequence) -> [DocumentID] {
+        state.withLock { state in
+            guard !state.decidedWrites.isEmpty else { return [] }
+            return rows.compactMap { row in
+                guard let written = state.decidedWrites[row.id], written != row.revision else { return nil }
+                return row.id
+            }
+        }
     }
 
     /// Marks the documents among these that hold totals and that somebody else has changed.

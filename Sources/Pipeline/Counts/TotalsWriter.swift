@@ -197,6 +197,7 @@ struct TotalsWriter {
     /// - Returns: Whether there is anything to decide.
     private func decide(_ written: [OtherDocuments.Written]) async throws -> Bool {
         guard settings.decidesPuts else { return false }
+        counts.noteDecided(written)
         let candidates = written.filter { decider.mayFire(on: $0.document.root, isDeleted: false) }
             .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
         try await intake.submit(candidates, deadLettered.newest)

@@ -32,7 +32,14 @@ struct Intake {
         let tickets = await progress.advance(
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
+        if settings.decidesPuts, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
         _ = try await takeRecounts()
+    }
+
+    /// Decides documents as they are now, after their rows, which are older. To be called after those are submitted.
+    private func decideAgain(_ documents: [DocumentID]) async throws {
+        try await submit(
+            documents.map { Candidate(id: $0, revision: nil, document: []) }, deadLettered.newest)
     }
 
     /// The same for documents that are not from a feed.

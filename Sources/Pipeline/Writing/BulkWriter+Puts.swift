@@ -107,6 +107,7 @@ extension BulkWriter {
         guard settings.decidesPuts else { return }
         // A document that no rule is for any more may still add to a total.
         let countsAll = shared.counts?.role == .keeper
+        if countsAll { shared.counts?.noteDecided(written) }
         let candidates = written.filter { other in
             // A pass decides no tombstones.
             !(other.isDeletion && settings.isPass)

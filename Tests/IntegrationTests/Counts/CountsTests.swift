@@ -221,6 +221,27 @@ import Testing
         }
     }
 
+    /// A real gateway puts an answer together before totals are written, and may send it afterwards.
+    @Test func anOlderRowOfATotalDoesNotTakeBackWhatItAdds() async throws {
+        try await BotTestBed.withEmbedded { bed in
+            try await bed.load([("counts:a", #"{"_id":"counts:a"}"#)])
+            try await delete(bed, "counts:a")
+            try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
+            var address = try #require(URLComponents(string: bed.url.description))
+            let relay = try TestRelay(to: try #require(address.port))
+            address.port = relay.port
+            relay.when("/_changes?", .holdAnswer(until: #""total""#))
+            let slow = BotTestBed(
+                url: try GatewayURL(try #require(address.string)), settings: bed.settings, directory: bed.directory)
+            try await slow.runOnce(try bed.rules(Self.rulesWithTotal)) {
+                $0.delivery.totalsCatchUpInterval = .zero
+            }
+            let total = try #require(try await bed.stored("total"))
+            #expect(total.root["lists"]?.integer == 2 && total.root["open"]?.integer == 3)
+            await slow.phone.shutdown()
+        }
+    }
+
     @Test func rulesThatCountEachOthersDocumentsEnd() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
