@@ -193,6 +193,25 @@ import Transfer
     }
 
     @Test(arguments: [true, false])
+    func anExpiryThatTheTargetCanNotKeepIsWarnedOfOnceAndCounted(keeps: Bool) async throws {
+        try await with(keeps: keeps) { source in
+            try await source.load([document("a"), document("b", expires: false), document("c")])
+            try await BotTestBed.withFile { target in
+                var target = target
+                target.settings.dialect = .couchDB
+                let seen = EventCounter()
+                let words = "documents of the source expire, and stay for ever at this target"
+                let state = try await source.replicate(
+                    to: target, logger: Logger(label: "test") { _ in Witness(words: words, seen: seen) })
+                #expect(state.counts.written == 3 && state.counts.failed == 0)
+                #expect(state.counts.lostExpiries == (keeps ? 2 : 0))
+                #expect(seen.count == 1)
+                #expect(try await target.stored("a")?.root["_exp"] == nil)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
     func aWriteToADocumentThatExpiresIsWarnedOfOnce(keeps: Bool) async throws {
         try await with(keeps: keeps) { bed in
             try await bed.load([document("a")])

@@ -47,6 +47,19 @@ package final class ExpiryWatch: Sendable {
         await ask(id, gateway, logger)
     }
 
+    /// The same for documents that are copied to a target without expiry. Its remedy is another.
+    package func check(copied ids: [DocumentID], from gateway: Gateway, to target: Gateway, _ logger: Logger) async {
+        guard gateway.dialect.expiresDocuments, isDue(ids.count), let id = ids.first else { return }
+        await ask(id, gateway, logger, target)
+    }
+
+    /// Counts documents whose expiry the target can't keep. The first is named in a warning.
+    package func noteLost(_ expiries: [DocumentID: [UInt8]], at gateway: Gateway, to target: Gateway, _ logger: Logger)
+    {
+        guard let (id, expiry) = expiries.min(by: { $0.key.text < $1.key.text }) else { return }
+        warn(id, expiry, gateway, logger, target)
+    }
+
     private func isDue(_ count: Int) -> Bool {
         state.withLock { state in
             state.seen += count
@@ -54,19 +67,36 @@ package final class ExpiryWatch: Sendable {
         }
     }
 
-    private func ask(_ id: DocumentID, _ gateway: Gateway, _ logger: Logger) async {
+    private func ask(
+        _ id: DocumentID, _ gateway: Gateway, _ logger: Logger, _ target: Gateway? = nil
+    ) async {
         state.withLock { $0.next = $0.seen * 2 }
         guard let expiry = try? await gateway.expiry(of: id).expiry else { return }
+        warn(id, expiry, gateway, logger, target)
+    }
+
+    /// - Parameter target: Where documents are copied to, if they don't expire there.
+    private func warn(
+        _ id: DocumentID, _ expiry: [UInt8], _ gateway: Gateway, _ logger: Logger, _ target: Gateway?
+    ) {
         let isFirst = state.withLock { state in
             defer { state.hasWarned = true }
             return !state.hasWarned
         }
         guard isFirst else { return }
+        var metadata: Logger.Metadata = [
+            LogKey.id: "\(id)", LogKey.expiry: "\(String(decoding: expiry, as: UTF8.self).filter { $0 != "\"" })",
+            LogKey.gateway: "\(gateway.url)",
+        ]
+        guard let target else {
+            logger.warning(
+                "documents of this database expire, and written ones no longer do; add --keep-expiry",
+                metadata: metadata)
+            return
+        }
+        metadata[LogKey.target] = "\(target.url)"
         logger.warning(
-            "documents of this database expire, and written ones no longer do; add --keep-expiry",
-            metadata: [
-                LogKey.id: "\(id)", LogKey.expiry: "\(String(decoding: expiry, as: UTF8.self).filter { $0 != "\"" })",
-                LogKey.gateway: "\(gateway.url)",
-            ])
+            "documents of the source expire, and stay for ever at this target, which knows no expiry",
+            metadata: metadata)
     }
 }

@@ -133,6 +133,8 @@ package struct ReplicationCounts: Sendable, Equatable {
     package var keptAttachments = 0
     /// Revisions that were not to be replicated.
     package var filtered = 0
+    /// Documents that expire at the source and not at the target. Known only with `--keep-expiry`.
+    package var lostExpiries = 0
 
     package init() {}
 }

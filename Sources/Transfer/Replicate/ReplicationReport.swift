@@ -101,7 +101,8 @@ extension ReplicationReport: TransferReport {
             + "with --log-level debug all"
     }
 
-    /// The JSON object of `--summary`, with `attachments`, `attachments_kept`, `filtered` and `settled` added.
+    /// The JSON object of `--summary`, with `attachments`, `attachments_kept`, `filtered`, `settled` and
+    /// `expiry_lost` added.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
@@ -111,6 +112,7 @@ extension ReplicationReport: TransferReport {
         for (name, count) in [
             ("attachments", state.counts.attachments), ("attachments_kept", state.counts.keptAttachments),
             ("filtered", state.counts.filtered), ("settled", state.counts.settled),
+            ("expiry_lost", state.counts.lostExpiries),
         ] {
             text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
         }

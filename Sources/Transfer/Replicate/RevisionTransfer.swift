@@ -157,14 +157,25 @@ struct RevisionTransfer: Sendable {
 
     // MARK: - Storing
 
-    /// Those of the source's documents that expire, if the target has an expiry. That of a deleted document is not needed.
+    /// Those of the source's documents that expire, if the target has an expiry. Otherwise the lost ones are counted, with
+    /// a warning. That of a deleted document is not needed.
     private func expiries(of revisions: [ReplicatedRevision]) async throws -> [DocumentID: [UInt8]] {
         let staying = revisions.filter { !$0.isDeleted && $0.text.root[DocumentExpiry.member] == nil }
         guard !staying.isEmpty else { return [:] }
-        guard target.gateway.dialect.expiresDocuments else { return [:] }
-        await expiryWatch.check(copied: staying.map(\.key.id), from: source.gateway, logger)
-        return try await ExpiryReader(gateway: source.gateway, contact: source.contact).expiries(
+        let ids = staying.map(\.key.id)
+        guard source.gateway.dialect.expiresDocuments else { return [:] }
+        let keeps = target.gateway.dialect.expiresDocuments
+        if keeps {
+            await expiryWatch.check(copied: ids, from: source.gateway, logger)
+        } else if !source.gateway.keepsExpiry {
+            await expiryWatch.check(copied: ids, from: source.gateway, to: target.gateway, logger)
+        }
+        let expiries = try await ExpiryReader(gateway: source.gateway, contact: source.contact).expiries(
             of: staying.map { ($0.key.id, $0.text.bytes.count) })
+        guard !keeps else { return expiries }
+        expiryWatch.noteLost(expiries, at: source.gateway, to: target.gateway, logger)
+        report.count { $0.lostExpiries += expiries.count }
+        return [:]
     }
 
     private func store(_ revisions: [ReplicatedRevision], _ refused: Refused) async throws {

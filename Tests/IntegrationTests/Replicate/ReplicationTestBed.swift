@@ -1,6 +1,7 @@
 import DocumentFlow
 import EmbeddedGateway
 import GatewayClient
+import Logging
 import LosslessJSON
 import Rules
 import Testing
@@ -48,14 +49,15 @@ extension BotTestBed {
     /// One replication from this keyspace to another.
     @discardableResult
     func replicate(
-        to target: BotTestBed, configure: (inout ReplicationSettings) -> Void = { _ in }
+        to target: BotTestBed, logger: Logger = Self.logger,
+        configure: (inout ReplicationSettings) -> Void = { _ in }
     ) async throws -> ReplicationReport.State {
         var settings = ReplicationSettings()
         configure(&settings)
         let report = ReplicationReport()
         try await Replicator(
             from: end(settings.sourceRetries), to: target.end(settings.targetRetries), settings: settings,
-            report: report, logger: Self.logger
+            report: report, logger: logger
         ).run()
         return report.state
     }
