@@ -8,6 +8,8 @@ struct PlayedCouch {
     /// This path is refused with 401.
     var refused: String?
 
+    var isPartitioned = false
+
     private static let headers = ["Content-Type: application/json", "Server: CouchDB/3.5.0 (Erlang OTP/25)"]
 
     /// - Returns: Also the bodies of the requests that made an index.
@@ -30,7 +32,11 @@ struct PlayedCouch {
 
     private func answer(to path: String) -> (Int, String) {
         switch path {
-        case "/todo/": (200, #"{"db_name":"todo","update_seq":"7-g1","doc_count":1200,"instance_start_time":"1"}"#)
+        case "/todo/":
+            (
+                200,
+                #"{"db_name":"todo","update_seq":"7-g1","doc_count":1200,"instance_start_time":"1","props":{\#(isPartitioned ? "\"partitioned\":true" : "")}}"#
+            )
         case "/todo/_explain":
             (
                 200,

@@ -19,13 +19,13 @@ struct BotExamination: Sendable {
         await report.finish(.pictures, rules.pictures)
         await report.finish(.files, rules.files)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await examineGateway(rules.related) }
+            group.addTask { await examineGateway(rules.related, rules.writes) }
             group.addTask { await examineEngine() }
             group.addTask { await examineState() }
         }
     }
 
-    private func examineGateway(_ related: [PlacedSelector]?) async {
+    private func examineGateway(_ related: [PlacedSelector]?, _ writes: [PlacedWrite]?) async {
         let all: [DoctorCheck] = [.reachability, .tls] + DoctorCheck.ofGateway
         switch bot.choice {
         case nil: await report.skip(all, "the settings are not valid")
@@ -35,8 +35,8 @@ struct BotExamination: Sendable {
         case .remote(let url):
             guard let settings = bot.access else { return await report.skip(all, "the settings are not valid") }
             await GatewayExamination(
-                url: url, settings: settings, channels: bot.channels, related: related, following: bot.following,
-                idle: idle, advice: bot.advice, report: report
+                url: url, settings: settings, channels: bot.channels, related: related, writes: writes,
+                following: bot.following, idle: idle, advice: bot.advice, report: report
             ).run()
         }
     }

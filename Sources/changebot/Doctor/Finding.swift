@@ -7,6 +7,8 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     case settings, reachability, tls, clock, gateway, login, feed, list, write, local, channels
     /// Whether documents expire, and their expiry is kept.
     case expiry
+    /// A partitioned database takes only ids that name a partition.
+    case ids
     /// Those that related documents need.
     case indexes
     /// Of a fleet.
@@ -22,7 +24,7 @@ enum DoctorCheck: String, CaseIterable, Sendable {
     static let ofGateway: [DoctorCheck] = [.clock, .gateway] + ofLogin
     /// Those that need a login.
     static let ofLogin: [DoctorCheck] = [.login] + afterLogin
-    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .expiry, .indexes, .idle]
+    static let afterLogin: [DoctorCheck] = [.feed, .list, .write, .local, .channels, .expiry, .ids, .indexes, .idle]
 }
 
 /// What a check has found, and what to do about it.

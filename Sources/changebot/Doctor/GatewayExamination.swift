@@ -11,6 +11,8 @@ struct GatewayExamination: Sendable {
     let channels: [String]?
     /// As in ``IndexesCheck/selectors``.
     let related: [PlacedSelector]?
+    /// The same.
+    let writes: [PlacedWrite]?
     let following: FeedReader.Following
     /// How long to look for proxies that end idle requests; nil: not at all.
     let idle: Duration?
@@ -135,9 +137,12 @@ struct GatewayExamination: Sendable {
                 await report.finish(
                     .local, PermissionChecks.local(await document.run(), named: document.name))
             }
+            let fit = DatabaseFit(gateway: gateway, info: info, writes: writes ?? [])
+            await report.finish(.ids, fit.idFindings(hasRules: writes != nil))
             group.addTask {
+                let check = ExpiryCheck(gateway: gateway, keepsExpiry: settings.keepsExpiry)
                 await report.finish(
-                    .expiry, await ExpiryCheck(gateway: gateway, keepsExpiry: settings.keepsExpiry).finding())
+                    .expiry, [await check.finding()] + fit.expiryWarnings.map { Finding(.warning, message: $0) })
             }
             group.addTask { await report.finish(.channels, await examineChannels(gateway)) }
             group.addTask {

@@ -14,13 +14,15 @@ struct RulesCheck {
     let files: [Finding]
     /// Of all rules; nil if they are not valid, or not given.
     let related: [PlacedSelector]?
+    /// The same.
+    let writes: [PlacedWrite]?
 
     /// - Parameter paths: Nil: none are given.
     init(_ paths: [String]?) {
         guard let paths else {
             rules = [.skipped("no rules given; name them with --rules PATH")]
             (pictures, files) = ([.skipped("no rules given")], [.skipped("no rules given")])
-            related = nil
+            (related, writes) = (nil, nil)
             return
         }
         do throws(RuleFilesError) {
@@ -35,10 +37,11 @@ struct RulesCheck {
             pictures = Self.pictures(loaded.attached)
             files = OutsideFilesCheck.findings(OutsideFileExamination(loaded))
             related = loaded.relatedSelectors
+            writes = loaded.placedWrites
         } catch {
             rules = error.errors.map { Finding(.error, message: $0.description) }
             (pictures, files) = ([.skipped("the rules are not valid")], [.skipped("the rules are not valid")])
-            related = nil
+            (related, writes) = (nil, nil)
         }
     }
 

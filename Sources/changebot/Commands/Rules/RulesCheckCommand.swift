@@ -13,7 +13,8 @@ struct RulesCheckCommand: AsyncParsableCommand {
             Example: changebot rules check rules/
 
             With --gateway, it also says what the search for related documents costs this gateway: which index of a \
-            CouchDB is missing, or how many documents a Sync Gateway reads.
+            CouchDB is missing, or how many documents a Sync Gateway reads. It warns of what this database can't take: \
+            'expire' on CouchDB, and ids without a partition in a partitioned database.
 
             Exits with 0 if the files are valid, even with warnings; with 65 if not. With --strict, warnings exit with 65 \
             too. With --quiet, only the reason of a failure is printed.
@@ -77,6 +78,10 @@ struct RulesCheckCommand: AsyncParsableCommand {
         ) { gateway in
             result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)
                 .check(set.relatedSelectors)
+            guard !set.placedWrites.isEmpty else { return }
+            let info = try await contact.connect(to: gateway)
+            let fit = DatabaseFit(gateway: gateway, info: info, writes: set.placedWrites)
+            result.warnings += fit.expiryWarnings + fit.idWarnings
         }
         return result
     }

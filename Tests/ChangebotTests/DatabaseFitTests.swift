@@ -1,0 +1,82 @@
+import Foundation
+import GatewayClient
+import TestKit
+import Testing
+
+@testable import changebot
+
+/// What `rules check --gateway` and `doctor` say about rules that a database can't serve.
+@Suite(.limitedParallelism) struct DatabaseFitTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: a
+            when: { type: task }
+            then:
+              - put: { id: total, document: { type: total } }
+              - put: { id: "t:total", document: { type: total } }
+              - put: { document: { _id: ":x", type: total } }
+              - put: { id: { jq: '"total-" + .list' }, document: { type: total } }
+              - put: { id: { jq: '"t:" + .list' }, document: { type: total } }
+              - put: { id: { jq: '._id + "-copy"' }, document: { type: copy } }
+              - put: { document: { jq: '{_id: .list, type: "copy"}' } }
+              - put: { id: total, keyspace: other, document: { type: total } }
+              - aggregate: { into: counts, document: { type: counts }, count: { n: true } }
+              - related: { selector: { _id: { jq: .list } }, then: [put: { id: found, document: {} }, expire: 5d] }
+              - expire: 30d
+
+        """
+    private static let unnamed = [6, 8, 9, 14, 15]
+    private static let expiring = [15, 16]
+
+    private func check(_ url: String, _ more: String...) async throws -> Program.Result {
+        try await Program.withDirectory { folder in
+            let file = folder + "/r.yaml"
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: file))
+            return try await Program.run(["rules", "check", file, "--gateway", url] + more)
+        }
+    }
+
+    /// The lines of the rule file with a warning that has these words.
+    private func lines(_ text: some StringProtocol, with words: String) -> [Int] {
+        text.split(separator: "\n").filter { $0.contains(words) }.compactMap { line in
+            line.split(separator: "r.yaml:").last?.split(separator: ":").first.flatMap { Int($0) }
+        }
+    }
+
+    @Test func idsWithoutAPartitionAreWarnedOf() async throws {
+        let (server, _) = try PlayedCouch(isPartitioned: true).start()
+        let result = try await check(server.url("/todo"))
+        #expect(result.code == 0)
+        #expect(lines(result.errors, with: "the database is partitioned") == Self.unnamed, "\(result.errors)")
+        #expect(
+            result.errors.contains("r.yaml:6:9: rule 'a': the database is partitioned, and the id 'total' names no"))
+        #expect(try await check(server.url("/todo"), "--strict").code == 65)
+    }
+
+    @Test func otherDatabasesTakeAllIDs() async throws {
+        let (server, _) = try PlayedCouch().start()
+        #expect(!(try await check(server.url("/todo"))).errors.contains("partitioned"))
+    }
+
+    @Test func expiryOnCouchDBIsWarnedOf() async throws {
+        let (server, _) = try PlayedCouch().start()
+        let result = try await check(server.url("/todo"))
+        #expect(lines(result.errors, with: "documents don't expire on CouchDB") == Self.expiring, "\(result.errors)")
+    }
+
+    @Test func theDoctorSaysTheSame() async throws {
+        let (server, _) = try PlayedCouch(isPartitioned: true).start()
+        try await Program.withDirectory { folder in
+            let file = folder + "/r.yaml"
+            try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: file))
+            let writes = try #require(RulesCheck([file]).writes)
+            let gateway = Gateway(try GatewayURL(server.url("/todo")))
+            let fit = DatabaseFit(gateway: gateway, info: try await gateway.databaseInfo(), writes: writes)
+            #expect(lines(fit.idWarnings.joined(separator: "\n"), with: "partitioned") == Self.unnamed)
+            #expect(fit.idFindings(hasRules: true).map(\.level) == Self.unnamed.map { _ in .warning })
+            #expect(fit.idFindings(hasRules: false).map(\.level) == [.skipped])
+            await gateway.shutdown()
+        }
+    }
+}
