@@ -112,7 +112,8 @@ let package = Package(
         .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
         .target(
-            name: "JQ", dependencies: ["CJQ", "HelperProcesses", "LosslessJSON", "Locking"], swiftSettings: settings),
+            name: "JQ", dependencies: ["CJQ", "Encodings", "HelperProcesses", "LosslessJSON", "Locking"],
+            swiftSettings: settings),
         .target(
             name: "SyncFunctions", dependencies: ["CDuktape", "HelperProcesses", "LosslessJSON", "Locking"],
             swiftSettings: small),

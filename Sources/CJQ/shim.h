@@ -3,12 +3,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 // jq's own headers rely on those above.
 #include <jv.h>
 #include <jq.h>
 
-// Declared only for sources that ask for GNU extensions. The kernel's set of processors is an array of bits.
+// Part of libjq, but declared in none of the headers that it installs. The handler must not return.
+extern void jv_nomem_handler(void (*handler)(void *), void *data);
+
+// These two are declared only for sources that ask for GNU extensions. The kernel's set of processors is an array of bits.
+extern char *strptime(const char *text, const char *format, struct tm *time);
 extern int sched_getaffinity(int process, unsigned long size, void *set);
 
 /// How many processors the scheduler may run this process on; 0 if that is unknown.

@@ -33,6 +33,14 @@ package struct CalendarDay {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
+    /// `2026-11-20`; years outside 0 to 9999 have a sign and six digits.
+    var text: String {
+        let year =
+            (0...9999).contains(year)
+            ? year.padded(to: 4) : (year < 0 ? "-" : "+") + Int(year.magnitude).padded(to: 6)
+        return "\(year)-\(month.padded(to: 2))-\(day.padded(to: 2))"
+    }
+
     /// The number of days of a month, 28 to 31.
     ///
     /// - Parameter month: 1 to 12.

@@ -91,14 +91,19 @@ package final class HelperChannel {
         let count = recv(process.socket, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
         if count > 0 {
             incoming.append(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
-        } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+        } else if count == 0 {
+            throw HelperEnded(signal: process.endingSignal)
+        } else if errno != EAGAIN && errno != EINTR {
             throw HelperEnded()
         }
     }
 }
 
 /// The helper process has ended, or sent something invalid.
-package struct HelperEnded: Error {}
+package struct HelperEnded: Error {
+    /// What ended it; nil if it ended by itself, or that is unknown.
+    package var signal: Int32?
+}
 
 extension Duration {
     /// Whole milliseconds, rounded up; at most about 24 days, the limit of `poll`.

@@ -50,6 +50,14 @@ package final class HelperProcess {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// Waits until the process has ended. The signal that ended it; nil if it ended by itself.
+    ///
+    /// - Precondition: It is ending: its end of the socket is closed.
+    var endingSignal: Int32? {
+        let signal = chelper_ending_signal(pid)
+        return signal == 0 ? nil : signal
+    }
+
     private static func spawn(
         _ path: String, _ purpose: HelperPurpose, _ end: Int32
     ) throws(HelperNotStarted) -> pid_t {

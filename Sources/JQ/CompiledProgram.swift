@@ -10,12 +10,15 @@ final class CompiledProgram {
     enum Ending {
         case finished
         case failed(String)
+        /// An output holds a number that is not finite: which one, and where.
+        case notFinite(String)
         case tooMuchOutput
     }
 
     static let environmentMessage = "a program can't read the environment"
 
     private var state: OpaquePointer?
+    private let functions = ProgramFunctions()
     private let namesEnvironment: Bool
 
     /// Compiles a program that has passed ``check(_:_:)``, which rule files have before they are used.
@@ -37,6 +40,7 @@ final class CompiledProgram {
             state = try Self.compile(
                 Self.opening(locals) + text + Array("\n\n.)".utf8), arguments: jv_copy(bindings))
         }
+        functions.serve(state)
     }
 
     deinit { Self.tearDown(state) }
@@ -50,6 +54,10 @@ final class CompiledProgram {
         while true {
             let result = jq_next(state)
             guard jv_get_kind(result) != JV_KIND_INVALID else { return ending(result) }
+            if let number = NonFiniteNumber(in: result) {
+                jv_free(result)
+                return .notFinite(number.description)
+            }
             let text = jv_dump_string(result, 0)
             defer { jv_free(text) }
             let count = Int(jv_string_length_bytes(jv_copy(text)))
@@ -96,17 +104,9 @@ extension CompiledProgram {
             "input_filename": "a program has no input file", "input_line_number": "a program has no input file",
             "get_search_list": "a program can't use modules",
         ]
-        // jq may round a number that it reads from a string. And jq 1.6 fails on `error(null)`.
-        let inexact = "a text with more digits than jq can hold exactly is not a number here"
-        let replacements =
-            "def __tonumber: tonumber; def tonumber: if type == \"string\" and length > 15 then error(\"\(inexact)\") else __tonumber end; "
-            + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") else __fromjson end; "
-            + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
-        let definitions =
-            replacements + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ")
-        return
-            ", $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; def debug: .; def debug($_): .; def stderr: .; "
-            + definitions + " "
+        return ", $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; "
+            + ProgramPrelude.definitions + "def debug: .; def debug($_): .; def stderr: .; "
+            + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ") + " "
     }()
 
     private static let nulError = JQCompileError(message: "the program holds a NUL character")
@@ -139,11 +139,22 @@ extension CompiledProgram {
             let end = Array("\n\n# \\(|)\n\(closing) # \\(|)\n".utf8)
             return programs.map { Array("\(opening)\n".utf8) + $0 + end }
         }
-        try compileAlone(Array(texts.joined(separator: ",".utf8)), bindings)
+        let text = Array(texts.joined(separator: ",".utf8))
+        try compileUnwrapped(Array(ProgramPrelude.declarations.utf8) + text, bindings)
     }
 
     /// Without the wrapper.
     private static func compileAlone(
+        _ text: [UInt8], _ bindings: jv, locals: [String] = []
+    ) throws(JQCompileError) {
+        do throws(JQCompileError) { try compileUnwrapped(text, bindings, locals: locals) } catch {
+            // jq does not know the functions of the prelude; but a directive must be first in its text.
+            guard ProgramPrelude.names.contains(where: error.message.hasPrefix) else { throw error }
+            try compileUnwrapped(Array(ProgramPrelude.declarations.utf8) + text, bindings, locals: locals)
+        }
+    }
+
+    private static func compileUnwrapped(
         _ text: [UInt8], _ bindings: jv, locals: [String] = []
     ) throws(JQCompileError) {
         var known = jv_copy(bindings)
@@ -198,7 +209,7 @@ private final class CompileMessages {
 }
 
 /// The content of a jq string, which is not consumed.
-private func string(_ value: jv) -> String {
+func string(_ value: jv) -> String {
     let count = Int(jv_string_length_bytes(jv_copy(value)))
     return String(
         decoding: UnsafeRawBufferPointer(start: jv_string_value(value), count: count), as: UTF8.self)

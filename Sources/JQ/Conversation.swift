@@ -143,6 +143,7 @@ final class Conversation {
                 throw .unreadableBinding(name: binding.name, message.contains("depth limit") ? nil : message)
             }
             return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
+        case .notFinite: return .ends(.failed(.notFinite(frame.text)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
         case .limits, .binding, .program, .check, .call, nil: throw .crashed
         }

@@ -25,6 +25,8 @@ enum FrameKind: UInt8 {
     case programError
     case unreadableInput
     case tooMuchOutput
+    /// An output holds a number that is not finite.
+    case notFinite
 }
 
 extension FrameWriter {

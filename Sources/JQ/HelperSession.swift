@@ -57,9 +57,15 @@ final class HelperSession {
 
     /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
     ///
-    /// - Throws: ``JQError/crashed`` if the process has ended, or sent something invalid.
+    /// - Throws: ``JQError/crashed`` if the process has ended, or sent something invalid; ``JQError/brokeDown`` if a
+    ///   function of jq ended it. What lacks memory exits: see ``ProgramServer``.
     func wait(_ timeout: Int32) throws(JQError) -> HelperChannel.Progress {
-        do throws(HelperEnded) { return try channel.wait(timeout) } catch { throw .crashed }
+        do throws(HelperEnded) { return try channel.wait(timeout) } catch {
+            switch error.signal {
+            case SIGABRT, SIGFPE: throw .brokeDown
+            default: throw .crashed
+            }
+        }
     }
 }
 

@@ -10,6 +10,10 @@ package enum JQError: Error, Sendable, Equatable {
     case tooMuchOutput(limit: Int)
     /// The process that ran the program ended, most often for lack of memory.
     case crashed
+    /// A function of jq got a value that it is not made for, and ended the process: not for lack of memory.
+    case brokeDown
+    /// An output is or holds a number that is not finite: which one, and where, as `NaN at .total`.
+    case notFinite(String)
     /// The result contains this number of the document or depends on its digits, and jq can't represent it.
     case inexactNumber(String)
     /// The program itself makes this number, and it can't be written exactly: jq counts in doubles.
@@ -47,6 +51,12 @@ extension JQError: CustomStringConvertible {
         case .deadline(let duration): "the program runs longer than \(duration); make it simpler"
         case .tooMuchOutput(let limit): "the program gives more than \(limit) bytes; make it give less"
         case .crashed: "jq ended while the program ran, most likely out of memory; make the program need less"
+        case .brokeDown:
+            "a function of jq ended on a value that it can't take, such as a division by -1, or a slice, of a number "
+                + "that is too large or not a number; let the program check the value first"
+        case .notFinite(let what):
+            "the program gives \(displayText(what, limit: 120)), which no JSON number can be; let it check the number "
+                + "first, for example with isnan or isinfinite"
         case .inexactNumber(let text):
             "the result depends on the number \(displayText(text, limit: 60)), which jq can't hold exactly; "
                 + "leave that number out of the program"

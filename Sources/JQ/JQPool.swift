@@ -87,7 +87,7 @@ package final class JQPool: Sendable {
             guard let parts else { continue }
             switch outcomes[index] {
             // If it comes from a number of the document, the digits of that are more helpful than what jq made of them.
-            case .outputs, .failed(.inexactResult): break
+            case .outputs, .failed(.inexactResult), .failed(.notFinite): break
             case .failed: continue
             }
             comparisons += (0..<parts.variantCount).map {
@@ -109,7 +109,7 @@ package final class JQPool: Sendable {
         func difference(of answer: JQAnswer) -> JQAnswer {
             switch answer {
             case expected: .outputs(JQOutputs())
-            case .outputs, .failed(.programError), .failed(.tooMuchOutput): .failed(parts.error)
+            case .outputs, .failed(.programError), .failed(.notFinite), .failed(.tooMuchOutput): .failed(parts.error)
             case .failed: answer
             }
         }

@@ -15,6 +15,8 @@ struct ProgramServer {
     private var answers = FrameWriter()
 
     mutating func serve() -> Never {
+        // Otherwise jq aborts, as it does at a value that it can't take.
+        jv_nomem_handler({ _ in _exit(EXIT_FAILURE) }, nil)
         HelperInput.serve { frame in answer(&frame) }
     }
 
@@ -110,6 +112,7 @@ struct ProgramServer {
         switch ending {
         case .finished: send(.done)
         case .failed(let message): send(.programError, message.utf8.prefix(4096))
+        case .notFinite(let what): send(.notFinite, what.utf8.prefix(4096))
         case .tooMuchOutput: send(.tooMuchOutput)
         }
     }

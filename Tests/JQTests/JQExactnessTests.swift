@@ -70,7 +70,7 @@ struct JQExactnessTests {
 
     @Test(
         "Results beyond 2^53 are refused",
-        arguments: ["9007199254740991 + 1", "1e300", "infinite", "-infinite", "[{a: 12345678901234567890}]"],
+        arguments: ["9007199254740991 + 1", "1e300", "[{a: 12345678901234567890}]"],
         ["{}", #"{"big":12345678901234567890}"#])
     func results(program: String, document: String) async throws {
         // A number of the document that the program does not use has nothing to do with it.

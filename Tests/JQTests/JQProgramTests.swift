@@ -23,7 +23,6 @@ struct JQProgramTests {
             (".", #""a\u0000b""#, [#""a\u0000b""#]),
             ("length", #""a\u0000b""#, ["3"]),
             (".a", #"{"a":1,"a":2}"#, ["2"]),
-            ("nan", "null", ["null"]),
             ("1 | debug | stderr", "null", ["1"]),
             ("label $out | 1, break $out, 2", "null", ["1"]),
             ("try error(\"x\") catch .", "null", [#""x""#]),

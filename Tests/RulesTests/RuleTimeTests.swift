@@ -51,7 +51,9 @@ import Testing
         ("-1", "at: the program gives -1, which is before 1970"),
         ("1795168800000", "which is after the year 9999; it must be seconds, so divide milliseconds by 1000"),
         (#""tomorrow""#, #"at: the program gives "tomorrow", which is no time; write a date as"#),
-        (#""20261120""#, "which is no time"), (#""1969-12-31""#, "which is not between 1970 and the year 9999"),
+        (#""202611""#, "which is no time"), (#""2026-11-20T10:00""#, "append Z if it is UTC"),
+        (#""2026-02-30""#, "a day that does not exist"),
+        (#""1969-12-31""#, "which is not between 1970 and the year 9999"),
         (#""9999-12-31T23:59:59.5Z""#, "which is not between 1970 and the year 9999"),
     ])
     func whatIsNoTimeIsAnError(value: String, message: String) async throws {

@@ -92,7 +92,7 @@ struct ExpireAction: Sendable {
 
     private static func wish(_ text: String) -> Wish? {
         if text == removal { return .never }
-        if let date = UTCDate(rfc3339: text) { return .at(date.secondsRoundedUp) }
+        if let date = try? ISODate(text) { return .at(date.secondsRoundedUp) }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits), let unit = units[String(text.dropFirst(digits.count))],
             (1...longest / unit).contains(number)

@@ -13,7 +13,7 @@ enum DueTime {
     /// The end of the year 9999.
     private static let last = 253_402_300_799
 
-    /// A number of seconds since 1970, or a date as RFC 3339 writes it. No output, null and false are no time.
+    /// A number of seconds since 1970, or a date as ISO 8601 writes it. No output, null and false are no time.
     init(_ outcome: JQOutcome) {
         switch outcome {
         case .failed(let error): self = .failed("at: \(error)", isTemporary: error.isTemporary)
@@ -41,9 +41,10 @@ enum DueTime {
             guard number >= 0 else { return failed("which is before 1970; a time can't be negative") }
             return .at(Int(number.rounded(.up)))
         case .string:
-            guard let date = output.root.string.flatMap({ UTCDate(rfc3339: $0) }) else {
-                return failed(
-                    "which is no time; write a date as 2026-11-20T10:00:00Z or 2026-11-20, or seconds since 1970")
+            let date: ISODate
+            do throws(ISODateError) { date = try ISODate(output.root.string ?? "") } catch {
+                let remedy = if case .malformed = error { ", or seconds since 1970" } else { "" }
+                return failed("which \(error.explanation)\(remedy)")
             }
             guard (0...last).contains(date.secondsRoundedUp) else {
                 return failed("which is not between 1970 and the year 9999")

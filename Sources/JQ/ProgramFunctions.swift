@@ -1,0 +1,93 @@
+internal import CJQ
+internal import Encodings
+
+/// Answers what the functions of ``ProgramPrelude`` ask: a list of a function's name, its input and its argument.
+final class ProgramFunctions {
+    /// Why a function gives no value: what the program sees as its error.
+    struct Refusal: Error {
+        let message: String
+    }
+
+    /// The answer that `input` fetches next.
+    private var answer: jv?
+
+    deinit { if let answer { jv_free(answer) } }
+
+    /// Answers a program until it ends.
+    func serve(_ program: OpaquePointer?) {
+        let reference = Unmanaged.passUnretained(self).toOpaque()
+        jq_set_debug_cb(
+            program,
+            { reference, request in
+                guard let reference else { return jv_free(request) }
+                Unmanaged<ProgramFunctions>.fromOpaque(reference).takeUnretainedValue().take(request)
+            }, reference)
+        jq_set_input_cb(
+            program,
+            { _, reference in
+                guard let reference else { return jv_invalid() }
+                return Unmanaged<ProgramFunctions>.fromOpaque(reference).takeUnretainedValue().give()
+            }, reference)
+    }
+
+    private func give() -> jv {
+        defer { answer = nil }
+        return answer ?? jv_invalid()
+    }
+
+    /// Consumes the request.
+    private func take(_ request: jv) {
+        defer { jv_free(request) }
+        if let answer { jv_free(answer) }
+        let name = jv_array_get(jv_copy(request), 0)
+        let value = jv_array_get(jv_copy(request), 1)
+        defer {
+            jv_free(name)
+            jv_free(value)
+        }
+        do throws(Refusal) {
+            answer = try Self.call(string(name), value, request)
+        } catch {
+            answer = jv_invalid_with_msg(jv_string(error.message))
+        }
+    }
+
+    /// Consumes nothing.
+    private static func call(_ name: String, _ value: jv, _ request: jv) throws(Refusal) -> jv {
+        switch name {
+        case "finite", "tojson":
+            if let number = NonFiniteNumber(in: value) {
+                throw Refusal(message: "\(number.description) can't be written as JSON; check the number first")
+            }
+            return name == "finite" ? jv_copy(value) : jv_dump_string(jv_copy(value), 0)
+        case "strptime":
+            let format = jv_array_get(jv_copy(request), 2)
+            defer { jv_free(format) }
+            return try TimeFormat.parse(value, format)
+        case "parse_time", "fromdate": return jv_number(try ProgramTime.seconds(value, name))
+        case "todate": return jv_string(try ProgramTime.text(value))
+        case "add_days", "add_months", "add_years":
+            let count = jv_array_get(jv_copy(request), 2)
+            defer { jv_free(count) }
+            return try ProgramTime.moved(value, name, count)
+        default:
+            try ProgramTime.check(value, name)
+            return jv_copy(value)
+        }
+    }
+}
+
+extension jv {
+    var number: Double? { jv_get_kind(self) == JV_KIND_NUMBER ? jv_number_value(self) : nil }
+
+    /// The content of a string.
+    var text: String? { jv_get_kind(self) == JV_KIND_STRING ? string(self) : nil }
+
+    /// For messages: JSON, at most 60 characters. Numbers that JSON does not have are named.
+    var excerpt: String {
+        if let number = NonFiniteNumber(in: self), number.description.count < 10 { return number.description }
+        let text = jv_dump_string(jv_copy(self), 0)
+        defer { jv_free(text) }
+        return displayText(string(text), limit: 60)
+    }
+}

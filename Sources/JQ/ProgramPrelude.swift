@@ -1,0 +1,54 @@
+/// What every program finds besides jq's own functions, on one line.
+///
+/// libjq takes no functions from outside. But a program can send a value with `debug` and get another one with `input`:
+/// so the functions here ask ``ProgramFunctions``. Programs themselves can use neither.
+enum ProgramPrelude {
+    /// Those that jq does not have, for programs that are compiled without ``definitions``.
+    static let declarations =
+        "def parse_time: .; " + ["days", "months", "years"].map { "def add_\($0)($n): .; " }.joined()
+
+    /// How jq begins the message that it does not know one of them.
+    static let names = ["parse_time/0 ", "add_days/1 ", "add_months/1 ", "add_years/1 "]
+
+    static let definitions = asking + numbers + texts + times
+
+    private static let asking =
+        "def __ask($name): [$name, .] | debug | input; def __ask($name; $other): [$name, ., $other] | debug | input; "
+        // jq 1.6 fails on `error(null)`.
+        + "def __error($m): error($m); def error($m): __error(if $m == null then \"null\" else $m end); def error: error(.); "
+
+    private static let inexact = "a text with more digits than jq can hold exactly is not a number here"
+
+    /// jq may round a number that it reads from a text. And it reads `nan`.
+    private static let numbers =
+        "def __tonumber: tonumber; def tonumber: if type == \"string\" then if length > 15 then error(\"\(inexact)\") "
+        + "else . as $text | __tonumber | if isnan or isinfinite then error(\"the text '\" + $text + \"' is not a finite number\") "
+        + "else . end end else __tonumber end; "
+        + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") "
+        + "else __fromjson | __ask(\"finite\") end; "
+
+    /// jq writes NaN as null, and infinity as the largest number. `format` also is what `"\(.a)"` means. The last are
+    /// jq's own, which write numbers.
+    private static let texts =
+        "def tojson: __ask(\"tojson\"); def tostring: if type == \"string\" then . else tojson end; "
+        + "def __format($f): format($f); "
+        + "def format($f): if type == \"string\" then . else __ask(\"finite\") end | __format($f); "
+        + "def join($x): reduce .[] as $i (null; (if .==null then \"\" else .+$x end) + "
+        + "($i | if type==\"boolean\" or type==\"number\" then tostring else .//\"\" end)) // \"\"; "
+        + "def INDEX(stream; idx_expr): reduce stream as $row ({}; "
+        + ".[$row|idx_expr|if type != \"string\" then tojson else . end] |= $row); "
+        + "def INDEX(idx_expr): INDEX(.[]; idx_expr); "
+
+    private static let times: String = {
+        let checked = ["strftime($f)", "strflocaltime($f)", "gmtime", "localtime", "mktime"].map { head in
+            let name = head.prefix { $0 != "(" }
+            return "def __\(head): \(head); def \(head): __ask(\"\(name)\") | __\(head); "
+        }
+        let moving = ["days", "months", "years"].map { "def add_\($0)($n): __ask(\"add_\($0)\"; $n); " }
+        return checked.joined() + moving.joined() + "def strptime($f): __ask(\"strptime\"; $f); "
+            + "def parse_time: __ask(\"parse_time\"); "
+            + "def fromdateiso8601: __ask(\"fromdate\"); def fromdate: fromdateiso8601; "
+            + "def todateiso8601: if type == \"array\" then strftime(\"%Y-%m-%dT%H:%M:%SZ\") "
+            + "else __ask(\"todate\") end; def todate: todateiso8601; "
+    }()
+}
