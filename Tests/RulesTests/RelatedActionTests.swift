@@ -171,6 +171,24 @@ import Testing
         return await decider.decide(on: texts, now: 5)
     }
 
+    /// Nor can the changed document name it.
+    @Test(arguments: [
+        ("{n: 1}", false), ("{_id: {jq: .target}}", false), ("{_id: {$in: [a, {jq: .target}]}}", false),
+        ("{_id: _design/app}", true), ("{_id: {$beginsWith: _design/}, n: 1}", true),
+    ])
+    func aDesignDocumentIsRelatedOnlyIfTheRuleNamesIt(selector: String, isFound: Bool) async throws {
+        let rules = try ruleSet(
+            "version: 1\nrules:\n"
+                + "  - {name: a, when: {}, then: [{related: {selector: \(selector), then: [{merge: {done: true}}]}}]}\n"
+        )
+        let source = DecisionInput(try JSONText(#"{"_id":"t1","target":"_design/app"}"#))
+        let effect = try #require(await rules.makeDecider().decide(on: [source], now: 5).first?.related.first)
+        let decider = RelatedDecider(effect, of: source, rules)
+        let design = try JSONText(#"{"_id":"_design/app","_rev":"1-a","n":1}"#)
+        #expect(try decider.matches(design.root) == isFound)
+        if isFound { #expect(await decider.decide(on: [design], now: 5).first?.isChanged == true) }
+    }
+
     @Test func actionsSeeTheOtherDocumentAndTheSource() async throws {
         let decisions = try await decide(
             "[{merge: {owner: {jq: $source.owner}, was: {jq: .owner}, of: {jq: $change.id}, seq: {jq: $change.seq}, at: {jq: $now}}}]",

@@ -23,6 +23,8 @@ struct RuleIndex: Sendable {
     private let always: RuleBits
     private let changes: RuleBits
     private let deletes: RuleBits
+    /// The rules that may fire on design documents.
+    private let design: RuleBits
     private let count: Int
 
     init(_ rules: [Rule]) {
@@ -30,12 +32,14 @@ struct RuleIndex: Sendable {
         var always = RuleBits(count: count)
         var changes = always
         var deletes = always
+        var design = always
         let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.when) })
         var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]
         for (index, rule) in rules.enumerated() {
             let number = Int32(index)
             if rule.on.contains(.change) { changes.insert(number) }
             if rule.on.contains(.delete) { deletes.insert(number) }
+            if rule.seesDesignDocuments { design.insert(number) }
             if let key = keys[index] {
                 grouped[key.field, default: []].append((number, key))
             } else {
@@ -49,6 +53,7 @@ struct RuleIndex: Sendable {
         self.always = always
         self.changes = changes
         self.deletes = deletes
+        self.design = design
     }
 
     private static func field(_ entries: [(rule: Int32, key: IndexKey)]) -> Field {
@@ -103,6 +108,7 @@ struct RuleIndex: Sendable {
             }
         }
         found.formIntersection(isDeleted ? deletes : changes)
+        if found.next(from: 0) != nil, document.isDesignDocument { found.formIntersection(design) }
     }
 
     func makeBits() -> RuleBits { RuleBits(count: count) }

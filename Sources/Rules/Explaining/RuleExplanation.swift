@@ -95,6 +95,10 @@ package struct RuleExplanation: Sendable {
                 ? "it is not for deletions; `on: [delete]` would be"
                 : "it is only for deletions (`on: [delete]`)"
         }
+        guard rule.seesDesignDocuments || !document.isDesignDocument else {
+            return "the document is a design document, which rules see only if a condition on `_id` in their `when` "
+                + "names `_design/`"
+        }
         return document.kind == .object ? nil : "the document is not an object"
     }
 

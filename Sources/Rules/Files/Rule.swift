@@ -38,13 +38,16 @@ final class Rule: Sendable {
     let source: SourceNode
     /// The path of the file as it was given.
     let path: String
+    /// Whether it may fire on design documents: its `when` names them. A mapping sees what the file holds. For related
+    /// documents, `RelatedDecider.matches(_:)` decides.
+    let seesDesignDocuments: Bool
     /// All that the rule's decisions depend on, independent of the file's format, comments and key order.
     let canonical: [UInt8]
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, time: Int?, condition: Int?,
         then: [RuleStep], onError: ErrorPolicy, allow: [AllowedWarning], isScheduled: Bool,
-        source: SourceNode, path: String
+        source: SourceNode, path: String, isRelated: Bool = false
     ) {
         self.name = name
         self.kind = kind
@@ -59,6 +62,7 @@ final class Rule: Sendable {
         self.isScheduled = isScheduled
         self.source = source
         self.path = path
+        seesDesignDocuments = isRelated || kind == .mapping || when.namesDesignDocuments
         canonical = Self.canonical(source, on, then, onError)
     }
 
@@ -138,7 +142,8 @@ extension Rule {
         guard let steps = Self.steps(then, reading), reading.errors.errors.count == before else { return nil }
         self.init(
             name: "related", kind: .rules, on: .change, when: .all([]), unless: nil, time: nil, condition: nil,
-            then: steps, onError: .setAside, allow: [], isScheduled: false, source: node, path: reading.errors.path)
+            then: steps, onError: .setAside, allow: [], isScheduled: false, source: node, path: reading.errors.path,
+            isRelated: true)
     }
 
     private static func changes(_ object: SourceObject) -> Changes {

@@ -94,7 +94,7 @@ extension Condition.Comparison {
 extension JSONValue {
     /// A prefix in the sense of Erlang's `string:prefix`: its last character must be a whole character of the string,
     /// so `e` is no prefix of `e` with a combining accent.
-    fileprivate func begins(with prefix: [UInt8]) -> Bool {
+    func begins(with prefix: [UInt8]) -> Bool {
         guard kind == .string else { return false }
         guard isEscaped || !isPlainASCII else { return rawContent.starts(with: prefix) }
         guard let bytes = utf8, bytes.starts(with: prefix) else { return false }

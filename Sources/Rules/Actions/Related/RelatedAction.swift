@@ -138,6 +138,7 @@ package final class RelatedDecider {
     ///
     /// - Throws: ``DecisionError`` if there is no answer, as when a regular expression exceeds its match limit.
     package func matches(_ document: JSONValue) throws(DecisionError) -> Bool {
+        guard effect.selector.namesDesignDocuments || !document.isDesignDocument else { return false }
         do throws(MatchError) { return try effect.selector.selector.matches(document, scratch) } catch {
             throw DecisionError(rule: nil, reason: error.description)
         }

@@ -47,7 +47,8 @@ struct SelectorTemplate: Sendable {
         self.node = node
         self.computed = computed
         self.programs = programs
-        self.example = RelatedSelector(selector: selector, json: example.json)
+        self.example = RelatedSelector(
+            selector: selector, json: example.json, namesDesignDocuments: selector.namesDesignDocuments)
     }
 
     /// The selector with its values filled in; nil if one of them has no output or is null: then nothing is related.
@@ -81,7 +82,9 @@ struct SelectorTemplate: Sendable {
         guard let selector = SelectorReader.read(filled, errors: errors), errors.errors.isEmpty else {
             throw Self.refusal(errors)
         }
-        let result = RelatedSelector(selector: selector, json: filled.json)
+        // A document can't make a rule see design documents.
+        let result = RelatedSelector(
+            selector: selector, json: filled.json, namesDesignDocuments: example.namesDesignDocuments)
         guard !selector.matchesEverything else {
             throw .failed("related: with its values filled in, the selector matches every document: \(result.excerpt)")
         }
@@ -98,6 +101,8 @@ package struct RelatedSelector: Sendable {
     let selector: Selector
     /// As CouchDB takes it.
     package let json: [UInt8]
+    /// Whether the rule itself names design documents: only then may they be found.
+    var namesDesignDocuments = false
 
     /// Its beginning, for messages.
     package var excerpt: String { DisplayText.plain(String(decoding: json, as: UTF8.self), limit: 200) }
