@@ -89,7 +89,7 @@ import Testing
             }
             let (counters, deadLetters) = try await server.runOnce(directory, then: Self.putLast)
             #expect(deadLetters.map(\.id) == ["t1"])
-            #expect(deadLetters.first?.reason.contains("the other document 'last'") == true)
+            #expect(deadLetters.first?.reason.contains("document 'last', put by rule") == true)
             #expect(counters.written == 0)
         }
     }

@@ -196,7 +196,7 @@ import Testing
     }
 
     /// The changed document is written last, and not at all if another one that it led to can't be.
-    @Test func aRefusedPutDeadLettersTheChange() async throws {
+    @Test func aRefusedPutDeadLettersTheChangeWithTheRuleThatPut() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -221,12 +221,15 @@ import Testing
             }
             let (counters, deadLetters) = try await server.runOnce(
                 directory,
-                then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#)
+                then: #"[{"put":{"id":{"jq":"\"other.\" + ._id"},"document":{}}},{"merge":{"done":true}}]"#,
+                laterRule: #"{"name":"later","when":{"seen":{"$exists":false}},"then":[{"merge":{"seen":true}}]}"#)
             #expect(counters.written == 2)
             #expect(deadLetters.map(\.id) == ["t1"])
+            // The rule that fired last has nothing to do with it.
+            #expect(deadLetters.map(\.rule) == ["done"])
             #expect(
-                deadLetters.first?.reason.contains("the other document 'other.t1': the gateway refused it (403)")
-                    == true)
+                deadLetters.first?.reason.contains(
+                    "document 'other.t1', put by rule 'done': the gateway refused it (403)") == true)
             let written = server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
             #expect(written == [["other.t1", "other.t2"], ["t2"]])
         }

@@ -105,11 +105,13 @@ final class ScriptedServer: Sendable {
 
     /// One `--once` run against this server with a rule for documents of type "task" that are not "done".
     ///
-    /// - Parameter then: What the rule does; by default it merges `{"done":true}`.
+    /// - Parameters:
+    ///   - then: What the rule does; by default it merges `{"done":true}`.
+    ///   - laterRule: Another rule in JSON, which applies after it.
     func runOnce(
-        _ directory: String, then: String = done, retryFor: Duration = .seconds(300)
+        _ directory: String, then: String = done, laterRule: String? = nil, retryFor: Duration = .seconds(300)
     ) async throws -> (counters: RunCounters, deadLetters: [DeadLetter]) {
-        let ruleSet = try ruleSet(directory, then: then)
+        let ruleSet = try ruleSet(directory, then: then, laterRule: laterRule)
         let report = RunReport()
         try await bot(ruleSet, directory, report, once: true, retryFor: retryFor).run()
         let ledger = try ledger(directory, ruleSet)
@@ -147,10 +149,10 @@ final class ScriptedServer: Sendable {
         return try ledger.checkpoint()?.sequence
     }
 
-    func ruleSet(_ directory: String, then: String = done) throws -> RuleSet {
+    func ruleSet(_ directory: String, then: String = done, laterRule: String? = nil) throws -> RuleSet {
         let file = directory + "/rules.json"
-        let rules =
-            #"{"version":1,"rules":[{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":\#(then)}]}"#
+        let rule = #"{"name":"done","when":{"type":"task","done":{"$exists":false}},"then":\#(then)}"#
+        let rules = #"{"version":1,"rules":[\#([rule, laterRule].compactMap(\.self).joined(separator: ","))]}"#
         try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
         return try RuleSet.load(paths: [file])
     }

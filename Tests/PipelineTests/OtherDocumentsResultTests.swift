@@ -7,10 +7,11 @@ import Testing
 
 /// What became of the other documents that the decisions of a batch want, by plan.
 @Suite struct OtherDocumentsResultTests {
-    private func order(_ id: String, plan: Int) throws -> PutOrder {
+    private func order(_ id: String, plan: Int, rule: String? = "r") throws -> PutOrder {
         let effect = PutEffect(
             id: id, keyspace: nil, document: try JSONText(#"{"_id":"\#(id)"}"#), ifExists: .merge)
-        return PutOrder(plan: plan, effect: effect, home: try KeyspaceName("todo"), chain: RuleChain(["r"]))
+        return PutOrder(
+            plan: plan, effect: effect, rule: rule, home: try KeyspaceName("todo"), chain: RuleChain(["r"]))
     }
 
     @Test func aPlanEndsByFailureOutdatedDecisionOrWait() throws {
@@ -22,10 +23,14 @@ import Testing
         #expect(result.ended == [1, 2, 3])
     }
 
-    @Test func aFailureNamesTheOtherDocument() throws {
+    @Test func aFailureNamesTheDocumentAndTheRuleThatPutIt() throws {
         var result = OtherDocuments.Result()
-        result.fail([try order("a", plan: 1), try order("b", plan: 5)], "no")
-        #expect(result.failures == [1: "the other document 'a': no", 5: "the other document 'b': no"])
+        result.fail([try order("a", plan: 1), try order("b", plan: 5, rule: nil)], "no")
+        #expect(
+            result.failures == [
+                1: PlanFailure(rule: "r", reason: "document 'a', put by rule 'r': no"),
+                5: PlanFailure(rule: nil, reason: "document 'b': no"),
+            ])
     }
 
     @Test func aPlanWaitsForTheLastOfItsBusyDocuments() throws {

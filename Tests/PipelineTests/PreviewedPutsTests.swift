@@ -11,7 +11,8 @@ import Testing
         let text = try JSONText(document)
         let effect = PutEffect(
             id: text.root["_id"]?.string ?? "", keyspace: nil, document: text, ifExists: existing)
-        return PutOrder(plan: 0, effect: effect, home: try KeyspaceName("todo"), chain: RuleChain(["rule"]))
+        return PutOrder(
+            plan: 0, effect: effect, rule: "rule", home: try KeyspaceName("todo"), chain: RuleChain(["rule"]))
     }
 
     private func texts(_ puts: [PreviewedPuts.Put]) -> [String] {
@@ -45,9 +46,10 @@ import Testing
 
     @Test func anImpossibleOrderEndsTheDecision() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#), try order(#"{"_id":"b","n":1}"#)]
-        let error = #expect(throws: PutTarget.PutImpossible.self) {
+        let error = #expect(throws: PlanFailure.self) {
             try PreviewedPuts().puts(for: orders, [orders[1].place: .refused(reason: "forbidden")])
         }
-        #expect(error?.reason == "the other document 'b': can't be read: forbidden")
+        #expect(
+            error == PlanFailure(rule: "rule", reason: "document 'b', put by rule 'rule': can't be read: forbidden"))
     }
 }

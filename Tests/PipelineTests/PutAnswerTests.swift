@@ -11,7 +11,8 @@ import Testing
 
     private static func order(_ plan: Int, rules: [String] = ["r"]) throws -> PutOrder {
         let effect = PutEffect(id: "a", keyspace: nil, document: try JSONText(#"{"_id":"a"}"#), ifExists: .merge)
-        return PutOrder(plan: plan, effect: effect, home: try KeyspaceName("todo"), chain: RuleChain(rules))
+        return PutOrder(
+            plan: plan, effect: effect, rule: rules.last, home: try KeyspaceName("todo"), chain: RuleChain(rules))
     }
 
     /// - Parameter unexplainedConflicts: How many of the conflicts came although nobody else had changed the document.

@@ -17,7 +17,8 @@ import Testing
         let effect = PutEffect(
             id: text.root["_id"]?.string ?? "", keyspace: keyspace, document: text, ifExists: existing)
         return PutOrder(
-            plan: plan, effect: effect, home: try KeyspaceName(Self.home), chain: RuleChain(["rule\(plan)"]))
+            plan: plan, effect: effect, rule: "rule\(plan)", home: try KeyspaceName(Self.home),
+            chain: RuleChain(["rule\(plan)"]))
     }
 
     private func found(_ document: String) throws -> DocumentLookup {
@@ -53,7 +54,10 @@ import Testing
     @Test func whatCannotBeReadFailsItsPlansAlone() throws {
         let need = PutTarget(try order(#"{"_id":"a"}"#, plan: 3)).need(.refused(reason: "forbidden"))
         #expect(need.document == nil)
-        #expect(need.failures == [3: "the other document 'a': can't be read: forbidden"])
+        #expect(
+            need.failures == [
+                3: PlanFailure(rule: "rule3", reason: "document 'a', put by rule 'rule3': can't be read: forbidden")
+            ])
     }
 
     /// The orders of a batch for one document are one write, each applied to what the one before leaves.

@@ -72,7 +72,7 @@ struct TotalsWriter {
 
     private mutating func write(_ totals: [Ledger.TotalToWrite], _ round: inout Round) async throws {
         let orders = try totals.enumerated().map { index, total in
-            PutOrder(plan: index, effect: try effect(total), home: home, chain: total.chain)
+            PutOrder(plan: index, effect: try effect(total), rule: nil, home: home, chain: total.chain)
         }
         // They are written whatever becomes of the documents that were counted.
         let triggers = totals.map { PutTrigger(id: $0.id, revision: nil, isWritten: true, willBeDecidedAgain: true) }
@@ -148,7 +148,7 @@ struct TotalsWriter {
         var refused: [(id: DocumentID, version: Int)] = []
         var deadLetters: [DeadLetter] = []
         for (index, total) in totals.enumerated() where result.postponed[index] == nil {
-            guard let reason = result.failures[index] else {
+            guard let failure = result.failures[index] else {
                 written.append((total.id, total.version))
                 continue
             }
@@ -157,7 +157,7 @@ struct TotalsWriter {
                 DeadLetter(
                     sequence: nil, id: total.id, revision: nil,
                     rule: total.parts.first.flatMap { counts.name(of: $0.rule) },
-                    reason: reason))
+                    reason: failure.reason))
         }
         try await intake.deadLetter(deadLetters)
         try await ledger.noteTotals(written: written, refused: refused)

@@ -499,6 +499,8 @@ struct Candidate: Sendable {
         return deadLetter
     }
 
+    func deadLetter(_ failure: PlanFailure) -> DeadLetter { deadLetter(rule: failure.rule, reason: failure.reason) }
+
     /// One dead letter per skipped rule.
     var deadLettersOfSkippedRules: [DeadLetter] {
         skippedRules.map { skipped in

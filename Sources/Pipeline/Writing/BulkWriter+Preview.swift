@@ -107,8 +107,8 @@ extension BulkWriter {
             return
         }
         let puts: [PreviewedPuts.Put]
-        do throws(PutTarget.PutImpossible) { puts = try context.previewed.puts(for: orders, lookups) } catch {
-            return shown.settled.deadLetter(plan.candidate, plan.candidate.deadLetter(reason: error.reason))
+        do throws(PlanFailure) { puts = try context.previewed.puts(for: orders, lookups) } catch {
+            return shown.settled.deadLetter(plan.candidate, plan.candidate.deadLetter(error))
         }
         let related = try await previewRelated(plan, &context)
         if let failure = related.failure { return shown.settled.deadLetter(plan.candidate, failure) }

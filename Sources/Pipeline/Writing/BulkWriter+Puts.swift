@@ -34,8 +34,8 @@ extension BulkWriter {
         for (index, plan) in plans.enumerated() {
             guard let chain = plan.chain else { continue }
             orders += plan.decision.puts.map { put in
-                PutOrder(
-                    plan: index, effect: put, home: home, chain: chain.followed(by: shared.ruleSet.names[put.rule]))
+                let rule = shared.ruleSet.names[put.rule]
+                return PutOrder(plan: index, effect: put, rule: rule, home: home, chain: chain.followed(by: rule))
             }
         }
         return orders
@@ -43,12 +43,9 @@ extension BulkWriter {
 
     /// Plans whose rules would continue too long a chain of `put`s, or of answers that are written.
     func longChains(_ plans: [Planner.Plan], _ orders: [PutOrder]) -> [Int: DeadLetter] {
-        let names = shared.ruleSet.names
-        return orders.reduce(into: [:]) { refusals, order in
+        orders.reduce(into: [:]) { refusals, order in
             guard order.chain.isTooLong, refusals[order.plan] == nil else { return }
-            let plan = plans[order.plan]
-            refusals[order.plan] = plan.candidate.deadLetter(
-                rule: plan.decision.puts.last.map { names[$0.rule] }, reason: order.chain.reason)
+            refusals[order.plan] = plans[order.plan].candidate.deadLetter(rule: order.rule, reason: order.chain.reason)
         }.merging(longAnswerChains(plans)) { put, _ in put }
     }
 

@@ -273,9 +273,7 @@ extension OtherDocuments {
     /// The result of all orders, by plan.
     struct Result {
         /// Why a plan can't have what it wants.
-        var failures: [Int: String] = [:]
-        /// The rules of the plans that failed, where it is not the last one that fired.
-        var failedRules: [Int: String] = [:]
+        var failures: [Int: PlanFailure] = [:]
         /// Plans whose documents have changed since: they are decided again.
         var outdated: Set<Int> = []
         /// Plans that wait for a busy document, and until when.
@@ -289,7 +287,7 @@ extension OtherDocuments {
         var ended: Set<Int> { outdated.union(failures.keys).union(postponed.keys) }
 
         mutating func fail(_ orders: [PutOrder], _ reason: String) {
-            for order in orders { failures[order.plan] = PutTarget.failure(order, reason) }
+            for order in orders { failures[order.plan] = order.failure(reason) }
         }
 
         /// A plan with several busy documents waits for the last of them.
@@ -304,7 +302,6 @@ extension OtherDocuments {
         /// Adds the results of further orders.
         mutating func merge(_ other: Self) {
             failures.merge(other.failures) { first, _ in first }
-            failedRules.merge(other.failedRules) { first, _ in first }
             outdated.formUnion(other.outdated)
             postponed.merge(other.postponed) { max($0, $1) }
             plansWithWrites.formUnion(other.plansWithWrites)

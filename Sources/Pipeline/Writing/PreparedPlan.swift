@@ -32,7 +32,7 @@ extension OtherDocuments.Result {
     /// What became of the other documents that a plan wants.
     func standing(of plan: Int) -> PreparedPlan.Standing {
         if outdated.contains(plan) { return .outdated }
-        if let reason = failures[plan] { return .failed(rule: failedRules[plan], reason: reason) }
+        if let failure = failures[plan] { return .failed(rule: failure.rule, reason: failure.reason) }
         if let due = postponed[plan] { return .postponed(until: due) }
         return .ready(hasEffect: plansWithWrites.contains(plan))
     }

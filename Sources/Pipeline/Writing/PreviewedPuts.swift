@@ -34,7 +34,7 @@ struct PreviewedPuts {
     /// - Throws: Why one of them is impossible: then none is shown, and the change would become a dead letter.
     func puts(
         for orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup]
-    ) throws(PutTarget.PutImpossible) -> [Put] {
+    ) throws(PlanFailure) -> [Put] {
         var puts: [Put] = []
         var earlier: [DocumentPlace: DocumentLookup] = [:]
         for order in orders {
@@ -44,7 +44,7 @@ struct PreviewedPuts {
                 earlier[order.place] = .found(RevisionID(""), document)
                 puts.append(Put(order: order, document: document))
             } catch {
-                throw PutTarget.PutImpossible(reason: PutTarget.failure(order, error.reason))
+                throw order.failure(error.reason)
             }
         }
         return puts

@@ -54,17 +54,33 @@ struct PutOrder: Sendable {
     /// The index of the decision's plan.
     let plan: Int
     let effect: PutEffect
+    /// The rule that wants it; nil if several do: it is a total.
+    let rule: String?
     let place: DocumentPlace
     /// The rules that led to it, the last one included.
     let chain: RuleChain
 
-    init(plan: Int, effect: PutEffect, home: KeyspaceName, chain: RuleChain) {
+    init(plan: Int, effect: PutEffect, rule: String?, home: KeyspaceName, chain: RuleChain) {
         self.plan = plan
         self.effect = effect
+        self.rule = rule
         self.chain = chain
         place = DocumentPlace(
             keyspace: effect.keyspace == home.pathSegment ? nil : effect.keyspace, id: DocumentID(effect.id))
     }
+
+    /// Why the change becomes a dead letter: its rule is the one that wants the document.
+    func failure(_ reason: String) -> PlanFailure {
+        let source = rule.map { ", put by rule '\($0)'" } ?? ""
+        return PlanFailure(rule: rule, reason: "document '\(effect.id)'\(source): \(reason)")
+    }
+}
+
+/// Why a plan can't have what it wants.
+struct PlanFailure: Error, Equatable {
+    /// The rule to blame; nil: the last one that fired.
+    let rule: String?
+    let reason: String
 }
 
 /// One other document, and all orders for it in one batch: a single write covers them.
@@ -118,7 +134,7 @@ struct PutTarget: Sendable {
         /// The orders that this write is for.
         var orders: [PutOrder] = []
         /// Why the order of a plan is impossible.
-        var failures: [Int: String] = [:]
+        var failures: [Int: PlanFailure] = [:]
         /// The orders for a later write.
         var rest: [PutOrder] = []
 
@@ -150,7 +166,7 @@ struct PutTarget: Sendable {
                 need.orders.append(order)
                 current = .found(RevisionID(""), document)
             } catch {
-                need.failures[order.plan] = Self.failure(order, error.reason)
+                need.failures[order.plan] = order.failure(error.reason)
             }
         }
         // Orders may cancel each other out.
@@ -173,10 +189,6 @@ struct PutTarget: Sendable {
         } catch {
             throw PutImpossible(reason: error.description)
         }
-    }
-
-    static func failure(_ order: PutOrder, _ reason: String) -> String {
-        "the other document '\(order.effect.id)': \(reason)"
     }
 }
 

@@ -65,8 +65,7 @@ extension BulkWriter {
                 batch.append(order)
                 found.append(ids)
             case .tooMany:
-                result.failures[order.plan] = order.tooMany
-                result.failedRules[order.plan] = order.rule
+                result.failures[order.plan] = PlanFailure(rule: order.rule, reason: order.tooMany)
             }
         }
         orders.removeFirst(answers.count)
@@ -146,7 +145,7 @@ extension BulkWriter {
             }
             return []
         }
-        let failure = result.failures[0].map { plan.candidate.deadLetter(rule: result.failedRules[0], reason: $0) }
+        let failure = result.failures[0].map { plan.candidate.deadLetter($0) }
         return (findings, failure)
     }
 

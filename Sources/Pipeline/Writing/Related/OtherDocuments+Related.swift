@@ -221,7 +221,8 @@ extension OtherDocuments {
         return needs.needs.flatMap { need in
             need.puts.map { order, effect in
                 let order = batch.orders[order]
-                return PutOrder(plan: order.plan, effect: effect, home: home, chain: order.chain)
+                return PutOrder(
+                    plan: order.plan, effect: effect, rule: order.rule, home: home, chain: order.chain)
             }
         }
     }
@@ -244,15 +245,14 @@ extension OtherDocuments.Result {
     /// Notes the plans that can't be carried out, or not now.
     mutating func note(_ needs: RelatedNeeds) {
         for (plan, reason) in needs.failures where failures[plan] == nil {
-            failures[plan] = reason
-            failedRules[plan] = needs.failedOrders[plan].map { needs.batch.orders[$0].rule }
+            let rule = needs.failedOrders[plan].map { needs.batch.orders[$0].rule }
+            failures[plan] = PlanFailure(rule: rule, reason: reason)
         }
         postpone(plans: Array(needs.undecided), until: .now + AttemptLimits.contestedWait)
     }
 
     mutating func fail(_ order: RelatedOrder, _ id: DocumentID, _ reason: String) {
-        failures[order.plan] = order.failure(id, reason)
-        failedRules[order.plan] = order.rule
+        failures[order.plan] = PlanFailure(rule: order.rule, reason: order.failure(id, reason))
     }
 }
 
