@@ -61,6 +61,14 @@ package enum LogKey {
     package static let kept = "kept"
     /// Conflicts of which a new revision was made.
     package static let merged = "merged"
+    /// What a dry run says instead: `would_insert`.
+    package static let wouldInsert = "would_insert"
+    package static let wouldChange = "would_change"
+    package static let wouldDelete = "would_delete"
+    package static let wouldReject = "would_reject"
+    package static let wouldResolve = "would_resolve"
+    package static let wouldKeep = "would_keep"
+    package static let wouldMerge = "would_merge"
     /// How a conflict was resolved.
     package static let policy = "policy"
     /// How many leaves a document had.

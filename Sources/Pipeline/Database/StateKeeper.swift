@@ -197,7 +197,9 @@ struct StateKeeper: Sendable {
         }
         if !opened.others.isEmpty {
             logger.notice(
-                "this database is new to the bot: made a state for it",
+                place.isReadOnly
+                    ? "this database is new to the bot: a run makes a state for it"
+                    : "this database is new to the bot: made a state for it",
                 metadata: [
                     LogKey.gateway: "\(place.address)", LogKey.others: "\(opened.others.joined(separator: ", "))",
                 ])

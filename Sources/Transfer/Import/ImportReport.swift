@@ -97,15 +97,20 @@ extension ImportReport: TransferReport {
         return options.compactMap { $0.map { " and \($0)" } }.joined()
     }
 
-    /// The JSON object of `--summary`, with `inserted` and `changed` added.
+    /// The JSON object of `--summary`, with `inserted` and `changed` added; a dry run also has `would_insert` and
+    /// `would_change`.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
             counters: state.counters, lastSequence: nil, duration: began.duration(to: .now), exitCode: exitCode,
             isDryRun: isDryRun)
         var text = try? JSONText(summary.json)
-        for (name, count) in [("inserted", state.counts.inserted), ("changed", state.counts.changed)] {
-            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
+        for (name, preview, count) in [
+            (LogKey.inserted, LogKey.wouldInsert, state.counts.inserted),
+            (LogKey.changed, LogKey.wouldChange, state.counts.changed),
+        ] {
+            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(isDryRun ? 0 : count)".utf8))
+            if isDryRun { text = try? text?.setting(JSONPointer(tokens: [preview]), to: Array("\(count)".utf8)) }
         }
         return text?.bytes ?? summary.json
     }
@@ -134,9 +139,12 @@ extension ImportReport {
     private var counts: Logger.Metadata {
         let state = state
         return [
-            LogKey.documents: "\(state.counters.changes)", LogKey.inserted: "\(state.counts.inserted)",
-            LogKey.changed: "\(state.counts.changed)", LogKey.deleted: "\(state.counts.deleted)",
-            LogKey.unchanged: "\(state.counts.unchanged)", LogKey.rejected: "\(state.counts.rejected)",
+            LogKey.documents: "\(state.counters.changes)",
+            isDryRun ? LogKey.wouldInsert : LogKey.inserted: "\(state.counts.inserted)",
+            isDryRun ? LogKey.wouldChange : LogKey.changed: "\(state.counts.changed)",
+            isDryRun ? LogKey.wouldDelete : LogKey.deleted: "\(state.counts.deleted)",
+            LogKey.unchanged: "\(state.counts.unchanged)",
+            isDryRun ? LogKey.wouldReject : LogKey.rejected: "\(state.counts.rejected)",
         ]
     }
 }

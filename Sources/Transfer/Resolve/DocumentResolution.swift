@@ -122,10 +122,16 @@ struct DocumentResolution: Sendable {
             if case .setAside(let reason) = one.resolution {
                 note(one.id, reason)
             } else {
-                var isWrite = false
-                if case .write = one.resolution { isWrite = true }
-                report.update { [isWrite] in
+                var (isWrite, isKept) = (false, false)
+                switch one.resolution {
+                case .write: isWrite = true
+                case .keep: isKept = true
+                case .delete, .setAside: break
+                }
+                report.update { [isWrite, isKept] in
                     $0.resolved += 1
+                    $0.kept += isKept ? 1 : 0
+                    $0.merged += isWrite ? 1 : 0
                     $0.counters.shown += one.losers.count + (isWrite ? 1 : 0)
                     $0.counters.shownDeletions += one.losers.count
                 }

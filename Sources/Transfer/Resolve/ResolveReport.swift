@@ -1,5 +1,6 @@
 package import DocumentFlow
 internal import Locking
+internal import Logging
 internal import LosslessJSON
 
 /// The progress and the result of `changebot resolve`, whatever its end. Safe to read from any thread.
@@ -8,7 +9,7 @@ package final class ResolveReport: Sendable {
     package struct State: Sendable {
         /// `matched` counts documents in conflict, `rejected` those that were left so.
         package var counters = RunCounters()
-        /// Documents whose conflict was resolved.
+        /// Documents whose conflict was resolved; in a dry run, would be.
         package var resolved = 0
         /// Leaves that stayed as they were.
         package var kept = 0
@@ -56,16 +57,35 @@ extension ResolveReport: TransferReport {
             + "with --log-level debug all"
     }
 
-    /// The JSON object of `--summary`, with `resolved`, `kept` and `merged` added.
+    /// The JSON object of `--summary`, with `resolved`, `kept` and `merged` added; in a dry run these are 0,
+    /// and `would_resolve` and so on are added.
     package func summary(exitCode: Int32) -> [UInt8] {
         let state = state
         let summary = RunSummary(
             counters: state.counters, lastSequence: nil, duration: began.duration(to: .now), exitCode: exitCode,
             isDryRun: isDryRun)
         var text = try? JSONText(summary.json)
-        for (name, count) in [("resolved", state.resolved), ("kept", state.kept), ("merged", state.merged)] {
-            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(count)".utf8))
+        for (name, preview, count) in Self.counts(state) {
+            text = try? text?.setting(JSONPointer(tokens: [name]), to: Array("\(isDryRun ? 0 : count)".utf8))
+            if isDryRun { text = try? text?.setting(JSONPointer(tokens: [preview]), to: Array("\(count)".utf8)) }
         }
         return text?.bytes ?? summary.json
+    }
+
+    /// What the log says of the end.
+    var metadata: Logger.Metadata {
+        let state = state
+        var metadata: Logger.Metadata = [
+            LogKey.conflicts: "\(state.counters.matched)", LogKey.rejected: "\(state.counters.rejected)",
+        ]
+        for (name, preview, count) in Self.counts(state) { metadata[isDryRun ? preview : name] = "\(count)" }
+        return metadata
+    }
+
+    private static func counts(_ state: State) -> [(name: String, preview: String, count: Int)] {
+        [
+            (LogKey.resolved, LogKey.wouldResolve, state.resolved), (LogKey.kept, LogKey.wouldKeep, state.kept),
+            (LogKey.merged, LogKey.wouldMerge, state.merged),
+        ]
     }
 }

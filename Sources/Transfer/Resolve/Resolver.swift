@@ -46,16 +46,7 @@ package struct Resolver: Service {
         }
     }
 
-    private func log(_ message: Logger.Message) {
-        let state = report.state
-        logger.info(
-            message,
-            metadata: [
-                LogKey.conflicts: "\(state.counters.matched)",
-                LogKey.resolved: "\(state.resolved)", LogKey.kept: "\(state.kept)", LogKey.merged: "\(state.merged)",
-                LogKey.rejected: "\(state.counters.rejected)",
-            ])
-    }
+    private func log(_ message: Logger.Message) { logger.info(message, metadata: report.metadata) }
 
     private func resolve() async throws {
         let contact = GatewayContact(settings: settings.retries, logger: logger) { [report] in report.noteRetry() }

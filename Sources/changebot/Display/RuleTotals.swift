@@ -23,7 +23,9 @@ struct RuleTotals {
         let deleted = isDryRun ? counters.shownDeletions : counters.deleted
         if deleted > 0 { parts.append("\(Quantity.count(deleted)) of them deleted") }
         if counters.unchanged > 0 { parts.append("\(Quantity.count(counters.unchanged)) already right") }
-        if counters.deadLetters > 0 { parts.append("\(Quantity.count(counters.deadLetters)) dead-lettered") }
+        if counters.deadLetters > 0 {
+            parts.append("\(Quantity.count(counters.deadLetters)) \(isDryRun ? "would be " : "")dead-lettered")
+        }
         return rows + [parts.joined(separator: ", ")]
     }
 
