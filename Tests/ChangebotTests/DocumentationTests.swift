@@ -145,6 +145,39 @@ import Testing
         }
     }
 
+    /// The commands to copy have the arguments that they need: those of the code blocks, and those in the text of the
+    /// example. Elsewhere in the text, the name of a command is enough.
+    @Test func theCommandsOfTheArticlesCanBeGiven() throws {
+        var count = 0
+        for (name, text) in Self.articles.merging(["README": Self.readme], uniquingKeysWith: { first, _ in first }) {
+            var commands = text.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
+                .flatMap { Self.matches(#"(?m)^changebot ([a-z][^\n]*)$"#, in: $0.element) }
+            if name == "OrdersExample" { commands += Self.matches("`changebot ([^`]*)`", in: text) }
+            for command in commands {
+                guard let words = Self.words(command), Self.subcommands.contains(words.first ?? "") else { continue }
+                count += 1
+                do { _ = try Changebot.parseAsRoot(words) } catch {
+                    Issue.record("\(name): changebot \(command): \(Changebot.message(for: error))")
+                }
+            }
+        }
+        #expect(count > 60)
+    }
+
+    private static let subcommands = Set(
+        Changebot.configuration.subcommands.compactMap(\.configuration.commandName))
+
+    /// As a shell divides them, without a comment; nil for more than one simple command, and for what is left out.
+    private static func words(_ command: String) -> [String]? {
+        let command = command.firstRange(of: " #").map { String(command[..<$0.lowerBound]) } ?? command
+        guard !command.contains(where: { "|<>$[…(\\;&".contains($0) }) else { return nil }
+        var words: [String] = []
+        for (index, part) in command.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
+            words += index.isMultiple(of: 2) ? part.split(separator: " ").map(String.init) : [String(part)]
+        }
+        return words
+    }
+
     @Test func everySettingIsDescribed() throws {
         let text = try #require(Self.articles["Configuration"])
         for key in SettingKey.all { #expect(text.contains("`\(key.name)`"), "\(key.name)") }

@@ -61,6 +61,7 @@ struct Message {
         "GatewayClient/Address/GatewayDialect+Requests.swift": "the names of servers",
         "GatewayClient/GatewayError+KnownAnswers.swift": "words of gateways by which their answers are recognised",
         "JQ/JQCompileError+Message.swift": "words of jq that are left out",
+        "JQ/ProgramPrelude.swift": "functions in jq",
         "Monitoring/BotMetrics": "descriptions of metrics, served under /metrics",
         "Monitoring/MonitoredProcess.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/StatusPage.swift": "fields of HTTP",

@@ -32,6 +32,23 @@ import Testing
         ("when: {}, then: [merge: {a: $now}]", "3:43: warning: rule 'a': '$now' is plain text"),
         ("when: {}, then: [merge: {a: '$match.x'}]", "'$match.x' is plain text"),
         ("when: {}, then: [merge: {a: '{ jq: .b }'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {pet: .petId}]", "'.petId' is plain text, not a program; write { jq: … }"),
+        ("when: {}, then: [merge: {a: {b: ['.lines[0].price']}}]", "'.lines[0].price' is plain text"),
+        ("when: {}, then: [merge: {a: '.\"b-c\"'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: $.b}]", "'$.b' is plain text, not a program"),
+        ("when: {}, then: [put: {id: '\"r.\" + ._id', document: {}}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: .b // 0}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: '[.lines[].price] | add'}]", "is plain text, not a program"),
+        ("when: {}, then: [merge: {a: 'if .b then 1 else 2 end'}]", "is plain text, not a program"),
+        ("when: {}, then: [patch: [{op: add, path: /a, value: .b}]]", "'.b' is plain text, not a program"),
+        ("when: {}, then: [merge: {a: now | todate}]", "is plain text, not a program"),
+        (
+            "when: {}, then: [put: {id: 'r.{{_id}}', document: {}}]",
+            #"'r.{{_id}}' is plain text, and nothing is filled in; write a program: { jq: '"r.\(._id)"' }"#
+        ),
+        ("when: {}, then: [put: {id: 'r.${_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        ("when: {}, then: [put: {id: 'r.{_id}', document: {}}]", #"{ jq: '"r.\(._id)"' }"#),
+        (#"when: {}, then: [put: {id: 'r.\(._id)', document: {}}]"#, #"such as { jq: '"text \(.member)"' }"#),
         ("when: {}, then: [merge: {jq: '{a: $ENV.HOME}'}]", "can't read the environment"),
         ("when: {}, if: 'env | has(\"A\")', then: []", "can't read the environment"),
         ("when: {}, if: 'input', then: []", "no further input"),
@@ -62,6 +79,8 @@ import Testing
         "when: {}, then: [merge: {a: {jq: .a, n: 1}, b: {jq: x, c: null}}]",
         "when: {}, on: [change, delete], then: [merge: {a: 1}]",
         "when: {}, then: [merge: {done: 'yes', 'a:b': 1, a: null}]",
+        "when: {}, then: [merge: {a: '.NET is fine', b: ..., c: '.5', d: '(see a + b)', e: 'a | b', f: '{name}', g: .}]",
+        "when: {}, then: [merge: {a: '\"quoted\" + more', b: $5.00, c: '../a-b/c.png', h: '.a-b/c.png', d: '[x] + y', e: 'costs $.50'}]",
         "when: {}, on: [delete], then: [put: {id: x, document: {}}]",
     ])
     func isSilentAbout(rule: String) throws {

@@ -8,6 +8,24 @@ import Testing
         "name: \(name), when: {x: \(from)}, then: [{merge: {x: \(to)}}]"
     }
 
+    /// An element that is added later must be dealt with, too: no condition may keep the rule from firing then.
+    @Test(arguments: [
+        "then: [{for_each: '.lines[]', attach: {name: {jq: $item.product}, url: 'http://h/x.png'}}]",
+        "then: [{for_each: '.lines[]', merge: {last: {jq: $item.product}}}]",
+        "then: [{for_each: '.lines[]', merge: {done: true}}]",
+    ])
+    func whatIsDoneForEachElementMayBeDoneAgain(then: String) throws {
+        #expect(try warnings(["name: a, when: {type: order}, " + then]) == [])
+    }
+
+    @Test func onlyActionsWithoutElementsAreInTheRemedy() throws {
+        let found = try warnings([
+            "name: a, when: {type: order}, "
+                + "then: [{for_each: '.lines[]', merge: {last: {jq: $item.n}}}, {merge: {done: true}}]"
+        ])
+        #expect(found.count == 1 && found[0].contains("add `unless: { done: { $eq: true } }`"), "\(found)")
+    }
+
     @Test func loopsOfThreeRulesAreFound() throws {
         let found = try warnings([Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 1)])
         #expect(found.count == 1)

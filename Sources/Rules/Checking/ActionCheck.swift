@@ -10,7 +10,7 @@ enum ActionCheck {
         }
         for (position, code, message) in messages(rule) { warn(position, code, message) }
         for node in texts(in: rule.source.member("then")) {
-            if let message = node.text.flatMap(uncomputed) { warn(node.position, .notAProgram, message) }
+            if let message = node.text.flatMap(ForgottenProgram.message) { warn(node.position, .notAProgram, message) }
             if let message = LiteralCheck.oldBoolean(node) { warn(node.position, .mixedTypes, message) }
         }
         for member in members(in: rule.source.member("then")) {
@@ -85,18 +85,6 @@ enum ActionCheck {
             )
         case .put, .related, .emit, .webhook, .aggregate, .resolve: return nil
         }
-    }
-
-    /// The message for a string that looks like a program but is not one; nil for any other.
-    private static func uncomputed(_ text: String) -> String? {
-        let variables = ["$now", "$change", "$match", "$item", "$index", "$source", "$response"]
-        let isVariable = variables.contains { name in
-            text == name || text.hasPrefix(name + " ") || text.hasPrefix(name + ".")
-        }
-        let isQuoted = text.hasPrefix("{") && text.drop { "{ ".contains($0) }.hasPrefix("jq:")
-        guard isVariable || isQuoted else { return nil }
-        return
-            "'\(DisplayText.plain(text))' is plain text, not a program; write { jq: … } without quotes around it"
     }
 
     /// All strings outside programs.

@@ -22,12 +22,16 @@ enum RepeatedFiringCheck {
         // A pass over all documents is not a change of one of them.
         guard !rule.rule.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
+        // So must what is done for each element, which may be a new one.
+        let lasting = RuleOutlook(of: rule.rule, includesElements: false)
+        guard !lasting.touched.isEmpty else { return [] }
+        let remedy = remedy(rule, lasting)
         if rule.mergesAnswers {
             return [
                 rule.warning(
                     at: position, .firesAgain,
                     "it still matches after the answer is written, so it sends again, until it ends as a dead letter "
-                        + "(rule chain); \(remedy(rule))")
+                        + "(rule chain); \(remedy)")
             ]
         }
         return [
@@ -35,8 +39,8 @@ enum RepeatedFiringCheck {
                 at: position, .firesAgain,
                 "it still matches after it has fired, so it fires again at every change of the document; "
                     + (computed.isEmpty
-                        ? remedy(rule)
-                        : "to fire once, \(remedy(rule)); if every time is right, "
+                        ? remedy
+                        : "to fire once, \(remedy); if every time is right, "
                             + "write `allow: [\(RuleWarning.Code.firesAgain.rawValue)]`"))
         ]
     }
@@ -48,8 +52,8 @@ enum RepeatedFiringCheck {
             + "afterwards"
     }
 
-    private static func remedy(_ rule: CheckedRule) -> String {
-        let states = finalStates(rule.outlook)
+    private static func remedy(_ rule: CheckedRule, _ outlook: RuleOutlook) -> String {
+        let states = finalStates(outlook)
         let text = SelectorText()
         guard rule.rule.unless == nil, states.count <= remedyLimit else {
             return "add a condition to `when` that is false afterwards"

@@ -67,9 +67,19 @@ extension ProgramComplaint {
             return (message, guess + "known here: \(variables.joined(separator: ", "))")
         }
         if let field = hyphenated(name, tokens) { return (message, "a name with '-' needs quotes: .\"\(field)\"") }
-        return name.hasSuffix("/0")
-            ? (message, "correct it; a text needs quotes of its own, jq: '\"text\"', a field a dot, jq: .field")
-            : (message, "correct the name or the number of arguments; ';' stands between arguments")
+        guard name.hasSuffix("/0") else {
+            return (message, "correct the name or the number of arguments; ';' stands between arguments")
+        }
+        let word = String(name.dropLast(2))
+        guard isValue(word, tokens) else { return (message, "correct the name") }
+        return (message, "write \"\(word)\" if it is a text, or .\(word) if it is a field")
+    }
+
+    /// Whether a name stands alone, or where values stand: after a comparison, an operator or a colon.
+    private static func isValue(_ word: String, _ tokens: ProgramTokens) -> Bool {
+        guard let index = tokens.ranges.indices.first(where: { tokens.text($0) == word }) else { return false }
+        if tokens.ranges.count == 1 { return true }
+        return index > 0 && ["==", "!=", "<", "<=", ">", ">=", "+", "//", ":"].contains(tokens.text(index - 1))
     }
 
     /// `.user-name` instead of `."user-name"`, where jq looks for a function `name`.

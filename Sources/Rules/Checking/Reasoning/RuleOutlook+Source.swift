@@ -3,10 +3,12 @@ internal import LosslessJSON
 
 extension RuleOutlook {
     /// Reads from a rule's `then` what it does. An action with an unknown name acts outside the document.
-    init(of rule: Rule) {
+    ///
+    /// - Parameter includesElements: Whether actions with `for_each` count.
+    init(of rule: Rule, includesElements: Bool = true) {
         kind = rule.kind
         guard case .list(let actions)? = rule.source.member("then")?.content else { return }
-        for action in actions {
+        for action in actions where includesElements || !action.hasElements {
             guard let member = action.actionMember else { continue }
             let before = touched.count
             add(member.name, member.value)
