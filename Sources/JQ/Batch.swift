@@ -6,12 +6,12 @@ final class Batch: Sendable {
     /// Decides what is kept of an answer.
     private let reduce: @Sendable (_ request: Int, JQAnswer) -> JQAnswer
     private let cancellation: Locked<Bool>
-    private let finish: @Sendable ([JQAnswer]) -> Void
+    private let finish: @Sendable ([TimedAnswer]) -> Void
 
     init(
         _ requests: [JQRequest], cancellation: Locked<Bool>,
         reduce: @escaping @Sendable (_ request: Int, JQAnswer) -> JQAnswer,
-        finish: @escaping @Sendable ([JQAnswer]) -> Void
+        finish: @escaping @Sendable ([TimedAnswer]) -> Void
     ) {
         self.requests = requests
         self.cancellation = cancellation
@@ -19,15 +19,15 @@ final class Batch: Sendable {
         self.finish = finish
     }
 
-    func fail(_ error: JQError) { finish(Array(repeating: .failed(error), count: requests.count)) }
+    func fail(_ error: JQError) { finish(Array(repeating: TimedAnswer(answer: .failed(error)), count: requests.count)) }
 
     /// Sends the requests and collects the answers. Blocks; if the task is cancelled, for at most about 100 ms more.
     func put(to conversation: Conversation, stopping: () -> JQError?) {
-        var answers: [JQAnswer] = []
+        var answers: [TimedAnswer] = []
         answers.reserveCapacity(requests.count)
         conversation.put(
             requests, stopping: { stopping() ?? (cancellation.withLock { $0 } ? .cancelled : nil) },
-            answer: { answers.append(reduce(answers.count, $0)) })
+            answer: { answers.append(TimedAnswer(answer: reduce(answers.count, $0.answer), time: $0.time)) })
         finish(answers)
     }
 }
@@ -61,21 +61,21 @@ struct BatchParts {
 /// Collects the answers of the parts of a batch, and delivers them in order once all are there.
 final class PartialAnswers: Sendable {
     private struct State: Sendable {
-        var answers: [[JQAnswer]]
+        var answers: [[TimedAnswer]]
         var missing: Int
     }
 
     private let state: Locked<State>
-    private let finish: @Sendable ([JQAnswer]) -> Void
+    private let finish: @Sendable ([TimedAnswer]) -> Void
 
-    init(_ parts: Int, finish: @escaping @Sendable ([JQAnswer]) -> Void) {
+    init(_ parts: Int, finish: @escaping @Sendable ([TimedAnswer]) -> Void) {
         state = Locked(State(answers: Array(repeating: [], count: parts), missing: parts))
         self.finish = finish
     }
 
     /// Call once for each part.
-    func put(_ answers: [JQAnswer], of part: Int) {
-        let all = state.withLock { state -> [[JQAnswer]]? in
+    func put(_ answers: [TimedAnswer], of part: Int) {
+        let all = state.withLock { state -> [[TimedAnswer]]? in
             state.answers[part] = answers
             state.missing -= 1
             return state.missing == 0 ? state.answers : nil

@@ -34,7 +34,7 @@ final class Conversation {
     /// - Parameters:
     ///   - stopping: Called now and then; an error ends the batch and becomes the answer to all remaining requests.
     ///   - answer: Receives the answer to each request.
-    func put(_ requests: [JQRequest], stopping: () -> JQError?, answer: (JQAnswer) -> Void) {
+    func put(_ requests: [JQRequest], stopping: () -> JQError?, answer: (TimedAnswer) -> Void) {
         var answered = 0
         while answered < requests.count {
             do throws(JQError) {
@@ -43,19 +43,21 @@ final class Conversation {
                 session = nil
                 // An error that is not about this request would hit each further one.
                 let failing = error.isTemporary || error.isAboutBinding ? requests.count : answered + 1
-                for _ in answered..<failing { answer(.failed(error)) }
+                let time: Duration = if case .deadline(let time) = error { time } else { .zero }
+                for _ in answered..<failing { answer(TimedAnswer(answer: .failed(error), time: time)) }
                 answered = failing
             }
         }
     }
 
     private func converse(
-        _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQError?, _ answer: (JQAnswer) -> Void
+        _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQError?, _ answer: (TimedAnswer) -> Void
     ) throws(JQError) {
         let session = try livingSession()
         var composed = answered
         var outputs = JQOutputs()
         var time = CallTime(start: clock.now)
+        var used = Duration.zero
         while answered < requests.count {
             while composed < requests.count, session.unsentCount < Self.composedAhead {
                 session.add(requests[composed])
@@ -70,12 +72,17 @@ final class Conversation {
                 throw session.isReady ? .deadline(settings.deadline) : .notStarted("it does not answer")
             case .moved: continue
             case .frame(var frame):
+                if frame.kind == FrameKind.time.rawValue {
+                    used = .microseconds(frame.takeInteger() ?? 0)
+                    continue
+                }
                 switch try take(&frame, of: requests[answered], session, &outputs) {
                 case .continues: continue
                 case .begins: time = CallTime(start: clock.now)
                 case .ends(let done):
                     answered += 1
-                    answer(done)
+                    answer(TimedAnswer(answer: done, time: used))
+                    used = .zero
                     outputs = JQOutputs()
                     time = CallTime(start: clock.now)
                 }
@@ -145,7 +152,7 @@ final class Conversation {
             return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
         case .notFinite: return .ends(.failed(.notFinite(frame.text)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
-        case .limits, .binding, .program, .check, .call, nil: throw .crashed
+        case .limits, .binding, .program, .check, .call, .time, nil: throw .crashed
         }
     }
 }

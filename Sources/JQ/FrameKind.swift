@@ -27,6 +27,8 @@ enum FrameKind: UInt8 {
     case tooMuchOutput
     /// An output holds a number that is not finite.
     case notFinite
+    /// The processor time of a call in microseconds, before its last frame. Omitted if it is less than a millisecond.
+    case time
 }
 
 extension FrameWriter {

@@ -24,8 +24,8 @@ package enum JQCompiler {
         }
         while let part = left.popLast() {
             var failure: JQError?
-            let take = { (answer: JQAnswer) in
-                if case .failed(let error) = answer { failure = error }
+            let take = { (answer: TimedAnswer) in
+                if case .failed(let error) = answer.answer { failure = error }
             }
             conversation.put([.check(programs: part)], stopping: { nil }, answer: take)
             switch failure {

@@ -59,7 +59,7 @@ package final class JQPool: Sendable {
     /// - Returns: Why every call would fail; nil if no such reason is known.
     package func start() async -> JQError? {
         guard programCount > 0 else { return nil }
-        guard case .failed(let error)? = await put([.check(programs: 0..<0)]).first else { return nil }
+        guard case .failed(let error)? = await put([.check(programs: 0..<0)]).first?.answer else { return nil }
         return error
     }
 
@@ -75,26 +75,34 @@ package final class JQPool: Sendable {
     /// If a document contains something that jq can't represent, a second round trip checks that the result does not
     /// depend on it. A program that hangs or crashes fails only its own call. When the task is cancelled, the remaining
     /// calls fail.
-    package func run(_ calls: [JQCall]) async -> [JQOutcome] {
-        var outcomes: [JQOutcome] = calls.map { .failed(.noSuchProgram($0.program)) }
+    package func run(_ calls: [JQCall]) async -> [JQOutcome] { await timed(calls).map(\.outcome) }
+
+    /// The same, with the processor time of each call: zero if that is less than a millisecond.
+    package func timed(_ calls: [JQCall]) async -> [(outcome: JQOutcome, time: Duration)] {
+        var outcomes: [(outcome: JQOutcome, time: Duration)] = calls.map {
+            (.failed(.noSuchProgram($0.program)), .zero)
+        }
         let valid = calls.indices.filter { 0..<programCount ~= calls[$0].program }
         let parts = valid.map { InexactParts(of: calls[$0].input) }
         let answers = await put(
             zip(valid, parts).map { index, parts in .call(calls[index], variant: parts.map { ($0, -1) }) })
         var comparisons: [Comparison] = []
         for ((index, parts), answer) in zip(zip(valid, parts), answers) {
-            outcomes[index] = JQOutcome(checking: answer)
+            outcomes[index] = (JQOutcome(checking: answer.answer), answer.time)
             guard let parts else { continue }
-            switch outcomes[index] {
+            switch outcomes[index].outcome {
             // If it comes from a number of the document, the digits of that are more helpful than what jq made of them.
             case .outputs, .failed(.inexactResult), .failed(.notFinite): break
             case .failed: continue
             }
             comparisons += (0..<parts.variantCount).map {
-                Comparison(call: index, parts: parts, variant: $0, expected: answer)
+                Comparison(call: index, parts: parts, variant: $0, expected: answer.answer)
             }
         }
-        for (index, error) in await errors(of: comparisons, calls) { outcomes[index] = .failed(error) }
+        for (index, error, time) in await results(of: comparisons, calls) {
+            if let error { outcomes[index].outcome = .failed(error) }
+            outcomes[index].time += time
+        }
         return outcomes
     }
 
@@ -115,19 +123,21 @@ package final class JQPool: Sendable {
         }
     }
 
-    private func errors(of comparisons: [Comparison], _ calls: [JQCall]) async -> [(call: Int, JQError)] {
+    private func results(
+        of comparisons: [Comparison], _ calls: [JQCall]
+    ) async -> [(call: Int, error: JQError?, time: Duration)] {
         let results = await put(
             comparisons.map { .call(calls[$0.call], variant: ($0.parts, $0.variant)) },
             reduce: { comparisons[$0].difference(of: $1) })
-        return zip(comparisons, results).compactMap { comparison, result in
-            guard case .failed(let error) = result else { return nil }
-            return (comparison.call, error)
+        return zip(comparisons, results).map { comparison, result in
+            if case .failed(let error) = result.answer { return (comparison.call, error, result.time) }
+            return (comparison.call, nil, result.time)
         }
     }
 
     private func put(
         _ requests: [JQRequest], reduce: @escaping @Sendable (Int, JQAnswer) -> JQAnswer = { $1 }
-    ) async -> [JQAnswer] {
+    ) async -> [TimedAnswer] {
         guard !requests.isEmpty else { return [] }
         let parts = BatchParts(requests.count, queue.availableHelpers)
         let cancellation = Locked(false)

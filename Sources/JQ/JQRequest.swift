@@ -44,6 +44,12 @@ enum JQAnswer: Equatable, Sendable {
     case failed(JQError)
 }
 
+/// An answer, and the processor time that it took: zero if that is less than a millisecond.
+struct TimedAnswer: Equatable, Sendable {
+    var answer: JQAnswer
+    var time = Duration.zero
+}
+
 /// The outputs of a program, in one buffer: there may be very many.
 struct JQOutputs: Equatable, Sendable {
     private(set) var bytes: [UInt8] = []

@@ -100,7 +100,15 @@ struct ProgramServer {
         }
     }
 
+    /// Processor time of this process since its start.
+    private static var processorTime: Duration {
+        var time = timespec()
+        guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return .zero }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     private mutating func run(_ program: CompiledProgram, _ input: jv) {
+        let began = Self.processorTime
         var room = outputLimit
         let ending = program.run(input) { text in
             guard text.count + JQOutputs.costOfEach <= room else { return false }
@@ -108,6 +116,12 @@ struct ProgramServer {
             answers.write(.output, text)
             if answers.bytes.count > 1 << 18 { flush() }
             return true
+        }
+        let microseconds = (Self.processorTime - began) / .microseconds(1)
+        if microseconds >= 1000 {
+            answers.begin(.time)
+            answers.append(Int(microseconds))
+            answers.end()
         }
         switch ending {
         case .finished: send(.done)

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import TestKit
 import Testing
@@ -165,7 +166,7 @@ import Testing
     }
 
     private static let subcommands = Set(
-        Changebot.configuration.subcommands.compactMap(\.configuration.commandName))
+        Changebot.configuration.subcommands.compactMap { $0.configuration.commandName })
 
     /// As a shell divides them, without a comment; nil for more than one simple command, and for what is left out.
     private static func words(_ command: String) -> [String]? {

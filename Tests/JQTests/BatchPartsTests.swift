@@ -21,11 +21,10 @@ struct BatchPartsTests {
 
     @Test("Answers are in order, whichever part is answered first", arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     func order(parts: [Int]) {
-        let delivered = Locked<[[JQAnswer]]>([])
+        let delivered = Locked<[[TimedAnswer]]>([])
         let answers = PartialAnswers(3) { all in delivered.withLock { $0.append(all) } }
-        let texts: [[JQAnswer]] = [
-            [.failed(.crashed)], [.failed(.cancelled), .failed(.shutDown)], [.failed(.tooDeep)],
-        ]
+        let errors: [[JQError]] = [[.crashed], [.cancelled, .shutDown], [.tooDeep]]
+        let texts = errors.map { $0.map { TimedAnswer(answer: .failed($0)) } }
         for part in parts {
             #expect(delivered.withLock(\.isEmpty))
             answers.put(texts[part], of: part)

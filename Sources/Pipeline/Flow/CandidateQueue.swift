@@ -270,6 +270,8 @@ struct Candidate: Sendable {
     private var mustBeRead = false
     /// Whether ``document`` was read by its id.
     private var wasRead = false
+    /// Whether it was put off because its programs are slow: it is decided without others.
+    var isSlow = false
     /// Whether it was postponed before.
     var hasWaited = false
     /// How many writes were tried, whatever became of them.

@@ -14,7 +14,7 @@ extension BulkWriter {
     func decide(
         _ open: inout [Candidate], _ context: inout WriterContext, _ undecided: inout [Candidate]
     ) async throws -> Decided {
-        var plans = try await plan(open, context.planner, &undecided)
+        var plans = try await plan(open, &context, &undecided)
         open = []
         CrashPoint.decided.pass()
         try await noteChains(&plans, mayPut: context.mayPut)
@@ -55,17 +55,19 @@ extension BulkWriter {
     /// The plans with something to write or to report. All other candidates are settled, except those that can't be
     /// decided now.
     private func plan(
-        _ candidates: [Candidate], _ planner: Planner, _ undecided: inout [Candidate]
+        _ candidates: [Candidate], _ context: inout WriterContext, _ undecided: inout [Candidate]
     ) async throws -> [Planner.Plan] {
         var settled = Settlement()
         var plans: [Planner.Plan] = []
         var undecidedYet = try await withoutOwnRevisions(candidates)
         if let timers = shared.timers, !settings.isPass { undecidedYet = try await timers.withTimes(undecidedYet) }
         let beganAt = ContinuousClock.now
-        var decided = await planner.plan(undecidedYet, &settled)
-        settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
+        var decided = await context.planner.plan(undecidedYet, &settled)
+        settings.observer?.note(.decided(beganAt.duration(to: .now), jq: context.planner.decider.jqTime))
         // A program that the shutdown stopped is not an error of the document.
         try Task.checkCancellation()
+        context.putOff += decided.filter(\.decision.isPutOff).map(\.candidate)
+        decided.removeAll(where: \.decision.isPutOff)
         try await noteContributions(&decided)
         var idle: [Planner.Plan] = []
         var waiting: [(due: ContinuousClock.Instant, candidate: Candidate)] = []
@@ -162,11 +164,12 @@ struct Planner {
         }
         note.end()
         let decisions = await decider.decide(
-            on: inputs, now: now(), downloader: downloads?.downloader, stored: stored
-        ) { index in
-            guard let index else { return note.end() }
-            note.begin(decidable[index].id, decidable[index].revision)
-        }
+            on: inputs, now: now(), downloader: downloads?.downloader, stored: stored,
+            mayPutOff: { !decidable[$0].isSlow },
+            willDecide: { index in
+                guard let index else { return note.end() }
+                note.begin(decidable[index].id, decidable[index].revision)
+            })
         note.end()
         return decidable.indices.map { plan(decidable[$0], inputs[$0], decisions[$0]) }
     }
@@ -199,7 +202,8 @@ struct Planner {
             candidate: candidate,
             report: DecisionReport(
                 input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
-        if decision.error == nil, !candidate.countsOnly, decision.resolution == nil {
+        if decision.isPutOff { plan.candidate.isSlow = true }
+        if decision.error == nil, !decision.isPutOff, !candidate.countsOnly, decision.resolution == nil {
             plan.candidate.times = decision.times
         }
         plan.candidate.rules = decision.fired.map { ruleSet.names[$0] }

@@ -92,6 +92,7 @@ package struct BulkWriter: Sendable {
         _ open: inout [Candidate], _ context: inout WriterContext,
         _ beside: AsyncStream<WebhookBatch>.Continuation
     ) async throws -> [Candidate] {
+        var later = takeSlow(from: &open)
         // The feed and lists do not show when a document expires.
         let keepsExpiry = shared.gateway.keepsExpiry
         let unread = open.filter { $0.isUnread || keepsExpiry && $0.lacksExpiry }
@@ -99,14 +100,27 @@ package struct BulkWriter: Sendable {
             open.removeAll { $0.isUnread || keepsExpiry && $0.lacksExpiry }
             open += try await readAgain(unread, sender: &context.sender)
         }
-        let later = takeLargeConflicts(from: &open)
+        later += takeLargeConflicts(from: &open)
         open = try await withConflicts(open)
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
         let again = try await write(decided.writes, &context.sender)
         try await send(decided.webhooks, beside)
         try await context.pause(before: undecided)
+        later += context.putOff
+        context.putOff = []
         return again + decided.again + undecided + later
+    }
+
+    /// Keeps those whose programs are slow from delaying others: they are decided one at a time, after the others.
+    ///
+    /// - Returns: Those to settle later.
+    private func takeSlow(from open: inout [Candidate]) -> [Candidate] {
+        let slow = open.filter(\.isSlow)
+        guard !slow.isEmpty, open.count > 1 else { return [] }
+        let isMixed = slow.count < open.count
+        open = isMixed ? open.filter { !$0.isSlow } : [slow[0]]
+        return isMixed ? slow : Array(slow.dropFirst())
     }
 
     /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
@@ -180,6 +194,8 @@ package struct BulkWriter: Sendable {
         var others: OtherDocuments
         var search: RelatedSearch
         var previewed = PreviewedPuts()
+        /// Candidates that are not decided yet, because their programs are slow.
+        var putOff: [Candidate] = []
         /// Whether any rule writes other documents.
         let mayPut: Bool
         /// For a machine that can't run jq programs at the moment.

@@ -7,6 +7,8 @@ package final class Decider {
     private let ruleSet: RuleSet
     private let scratch = MatchScratch()
     private var candidates: RuleBits
+    /// What is too long for one document.
+    var limits = ProgramTime.Limits()
     /// How long the last ``decide(on:now:willDecide:)`` waited for jq programs; nil if none ran.
     package private(set) var jqTime: Duration?
 
@@ -55,14 +57,16 @@ package final class Decider {
     ///   - now: The programs' `$now`, in seconds since 1970.
     ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
     ///   - stored: Reads attachments of the gateway that digests can't tell from those of rules. Nil: they differ.
+    ///   - mayPutOff: Whether a document whose programs are slow may be put off, by its index, so that the others need
+    ///     not wait for it. Its decision is ``Decision/isPutOff`` then. Default: none.
     ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
     ///     with answers; called with nil while jq, which runs in a process of its own, or an attachment is waited for.
     package func decide(
         on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, stored: StoredAttachmentReader? = nil,
-        willDecide: (Int?) -> Void = { _ in }
+        mayPutOff: (Int) -> Bool = { _ in false }, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         jqTime = nil
-        var runs = inputs.map { DecisionRun($0, ruleSet, now: now) }
+        var runs = inputs.map { DecisionRun($0, ruleSet, now: now, limits) }
         var decisions = [Decision?](repeating: nil, count: inputs.count)
         var waiting: [(run: Int, calls: [JQCall])] = []
         var downloads = DownloadQueue()
@@ -85,13 +89,20 @@ package final class Decider {
             if !waiting.isEmpty, let jq = ruleSet.jq {
                 willDecide(nil)
                 let askedAt = ContinuousClock.now
-                var outcomes = await jq.run(waiting.flatMap(\.calls))[...]
+                var outcomes = await jq.timed(waiting.flatMap(\.calls))[...]
                 jqTime = (jqTime ?? .zero) + askedAt.duration(to: .now)
                 let answered = waiting
                 waiting = []
                 for (index, calls) in answered {
-                    advance(index, with: Array(outcomes.prefix(calls.count)))
+                    let own = outcomes.prefix(calls.count)
                     outcomes = outcomes.dropFirst(calls.count)
+                    runs[index].note(own.reduce(.zero) { $0 + $1.time })
+                    advance(index, with: own.map(\.outcome))
+                }
+                waiting.removeAll { index, _ in
+                    guard inputs.count > 1, runs[index].isSlow, mayPutOff(index) else { return false }
+                    decisions[index] = .putOff(inputs[index].document)
+                    return true
                 }
             } else if !downloads.isEmpty {
                 willDecide(nil)
@@ -124,7 +135,7 @@ package final class Decider {
         for index in served {
             guard let decision = decisions[index] else { continue }
             served.remove(index)
-            if decision.error?.wait == nil { await downloader.release(inputs[index].id) }
+            if decision.error?.wait == nil, !decision.isPutOff { await downloader.release(inputs[index].id) }
         }
     }
 }
@@ -245,7 +256,11 @@ struct DecisionRun {
     /// What the rules with `at:` made of the document in this pass, by rule.
     private var times: [Int: RuleTime] = [:]
 
-    init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int) {
+    private let limits: ProgramTime.Limits
+    private var programTime = ProgramTime()
+
+    init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int, _ limits: ProgramTime.Limits = ProgramTime.Limits()) {
+        self.limits = limits
         self.input = input
         self.ruleSet = ruleSet
         self.now = now
@@ -267,11 +282,20 @@ struct DecisionRun {
     /// Decides again from the beginning, with all answers so far.
     mutating func startOver() {
         skipped = []
+        programTime = ProgramTime()
         decision = Decision(input.document)
         decision.isMapping = ruleSet.kind == .mapping
         hasBegun = false
         startAgain()
     }
+
+    /// Notes the processor time of the programs that were asked for.
+    mutating func note(_ time: Duration) {
+        if let attempt { programTime.add(time, of: attempt.index) }
+    }
+
+    /// Whether others should not wait for it.
+    var isSlow: Bool { programTime.total >= limits.untilPutOff }
 
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
         // It must be decided again from its beginning.
@@ -284,6 +308,11 @@ struct DecisionRun {
                 guard var attempt else { break }
                 let programs = attempt.programs
                 if outcomes.count < programs.count {
+                    if let error = programTime.error(attempt.rule, limits, names: { ruleSet.rules[$0].name }) {
+                        self.attempt = nil
+                        try skip([attempt.index], after: error)
+                        continue
+                    }
                     return .asks(
                         ruleSet.calls(
                             programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,

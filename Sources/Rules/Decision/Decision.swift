@@ -53,7 +53,17 @@ package struct Decision: Sendable {
     /// The rules that failed and were skipped, in the order in which they failed, each once.
     package internal(set) var skipped: [Skip] = []
 
+    /// Whether the document is still to be decided, because its programs are slow and other documents need not wait for
+    /// them.
+    package internal(set) var isPutOff = false
+
     init(_ document: JSONText) { self.document = document }
+
+    static func putOff(_ document: JSONText) -> Decision {
+        var decision = Decision(document)
+        decision.isPutOff = true
+        return decision
+    }
 
     /// Why a document with two members of this name is not written.
     static func duplicateReason(_ name: String) -> String {

@@ -1,0 +1,30 @@
+/// The processor time that the programs of all rules take for one document.
+struct ProgramTime {
+    /// What is too long for one document.
+    struct Limits: Sendable {
+        /// A document whose programs run longer is dead-lettered.
+        var total: Duration = .seconds(5)
+        /// A document whose programs run longer is put off, so that others need not wait for it.
+        var untilPutOff: Duration = .milliseconds(300)
+    }
+
+    private(set) var total = Duration.zero
+    private var byRule: [Int: Duration] = [:]
+
+    mutating func add(_ time: Duration, of rule: Int) {
+        guard time > .zero else { return }
+        total += time
+        byRule[rule, default: .zero] += time
+    }
+
+    /// - Returns: Nil while the limit is not reached.
+    func error(_ rule: Rule, _ limits: Limits, names: (Int) -> String) -> DecisionError? {
+        guard total >= limits.total else { return nil }
+        let slowest = byRule.max { ($0.value, $1.key) < ($1.value, $0.key) }
+        let most = slowest.map { ", most of it in rule '\(names($0.key))'" } ?? ""
+        return DecisionError(
+            rule: rule.name,
+            reason: "the programs of all rules run longer than \(limits.total) on this document\(most); "
+                + "make them simpler")
+    }
+}
