@@ -43,8 +43,11 @@ public struct Change: Sendable {
     /// continued from there, the feed brings this row again.
     public var sequence: SequenceID? {
         if let sequence = value(fields.sequence).flatMap(SequenceID.init) { return sequence }
-        return fields.flags.contains(.withoutSequence) ? batch.preceding : nil
+        return fields.isWithoutSequence ? batch.preceding : nil
     }
+
+    /// The JSON text of ``sequence``, if this row or one before it in its batch has one.
+    var sequenceBytes: ArraySlice<UInt8>? { value(fields.sequence)?.bytes }
 
     /// The document's id, escapes resolved; invalid UTF-8 becomes replacement characters. Empty if the row has none.
     public var id: DocumentID {
@@ -117,8 +120,11 @@ extension Change {
         /// A row without `seq` is of no feed.
         var isComplete: Bool { sequence >= 0 || !flags.isDisjoint(with: [.failed, .withoutSequence]) }
 
+        /// Neither this row nor one before it in its batch has a sequence.
+        var isWithoutSequence: Bool { sequence < 0 && flags.contains(.withoutSequence) }
+
         mutating func complete(after previous: Change.Fields?) {
-            if sequence < 0, flags.contains(.withoutSequence), let previous { sequence = previous.sequence }
+            if isWithoutSequence, let previous { sequence = previous.sequence }
         }
 
         mutating func markMalformed() { flags.insert(.malformed) }

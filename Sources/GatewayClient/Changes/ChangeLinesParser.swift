@@ -30,7 +30,7 @@ struct ChangeLinesParser {
     ///
     /// - Parameter preceding: The sequence before the first row of the feed.
     /// - Throws: `JSONError` if a line is not a row; its offset counts from the end of the last batch.
-    mutating func nextBatch(after preceding: SequenceID? = nil) throws(JSONError) -> ChangesBatch? {
+    mutating func nextBatch(after preceding: () -> SequenceID? = { nil }) throws(JSONError) -> ChangesBatch? {
         guard let end = buffer[searched...].lastIndex(of: UInt8(ascii: "\n")) else {
             searched = buffer.count
             guard searched <= Self.lineLimit else { throw JSONError(.tooLong(limit: Self.lineLimit), at: 0) }
@@ -40,11 +40,11 @@ struct ChangeLinesParser {
         buffer.removeSubrange((end + 1)...)
         swap(&lines, &buffer)
         searched = buffer.count
-        return try batch(of: lines, after: lastSequence ?? preceding)
+        return try batch(of: lines, after: preceding)
     }
 
     private mutating func batch(
-        of lines: [UInt8], after preceding: SequenceID?
+        of lines: [UInt8], after preceding: () -> SequenceID?
     ) throws(JSONError) -> ChangesBatch? {
         var builder = BatchBuilder<Change.Fields>(expectedBytes: lines.count)
         var at = skipWhitespace(lines.span, from: 0)
@@ -56,7 +56,9 @@ struct ChangeLinesParser {
             if answered == nil { try builder.appendFramedRow(in: lines, at..<end) }
             at = skipWhitespace(lines.span, from: line.upperBound)
         }
-        let batch = builder.rows.isEmpty ? nil : ChangesBatch(builder.batch(of: lines), after: preceding)
+        let batch =
+            builder.rows.isEmpty
+            ? nil : ChangesBatch(builder.batch(of: lines), after: lastSequence ?? preceding())
         lastSequence = answered ?? batch?.last?.sequence ?? lastSequence
         return batch
     }

@@ -126,14 +126,15 @@ package struct ChangesParser {
     }
 
     private var form: Form
-    /// The sequence of the last row of the batches so far, or that from which the feed was requested.
-    private var reached: SequenceID?
+    /// The JSON text of the sequence of the last row of the batches so far, or that from which the feed was requested.
+    /// Empty: not known. Copied for each batch, so it keeps its memory.
+    private var reached: [UInt8]
 
     /// - Parameters:
     ///   - isContinuous: Whether the answer is one row per line.
     ///   - since: From which the feed was requested: rows without a sequence need it.
     package init(isContinuous: Bool = false, since: SequenceID? = nil) {
-        reached = since
+        reached = since?.json ?? []
         form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser())
     }
 
@@ -179,17 +180,22 @@ package struct ChangesParser {
             form = .lines(ChangeLinesParser())
             let rows = try parser.nextBatch()
             form = .answer(parser)
-            return note(rows.map { ChangesBatch($0, after: reached) })
+            return note(rows.map { ChangesBatch($0, after: reachedSequence) })
         case .lines(var parser):
             form = .answer(RowsParser())
-            let batch = try parser.nextBatch(after: reached)
+            let batch = try parser.nextBatch { reachedSequence }
             form = .lines(parser)
             return note(batch)
         }
     }
 
+    private var reachedSequence: SequenceID? { reached.isEmpty ? nil : SequenceID(unchecked: reached) }
+
     private mutating func note(_ batch: ChangesBatch?) -> ChangesBatch? {
-        reached = batch?.last?.sequence ?? reached
+        if let sequence = batch?.last?.sequenceBytes {
+            reached.removeAll(keepingCapacity: true)
+            reached.append(contentsOf: sequence)
+        }
         return batch
     }
 }
@@ -199,12 +205,12 @@ package struct ChangesParser {
 /// They share one block of bytes and one tape, so a row that nobody reads costs no allocation.
 public final class ChangesBatch: Sendable {
     let gathered: GatheredRows<Change.Fields>
-    /// The sequence before the first row; nil if it is not known.
+    /// The sequence before the first row, if that row has none; nil if it is not known.
     let preceding: SequenceID?
 
-    init(_ gathered: GatheredRows<Change.Fields>, after preceding: SequenceID? = nil) {
+    init(_ gathered: GatheredRows<Change.Fields>, after preceding: @autoclosure () -> SequenceID? = nil) {
         self.gathered = gathered
-        self.preceding = preceding
+        self.preceding = gathered.rows.first?.isWithoutSequence == true ? preceding() : nil
     }
 }
 

@@ -30,7 +30,7 @@ public struct SequenceID: Hashable, Sendable {
         }
     }
 
-    private init(unchecked json: [UInt8]) { self.json = json }
+    init(unchecked json: [UInt8]) { self.json = json }
 
     /// A string without its quotes, or a number as it is: the value of `since` in a query, and the form for people.
     public var queryValue: String {
