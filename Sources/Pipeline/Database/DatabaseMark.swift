@@ -34,14 +34,17 @@ struct MarkDocument: Sendable {
 
     /// Reads a mark that was just written.
     ///
+    /// - Parameter isFirst: No mark was there before.
     /// - Throws: `.notOffered` if the database does not return it. It is asked twice: a node of a cluster may be late.
-    private func confirm(_ mark: DatabaseMark, generation: Int?) async throws(GatewayError) {
+    private func confirm(_ mark: DatabaseMark, generation: Int?, isFirst: Bool) async throws(GatewayError) {
         var found = try await find()
         if !isWritten(mark, generation, found) {
             try? await Task.sleep(for: Self.lateness)
             found = try await find()
         }
         guard !isWritten(mark, generation, found) else { return }
+        // Marks were kept until now: the database may have been made anew since the write. The next look decides that.
+        if !isFirst, found?.mark.identity != mark.identity { return }
         let state =
             found.map { $0.mark.identity == mark.identity ? "as it was before" : "as another one" } ?? "as missing"
         throw giveUp("_local/\(documentName) was written, and is read \(state)")
@@ -100,7 +103,7 @@ struct MarkDocument: Sendable {
                 guard error.code == .conflict else { throw error }
                 continue
             }
-            try await confirm(mark, generation: generation)
+            try await confirm(mark, generation: generation, isFirst: old == nil)
             return (mark, generation)
         }
         throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")

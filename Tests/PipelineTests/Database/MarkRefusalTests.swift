@@ -62,4 +62,31 @@ import Testing
         #expect(error?.code == .timedOut)
         #expect(server.accepted.count == 0)
     }
+
+    /// The database is made anew between the write of a mark and the look at it: that is no gateway that keeps none.
+    @Test func aMarkThatVanishesAfterItsReplacementIsNotGivenUp() async throws {
+        let own = DatabaseMark.new()
+        let writes = EventCounter()
+        let server = try TestServer { connection in
+            try connection.serve { request in
+                let json = ["Content-Type: application/json"]
+                switch (request.method, writes.count > 0) {
+                case ("PUT", _):
+                    writes.increment()
+                    try connection.answer(
+                        201, headers: json, body: #"{"id":"_local/changebot.bot","ok":true,"rev":"0-2"}"#)
+                case (_, false):
+                    let mark = String(decoding: own.json, as: UTF8.self)
+                    try connection.answer(headers: json, body: #"{"_rev":"0-1","# + mark.dropFirst())
+                default:
+                    try connection.answer(404, headers: json, body: #"{"error":"not_found","reason":"missing"}"#)
+                }
+            }
+        }
+        defer { server.stop() }
+        let document = try Self.mark(on: server)
+        #expect(try await document.replace { $0?.mark }.mark == own)
+        #expect(try await document.find() == nil)
+        await document.gateway.shutdown()
+    }
 }
