@@ -11,8 +11,8 @@ package import Testing
 package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// Whether the current task belongs to a test case that has a slot.
     @TaskLocal private static var hasSlot = false
-    /// One set of slots for the test process. Four for each processor: most tests wait for servers and clocks.
-    private static let slots = TestSlots(4 * processorCount)
+    /// One set of slots for the test process. Three for each processor: most tests wait for servers and clocks.
+    private static let slots = TestSlots(3 * processorCount)
     /// Ends once the tests without this trait are done, but for those that wait themselves.
     ///
     /// Ready tasks run in order. So one turn of this task takes a step of each test that is ready; few need more than

@@ -74,6 +74,9 @@ import Testing
     @Test func aDrainedMemberThatGivesTheLeaseUpIsStillListed() async throws {
         try await EngineTestBed.with { fleet in
             let engine = try fleet.engine()
+            let queue = engine.makeQueue()
+            defer { queue.close() }
+            try await queue.perform { try EngineSchema.prepare(engine, $0) }
             let lease = try EngineLease.take(engine, ruleSetHash: "r")
             let member = try #require(try engine.standing().members.first)
             try engine.drain(member)
