@@ -105,7 +105,7 @@ extension CompiledProgram {
             "get_search_list": "a program can't use modules",
         ]
         return ", $change, $match, $now] | \"\(environmentMessage)\" as $ENV | def now: $now; "
-            + ProgramPrelude.definitions + "def debug: .; def debug($_): .; def stderr: .; "
+            + ProgramPrelude.definitions + ProgramPrelude.silenced
             + refused.map { "def \($0): error(\"\($1)\");" }.sorted().joined(separator: " ") + " "
     }()
 

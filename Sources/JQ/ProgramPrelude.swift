@@ -12,6 +12,9 @@ enum ProgramPrelude {
 
     static let definitions = asking + numbers + texts + times
 
+    /// What writes to a terminal. After ``definitions``, which use jq's own `debug`.
+    static let silenced = "def debug: .; def debug($_): .; def stderr: .; "
+
     private static let asking =
         "def __ask($name): [$name, .] | debug | input; def __ask($name; $other): [$name, ., $other] | debug | input; "
         // jq 1.6 fails on `error(null)`.

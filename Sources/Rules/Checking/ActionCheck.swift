@@ -94,9 +94,16 @@ enum ActionCheck {
         case .list(let elements): return elements.flatMap { texts(in: $0) }
         case .object(let members):
             guard node?.isComputed != true else { return [] }
-            return members.flatMap { $0.name == RuleStep.elementsKey ? [] : texts(in: $0.value) }
+            return members.flatMap { member in
+                isProgram(member) || mistypedProgram(member) != nil ? [] : texts(in: member.value)
+            }
         default: return []
         }
+    }
+
+    /// Also a `jq` that has other members beside it: whatever it is, it is meant as a program.
+    private static func isProgram(_ member: SourceNode.Member) -> Bool {
+        ["jq", RuleStep.elementsKey].contains(member.name)
     }
 
     /// All members of objects outside programs.
