@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: [
         (0, "1970-01-01T00:00:00Z"), (1_795_162_521.907, "2026-11-20T08:15:21Z"), (-0.25, "1969-12-31T23:59:59Z"),
-        (253_402_300_799.9999999, "9999-12-31T23:59:59Z"),
+        (253_402_300_799.5, "9999-12-31T23:59:59Z"),
     ])
     func secondsAreWrittenWithoutTheirFraction(seconds: Double, text: String) {
         #expect(ISODate.text(ofSeconds: seconds) == text)
