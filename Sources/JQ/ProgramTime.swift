@@ -87,7 +87,8 @@ enum ProgramTime {
         "the year", "the month, counted from 0,", "the day", "the hour", "the minute", "the second", "the weekday",
         "the day of the year, counted from 0,",
     ]
+    /// With the day 0, the weekday 8 and the days -1 and 367 of the year, which `strptime` leaves where a text names none.
     private static let ranges: [Range<Double>] = [
-        -271_821..<275_761, 0..<12, 1..<32, 0..<24, 0..<60, 0..<62, 0..<7, 0..<366,
+        -271_821..<275_761, 0..<12, 0..<32, 0..<24, 0..<60, 0..<62, 0..<9, -1..<368,
     ]
 }

@@ -23,7 +23,11 @@ enum TimeFormat {
         guard let rest = read(text, pattern, &time) else {
             throw Refusal(message: "date \(value.excerpt) does not match format \(format.excerpt)")
         }
-        try complete(&time, value, hasOffset: letters.contains { $0.letter == "z" })
+        // A birthday: it exists, whatever the year.
+        let isLeapDay = time.tm_mon == 1 && time.tm_mday == 29
+        if !isLeapDay || letters.contains(where: { "YyCGgFDcxs+".contains($0.letter) }) {
+            try complete(&time, value, hasOffset: letters.contains { $0.letter == "z" })
+        }
         return list(time, rest)
     }
 
