@@ -225,8 +225,14 @@ final class Counts: Sendable {
         state.withLock { state in
             guard !state.decidedWrites.isEmpty else { return [] }
             return rows.compactMap { row in
-                guard let written = state.decidedWrites[row.id], written != row.revision else { return nil }
-                return row.id
+                guard let written = state.decidedWrites[row.id] else { return nil }
+                let revision = row.revision
+                guard written == revision || (revision?.generation ?? 0) > (written.generation ?? 0) else {
+                    return row.id
+                }
+                // The feed has reached the write: nothing older follows.
+                state.decidedWrites[row.id] = nil
+                return nil
             }
         }
     }
