@@ -46,9 +46,6 @@ public struct Change: Sendable {
         return fields.isWithoutSequence ? batch.preceding : nil
     }
 
-    /// The JSON text of ``sequence``, if this row or one before it in its batch has one.
-    var sequenceBytes: ArraySlice<UInt8>? { value(fields.sequence)?.bytes }
-
     /// The document's id, escapes resolved; invalid UTF-8 becomes replacement characters. Empty if the row has none.
     public var id: DocumentID {
         if let id = value(fields.id)?.string { return DocumentID(id) }

@@ -192,9 +192,9 @@ package struct ChangesParser {
     private var reachedSequence: SequenceID? { reached.isEmpty ? nil : SequenceID(unchecked: reached) }
 
     private mutating func note(_ batch: ChangesBatch?) -> ChangesBatch? {
-        if let sequence = batch?.last?.sequenceBytes {
+        if let sequence = batch?.lastSequenceRange, let bytes = batch?.gathered.text.bytes {
             reached.removeAll(keepingCapacity: true)
-            reached.append(contentsOf: sequence)
+            bytes.withUnsafeBytes { reached.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[sequence])) }
         }
         return batch
     }
@@ -210,7 +210,13 @@ public final class ChangesBatch: Sendable {
 
     init(_ gathered: GatheredRows<Change.Fields>, after preceding: @autoclosure () -> SequenceID? = nil) {
         self.gathered = gathered
-        self.preceding = gathered.rows.first?.isWithoutSequence == true ? preceding() : nil
+        self.preceding = gathered.rows.first.map { $0.sequence < 0 } == true ? preceding() : nil
+    }
+
+    /// Where in the bytes the last row's sequence is, or that of a row before it; nil if there is none.
+    fileprivate var lastSequenceRange: Range<Int>? {
+        guard let index = gathered.rows.last?.sequence, index >= 0 else { return nil }
+        return JSONValue(text: gathered.text, index: Int(index)).range
     }
 }
 

@@ -14,8 +14,10 @@ public struct SequenceID: Hashable, Sendable {
 
     /// - Returns: Nil if `value` is no number, string or list: no gateway sends such a sequence.
     public init?(_ value: JSONValue) {
-        guard [.number, .string, .array].contains(value.kind) else { return nil }
-        json = Array(value.bytes)
+        switch value.kind {
+        case .number, .string, .array: json = Array(value.bytes)
+        default: return nil
+        }
     }
 
     /// From what a person typed or a file contains: JSON as it is, anything else as a string. Nil for an empty text.
