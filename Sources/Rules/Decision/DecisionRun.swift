@@ -1,0 +1,312 @@
+internal import Encodings
+internal import JQ
+internal import LosslessJSON
+
+/// One decision in progress. It advances until it is made or needs answers from jq, which the caller fetches.
+struct DecisionRun {
+    enum Step {
+        /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
+        case asks([JQCall])
+        /// The caller must fetch this, then call ``provide(_:to:)`` and ``advance(with:_:)``.
+        case needs(DownloadRequest)
+        case decided(Decision)
+    }
+
+    /// The most passes; a document that still changes in the last one is dead-lettered.
+    static let passLimit = 5
+
+    private let input: DecisionInput
+    private let ruleSet: RuleSet
+    private let now: Int
+    private var decision: Decision
+    private var draft: Draft
+    private var candidates: RuleBits
+    /// The rule to look at next in this pass.
+    private var next = 0
+    private var hasBegun = false
+    /// Whether the rules with `resolve` are tried, before all others.
+    private var isResolving = false
+    /// Whether the document is as the rules leave it, and those with `aggregate` are next.
+    private var isCounting = false
+    /// The rules that changed the document in this pass.
+    private var changing: [Int] = []
+    private var passes: [[Int]] = []
+    private var attempt: RuleAttempt?
+    /// The outcomes with which the attempt's step is taken again, once a download is there.
+    private var repeated: [JQOutcome]?
+    /// All answers so far, in case the decision starts again.
+    private var downloads: [DownloadRequest: DownloadAnswer] = [:]
+    /// The rules that failed and are not tried again.
+    private var skipped: Set<Int> = []
+    /// What the rules with `at:` made of the document in this pass, by rule.
+    private var times: [Int: RuleTime] = [:]
+
+    private let limits: ProgramTime.Limits
+    private var programTime = ProgramTime()
+
+    init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int, _ limits: ProgramTime.Limits = ProgramTime.Limits()) {
+        self.limits = limits
+        self.input = input
+        self.ruleSet = ruleSet
+        self.now = now
+        decision = Decision(input.document)
+        decision.isMapping = ruleSet.kind == .mapping
+        draft = Draft(document: input.document, now: now)
+        candidates = ruleSet.index.makeBits()
+    }
+
+    /// Gives the answer to what a step has asked for.
+    mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
+        downloads[request] = answer
+        attempt?.provide(answer, to: request)
+        if case .later(let reason, let wait) = answer {
+            decision.error = DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait)
+        }
+    }
+
+    /// Decides again from the beginning, with all answers so far.
+    mutating func startOver() {
+        skipped = []
+        programTime = ProgramTime()
+        decision = Decision(input.document)
+        decision.isMapping = ruleSet.kind == .mapping
+        hasBegun = false
+        startAgain()
+    }
+
+    /// Notes the processor time of the programs that were asked for.
+    mutating func note(_ time: Duration) {
+        if let attempt { programTime.add(time, of: attempt.index) }
+    }
+
+    /// Whether others should not wait for it.
+    var isSlow: Bool { programTime.total >= limits.untilPutOff }
+
+    mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
+        // It must be decided again from its beginning.
+        if decision.error != nil { return .decided(decision) }
+        do throws(DecisionError) {
+            var outcomes = repeated ?? outcomes
+            repeated = nil
+            while true {
+                if attempt == nil { attempt = try nextAttempt(scratch) }
+                guard var attempt else { break }
+                let programs = attempt.programs
+                if outcomes.count < programs.count {
+                    if let error = programTime.error(attempt.rule, limits, names: { ruleSet.rules[$0].name }) {
+                        self.attempt = nil
+                        try skip([attempt.index], after: error)
+                        continue
+                    }
+                    return .asks(
+                        ruleSet.calls(
+                            programs, of: attempt.rule, document: attempt.document, matched: draft.document, input,
+                            now: now, locals: (attempt.element?.locals ?? []) + input.locals, scratch))
+                }
+                if let request = try proceed(&attempt, outcomes) {
+                    repeated = outcomes
+                    return .needs(request)
+                }
+                outcomes = []
+            }
+            return .decided(try finished())
+        } catch {
+            decision.error = error
+            return .decided(decision)
+        }
+    }
+
+    /// Advances the attempt by one step.
+    ///
+    /// - Returns: What the step needs; nil if it was taken.
+    private mutating func proceed(
+        _ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]
+    ) throws(DecisionError) -> DownloadRequest? {
+        self.attempt = nil
+        do throws(DecisionError) {
+            switch try attempt.proceed(outcomes) {
+            case .continues: self.attempt = attempt
+            case .fires: try commit(attempt)
+            case .doesNotFire: break
+            case .rests(let time): times[attempt.index] = time
+            case .needs(let request):
+                self.attempt = attempt
+                return request
+            }
+        } catch {
+            try skip([attempt.index], after: error)
+        }
+        return nil
+    }
+
+    /// Continues without the rules that failed, if all of them may be skipped.
+    ///
+    /// Their work in earlier passes is undone: the decision starts again without them.
+    private mutating func skip(_ failed: [Int], after error: DecisionError) throws(DecisionError) {
+        guard !failed.isEmpty, !error.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw error }
+        for rule in failed where skipped.insert(rule).inserted {
+            decision.skipped.append(Decision.Skip(rule: ruleSet.rules[rule].name, reason: error.reason))
+        }
+        if decision.fired.contains(where: failed.contains) { startAgain() }
+    }
+
+    private mutating func startAgain() {
+        draft = Draft(document: input.document, now: now)
+        draft.downloads = downloads
+        decision.fired = []
+        decision.firedTimes = [:]
+        times = [:]
+        attempt = nil
+        changing = []
+        passes = []
+        next = 0
+        isResolving = input.isInConflict
+        isCounting = false
+        findCandidates()
+    }
+
+    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing, and the rules
+    /// with `aggregate` had their turn. A mapping has one pass.
+    private mutating func nextAttempt(_ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
+        if !hasBegun {
+            guard try isWanted(scratch) else { return nil }
+            hasBegun = true
+            findCandidates()
+            isResolving = input.isInConflict
+            if input.countsOnly { beginCounting() }
+        }
+        while !draft.isDeleted, draft.resolution == nil {
+            while let index = candidates.next(from: next) {
+                next = index + 1
+                let rule = ruleSet.rules[index]
+                guard !skipped.contains(index), (rule.aggregate != nil) == isCounting,
+                    (rule.resolve != nil) == isResolving
+                else { continue }
+                do throws(MatchError) {
+                    guard try rule.fires(on: draft.document.root, scratch) else { continue }
+                } catch {
+                    try skip([index], after: DecisionError(rule: rule.name, reason: error.description))
+                    continue
+                }
+                return RuleAttempt(rule, index, draft, clock(of: index))
+            }
+            if isCounting { return nil }
+            if isResolving {
+                endResolving()
+                continue
+            }
+            if changing.isEmpty || ruleSet.hasOnePass {
+                guard !ruleSet.aggregates.isEmpty else { return nil }
+                beginCounting()
+            } else {
+                try beginPass()
+            }
+        }
+        return nil
+    }
+
+    /// None of the rules with `resolve` has fired.
+    private mutating func endResolving() {
+        isResolving = false
+        next = 0
+        findCandidates()
+    }
+
+    private mutating func beginCounting() {
+        isCounting = true
+        next = 0
+        findCandidates()
+    }
+
+    private mutating func beginPass() throws(DecisionError) {
+        passes.append(changing)
+        changing = []
+        times = [:]
+        next = 0
+        findCandidates()
+        guard passes.count == Self.passLimit else { return }
+        let rules = loopingRules
+        let skippable = rules.filter(ruleSet.skipsErrors(of:))
+        try skip(skippable, after: loop(of: rules))
+    }
+
+    private func isWanted(_ scratch: MatchScratch) throws(DecisionError) -> Bool {
+        do throws(MatchError) {
+            return try ruleSet.filter?.selector.matches(input.document.root, scratch) ?? true
+        } catch {
+            throw DecisionError(rule: nil, reason: error.description)
+        }
+    }
+
+    private mutating func findCandidates() {
+        ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
+    }
+
+    /// A rule with `at:` fires once for one time, in one decision and, as far as it is known, in all.
+    private func clock(of rule: Int) -> RuleAttempt.Clock {
+        guard ruleSet.rules[rule].time != nil else { return RuleAttempt.Clock(now: now, fired: []) }
+        let fired = [decision.firedTimes[rule], input.firedTimes[ruleSet.rules[rule].name]]
+        return RuleAttempt.Clock(now: now, fired: fired.compactMap { $0 })
+    }
+
+    private mutating func commit(_ attempt: RuleAttempt) throws(DecisionError) {
+        let before = draft.document
+        let result = attempt.draft(onto: draft)
+        let isChanged = result.document !== before && result.document.bytes != before.bytes
+        // Gateways keep one of two members with the same name. Writing the document would choose for them.
+        if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
+            throw DecisionError(
+                rule: attempt.rule.name,
+                reason: Decision.duplicateReason(name))
+        }
+        draft = result
+        if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
+        if let due = attempt.due {
+            decision.firedTimes[attempt.index] = due
+            times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
+        }
+        guard isChanged else { return }
+        changing.append(attempt.index)
+        findCandidates()
+    }
+
+    private func finished() throws(DecisionError) -> Decision {
+        var decision = decision
+        decision.document = draft.document
+        decision.attachments = draft.attachments
+        decision.unknown = draft.unknown.compactMap { name, stored in
+            draft.attachments[name]?.content === stored.content ? stored : nil
+        }
+        decision.puts = draft.puts
+        decision.related = draft.related
+        decision.outside = draft.outside
+        decision.resolution = draft.resolution
+        decision.contributions = draft.isDeleted ? [] : draft.contributions
+        decision.isDeletion = draft.isDeleted
+        // The last pass saw the document as the decision leaves it.
+        decision.times = draft.isDeleted ? [] : times.sorted { $0.key < $1.key }.map(\.value)
+        decision.isChanged =
+            draft.document !== input.document && draft.document.bytes != input.document.bytes
+        if decision.isMapping {
+            if decision.fired.isEmpty { try decision.finishUnmatched(ruleSet.otherwise) }
+            decision.dropLostAttachments()
+            let names = decision.fired.map { ruleSet.rules[$0].name }
+            if let error = mappedIDError ?? decision.mappingError(fired: names) { throw error }
+        }
+        return decision
+    }
+
+    private var mappedIDError: DecisionError? {
+        guard !draft.isDeleted else { return nil }
+        return ReservedID.error(
+            inMapping: draft.document.root["_id"]?.string, was: input.document.root["_id"]?.string)
+    }
+
+    /// The rules that changed the document in the last two passes.
+    private var loopingRules: [Int] { Set(passes.suffix(2).joined()).sorted() }
+
+    private func loop(of rules: [Int]) -> DecisionError {
+        let names = rules.map { ruleSet.rules[$0].name }
+        return DecisionError(rule: nil, reason: "rule loop: " + names.joined(separator: " ↔ "))
+    }
+}
