@@ -196,7 +196,7 @@ let package = Package(
             name: "changebot-bench",
             dependencies: [
                 "CAllocationCounter", "CJSONC", "Encodings", "Fleet", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "PostgreSQL", "Rules", "TestKit", .argumentParser,
+                "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", .argumentParser,
             ],
             swiftSettings: settings),
 

@@ -1,7 +1,9 @@
 internal import Encodings
 internal import Foundation
 internal import GatewayClient
+internal import Locking
 internal import LosslessJSON
+internal import Pipeline
 internal import Rules
 
 /// A piece of the program's work whose instructions are counted.
@@ -12,6 +14,7 @@ enum WorkItem: String, CaseIterable {
     case matchShipped = "match-shipped"
     case matchWords = "match-1000-words"
     case matchPatterns = "match-10-patterns"
+    case intake
     case edit
     case encodeBase64 = "base64-encode"
     case decodeBase64 = "base64-decode"
@@ -29,6 +32,7 @@ enum WorkItem: String, CaseIterable {
         case .matchShipped: "documents on which none of the project's rules fires"
         case .matchWords: "the same with 1,000 rules of the form (?i)^word$"
         case .matchPatterns: "the same with 10 rules with other patterns"
+        case .intake: "rows to the queue of the writers; one in 50 matches a rule"
         case .edit: "a merge into a document"
         case .encodeBase64: "a picture of 1 MiB to base64"
         case .decodeBase64: "and back"
@@ -44,7 +48,7 @@ enum WorkItem: String, CaseIterable {
     var unit: Unit {
         switch self {
         case .scan, .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: .byte
-        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .edit: .row
+        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .intake, .edit: .row
         }
     }
 
@@ -53,14 +57,14 @@ enum WorkItem: String, CaseIterable {
         switch self {
         case .scan: input.rowBytes.count
         case .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: Self.pictureSize
-        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .edit: input.rows.count
+        case .parsePieces, .parseRows, .matchShipped, .matchWords, .matchPatterns, .intake, .edit: input.rows.count
         }
     }
 
     /// Repetitions for which a count is stable and soon there.
     var repetitions: Int {
         switch self {
-        case .scan, .parsePieces, .parseRows, .matchShipped, .matchWords: 4
+        case .scan, .parsePieces, .parseRows, .matchShipped, .matchWords, .intake: 4
         case .matchPatterns, .edit: 2
         case .encodeBase64, .decodeBase64, .sha256, .sha1, .md5: 1
         }
@@ -83,6 +87,7 @@ enum WorkItem: String, CaseIterable {
             try match(times, input, RuleFiles.write(1000, in: directory) { "(?i)^word \($0)$" })
         case .matchPatterns:
             try match(times, input, RuleFiles.write(10, in: directory) { "word \($0)\\\\b" })
+        case .intake: try take(times, input, in: directory)
         case .edit: try edit(times, input)
         case .encodeBase64:
             let picture = Self.picture
@@ -107,6 +112,43 @@ enum WorkItem: String, CaseIterable {
                 }
             }
         }
+    }
+
+    private static let intakeRules = """
+        version: 1
+        rules:
+          - name: first
+            when: { type: task, priority: 4, tags.0: tea }
+            then: [{ merge: { first: true } }]
+        """
+
+    private func take(_ times: Int, _ input: WorkInput, in directory: String) throws {
+        let file = directory + "/intake.yaml"
+        try Self.intakeRules.write(toFile: file, atomically: true, encoding: .utf8)
+        let rules = try RuleSet.load(paths: [file])
+        let batches = try WorkInput.parse(input.pieces)
+        try Self.waitFor {
+            let gateway = Gateway(try GatewayURL("http://127.0.0.1:1/todo"))
+            let intake = try await IntakeMeasurement(gateway, rules, directory: directory + "/state")
+            for _ in 0..<times { blackHole(try await intake.take(batches)) }
+            intake.close()
+            await gateway.shutdown()
+        }
+    }
+
+    /// Waits on this thread for what other threads do.
+    private static func waitFor(_ body: @escaping @Sendable () async throws -> Void) throws {
+        let result = Monitor<Result<Void, any Error>?>(nil)
+        Task {
+            do {
+                try await body()
+                result.with { $0 = .success(()) }
+            } catch {
+                result.with { $0 = .failure(error) }
+            }
+        }
+        result.block { $0 != nil }
+        try result.quietly { try $0?.get() }
     }
 
     private func edit(_ times: Int, _ input: WorkInput) throws {
