@@ -251,6 +251,7 @@ let package = Package(
                 "TypedDocuments", "changebot", .grdb, .logging,
                 .serviceLifecycle,
             ],
+            exclude: ["Traces/Golden"],
             swiftSettings: settings),
         .testTarget(
             name: "MonitoringTests",

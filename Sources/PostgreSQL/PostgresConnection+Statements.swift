@@ -11,7 +11,9 @@ extension PostgresConnection {
         let name = try prepared(sql, until: deadline)
         try send(sql, name, values)
         do throws(PostgresError) {
-            return try lastAnswer(until: deadline).result
+            let result = try lastAnswer(until: deadline).result
+            observe(sql)
+            return result
         } catch {
             forget(sql, after: error)
             throw error
@@ -51,6 +53,7 @@ extension PostgresConnection {
             throw error
         }
         try leavePipeline()
+        observe(sql, times: results.count)
         return results
     }
 

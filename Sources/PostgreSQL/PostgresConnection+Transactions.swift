@@ -8,6 +8,8 @@ extension PostgresConnection {
         let deadline: ContinuousClock.Instant?
         /// The first error that the server reported in it.
         var firstError: PostgresError?
+        /// The texts of the statements that have succeeded, if somebody observes them.
+        var statements: [String] = []
     }
 
     /// Runs `body` in a transaction, which is committed when it returns and rolled back when it throws. Not nested.
@@ -36,7 +38,15 @@ extension PostgresConnection {
             throw error
         }
         try commit()
+        if let statements = transaction?.statements, !statements.isEmpty { settings.observer?(statements) }
         return result
+    }
+
+    /// Tells the observer of a statement, at the end of its transaction.
+    func observe(_ sql: String, times: Int = 1) {
+        guard let observer = settings.observer else { return }
+        let statements = Array(repeating: sql, count: times)
+        if transaction == nil { observer(statements) } else { transaction?.statements += statements }
     }
 
     private func begin(_ isReadOnly: Bool, _ deadline: Duration?) throws(PostgresError) {

@@ -17,6 +17,8 @@ package struct PostgresSettings: Sendable {
     package var limit: CallLimit?
     /// What the server's list of sessions shows. Default `changebot`.
     package var applicationName = "changebot"
+    /// Called after each commit with the texts of the transaction's statements. Default nil; for tests.
+    package var observer: (@Sendable ([String]) -> Void)?
 
     /// Every property has its default.
     package init() {}

@@ -36,7 +36,7 @@ package final class TestRelay: Sendable {
     /// - Throws: ``TestServerError`` if there is no socket or port.
     package init(to port: Int) throws {
         let made = try TestServer { [rule, held] connection in
-            let other = try Self.connect(to: port)
+            let other = try LoopbackSocket.connect(to: port)
             defer { close(other) }
             try Self.forward(connection, other) {
                 _ = held.withLock(\.self)?.isSent.wait(timeout: .now() + 60)
@@ -56,23 +56,6 @@ package final class TestRelay: Sendable {
     package func when(_ text: String, _ fault: Fault) {
         if case .holdAnswer(let text) = fault { held.withLock { $0 = Held(text: Array(text.utf8)) } }
         rule.withLock { $0 = Rule(text: Array(text.utf8), fault: fault) }
-    }
-
-    private static func connect(to port: Int) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        address.sin_port = UInt16(port).bigEndian
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
-        }
-        guard result == 0 else {
-            close(descriptor)
-            throw TestServerError(call: "connect")
-        }
-        return descriptor
     }
 
     private static func forward(

@@ -30,6 +30,8 @@ package struct Engine: Sendable {
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each has its own deadline.
     private(set) var limit: CallLimit?
+    /// Told of each transaction: that of the task that made this value. Connections are made elsewhere.
+    private let observer = DurableStep.transactionObserver
 
     /// The options that find this engine by a configuration file, and the fleet that they find; nil without a file.
     package var configured: (options: String, fleet: String)?
@@ -114,6 +116,7 @@ package struct Engine: Sendable {
         settings.applicationName = "changebot \(fleet)"
         // A member that stands still in a transaction must not keep others waiting for longer than its lease.
         settings.idleInTransactionTimeout = min(deadline, lease / 2)
+        settings.observer = observer
         return PostgresQueue(address, user: user, settings: settings, password: password)
     }
 

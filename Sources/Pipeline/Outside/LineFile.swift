@@ -99,7 +99,9 @@ actor LineFile: LineOutput {
             guard count > 0 else { return String(cString: strerror(count < 0 ? errno : EIO)) }
             rest = rest.dropFirst(count)
         }
-        return fdatasync(descriptor) == 0 ? nil : String(cString: strerror(errno))
+        guard fdatasync(descriptor) == 0 else { return String(cString: strerror(errno)) }
+        DurableStep.lines(path: path, lines).note()
+        return nil
     }
 
     // MARK: - The open file

@@ -179,6 +179,7 @@ extension Ledger {
             try database.execute(sql: "PRAGMA journal_mode = WAL")
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
+        DurableStep.observeTransactions(of: &configuration)
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
