@@ -206,7 +206,7 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
-        .target(name: "TestKit", dependencies: ["CMalloc", "Locking"], swiftSettings: settings),
+        .target(name: "TestKit", dependencies: ["CMalloc", "Fleet", "Locking"], swiftSettings: settings),
         .testTarget(
             name: "ChangebotTests",
             dependencies: [

@@ -40,15 +40,6 @@ extension BotMetrics {
     }
 }
 
-extension BotMetrics {
-    /// What waits in the log of a process that is in no fleet.
-    func set(_ log: Waiting.OwnLog) {
-        set(.fleetBacklog, Double(log.changes))
-        set(.fleetOldestChange, Double(log.oldest ?? 0))
-        set(.fleetParked, Double(log.parked))
-    }
-}
-
 extension MetricFamily {
     fileprivate static let fleetEngineUp = MetricFamily(
         "changebot_fleet_engine_up", .gauge, "1 if the engine of the fleet answered when it was asked last.")
@@ -62,7 +53,7 @@ extension MetricFamily {
     fileprivate static let fleetPartitions = MetricFamily(
         "changebot_fleet_partitions_owned", .gauge, "Partitions that this member works on.")
     fileprivate static let fleetBacklog = MetricFamily(
-        "changebot_fleet_backlog_changes", .gauge, "Changes that wait in the log of a fleet or of this bot.")
+        "changebot_fleet_backlog_changes", .gauge, "Changes that wait in the log of a fleet.")
     fileprivate static let fleetPartitionBacklog = MetricFamily(
         "changebot_fleet_partition_backlog_changes", .gauge, "Changes that wait in a partition of this member.")
     fileprivate static let fleetOldestChange = MetricFamily(

@@ -38,15 +38,6 @@ struct BotStatus {
                 writer.name("fleet")
                 fleet.write(to: &writer)
             }
-            if let log = waiting.ownLog {
-                writer.name("log")
-                writer.object { writer in
-                    writer.member("waiting", integer: log.changes)
-                    writer.name("oldest_seconds")
-                    if let oldest = log.oldest { writer.integer(oldest) } else { writer.null() }
-                    writer.member("parked", integer: log.parked)
-                }
-            }
             writer.name("in_flight")
             writer.object { writer in
                 writer.member("documents", integer: facts.documentsInFlight)

@@ -236,7 +236,6 @@ package final class MonitoredBot: RunObserver {
         metrics.set(.waitingTimers, Double(state.waiting.timerCount))
         let receiversWithGauge = set(metrics, receivers: state, now)
         let partitionsWithGauge = metrics.set(state.fleet, known: state.partitionsWithGauge)
-        if state.fleet == nil, let log = state.waiting.ownLog { metrics.set(log) }
         let hash = state.description.rules.hash
         if let former = state.rulesShown, former != hash {
             metrics.set(.rulesInfo, 0, ["hash": former])

@@ -35,28 +35,11 @@ package struct Waiting: Sendable {
         }
     }
 
-    /// The log of a process that has one of its own: without a fleet.
-    package struct OwnLog: Sendable {
-        /// Changes in the log.
-        package let changes: Int
-        /// How long the oldest of them has waited, in seconds; nil if there is none.
-        package let oldest: Int?
-        /// Changes that wait for another try outside the log.
-        package let parked: Int
-
-        /// What the state knows of it.
-        package init(changes: Int, oldest: Int?, parked: Int) {
-            (self.changes, self.oldest, self.parked) = (changes, oldest, parked)
-        }
-    }
-
     /// The earliest first; at most ``limit``.
     package var timers: [Timer] = []
     /// How many timers there are.
     package var timerCount = 0
     package var passes: [Pass] = []
-    /// Nil: there is none.
-    package var ownLog: OwnLog?
     /// How many timers are shown.
     package static let limit = 10
 

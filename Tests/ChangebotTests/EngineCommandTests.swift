@@ -87,6 +87,23 @@ import Testing
         #expect(alone.code == 64 && alone.findings.isEmpty)
     }
 
+    @Test(arguments: ["auto", "reader", "worker"]) func sharingNeedsAnEngine(_ role: String) async throws {
+        try await Program.withDirectory { folder in
+            let run = ["run", "--gateway", "http://127.0.0.1:1/todo", "--rules", Program.pictureRules]
+            let byOption = try await Program.run(run + ["--role", role])
+            #expect(byOption.code == 64)
+            #expect(
+                byOption.errors.contains(
+                    "--role is for members that share a PostgreSQL: add --engine postgres://…, or leave it out"),
+                "\(byOption.errors)")
+            let file = folder + "/changebot.yaml"
+            try Data("version: 1\nrole: \(role)\n".utf8).write(to: URL(fileURLWithPath: file))
+            let byFile = try await Program.run(run + ["--config", file])
+            #expect(byFile.code == 78)
+            #expect(byFile.errors.contains("'role' is for members that share a PostgreSQL"), "\(byFile.errors)")
+        }
+    }
+
     @Test func theDoctorNamesALoginThatIsRefused() async throws {
         let found = try await Self.doctor(try TestPostgres.shared.url(), user: "nobody-here")
         Self.expect(found.findings.first, "error", "nobody-here", remedy: "check the user")

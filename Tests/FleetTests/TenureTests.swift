@@ -1,4 +1,5 @@
 import Locking
+import TestKit
 import Testing
 
 @testable import Fleet

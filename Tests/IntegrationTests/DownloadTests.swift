@@ -323,8 +323,8 @@ import Testing
     }
 
     /// Once each batch waited for two at a time, and all its documents with them.
-    @Test(arguments: [nil, Sharing(role: .auto, partitions: 2)])
-    func aSlowServerHoldsUpNoOtherChanges(sharing: Sharing?) async throws {
+    @Test(arguments: [false, true])
+    func aSlowServerHoldsUpNoOtherChanges(hasLog: Bool) async throws {
         let mayAnswer = Monitor(false)
         let pictures = try Self.pictures(once: mayAnswer)
         try await BotTestBed.with { bed in
@@ -333,7 +333,8 @@ import Testing
             let slow = (0..<600).map { Self.document("t\($0)", "/\($0)") }
             let cheeses = (0..<50).map { (DocumentID("c\($0)"), #"{"_id":"c\#($0)","type":"cheese"}"#) }
             try await bed.load(slow + cheeses)
-            let counters = try await bed.following(rules, configure: { $0.sharing = sharing }) {
+            let log = MemoryEngine(partitions: 2)
+            let counters = try await bed.following(rules, configure: { if hasLog { $0.share(log) } }) {
                 try await bed.wait(until: cheeses.map(\.0)) { $0["done"]?.bool == true }
                 mayAnswer.with { $0 = true }
                 try await bed.wait(until: slow.map(\.0)) { $0["_attachments"] != nil }

@@ -144,32 +144,6 @@ import Testing
         #expect(later == 3)
     }
 
-    @Test func aLogWithoutAFleetIsShownLikeThatOfOne() async throws {
-        let process = MonitoredProcess(version: "1.2.3")
-        let bot = MonitoredBot(
-            BotDescription(
-                name: "pictures", gateway: "http://127.0.0.1:4984/todo", stateOptions: nil,
-                rules: RuleSetDescription(hash: "abc", names: [], paths: [])),
-            source: .init(
-                facts: { RunFacts() }, deadLetters: { nil },
-                waiting: {
-                    var waiting = Waiting()
-                    waiting.ownLog = Waiting.OwnLog(changes: 12, oldest: 3, parked: 4)
-                    return waiting
-                }), registry: process.registry)
-        process.show(bot)
-        await bot.refresh()
-        #expect(
-            Set(metrics(process)) == [
-                #"changebot_fleet_backlog_changes{bot="pictures"} 12"#,
-                #"changebot_fleet_oldest_change_seconds{bot="pictures"} 3"#,
-                #"changebot_fleet_parked_changes{bot="pictures"} 4"#,
-            ])
-        let log = try #require(
-            JSONText(process.status).root["bots"]?.elements.first { _ in true }?["log"])
-        #expect(String(decoding: log.bytes, as: UTF8.self) == #"{"waiting":12,"oldest_seconds":3,"parked":4}"#)
-    }
-
     @Test func theStatusHasTheFleetOfABotThatIsOneOfAFleet() async throws {
         let process = MonitoredProcess(version: "1.2.3")
         let bot = bot(process, Locked(Self.standing))

@@ -43,7 +43,10 @@ package struct Bot: Service {
         }
         self.settings = settings
         let sharing = state.isReadOnly ? nil : settings.sharing
-        sharedWork = sharing.map { SharedWork(engine, $0, logger: logger) }
+        sharedWork = sharing.flatMap { sharing in
+            if let log = settings.workLog { return SharedWork(log, sharing, logger: logger) }
+            return engine.map { SharedWork($0, sharing, logger: logger) }
+        }
         place = state
         keeper = Self.keeper(state, gateway, settings, report, logger)
     }
@@ -218,7 +221,6 @@ package struct Bot: Service {
             delivering.savesCheckpoint = false
             delivering.isShared = true
         }
-        if sharedWork == nil, settings.delivery.preview == nil { try await ledger.leaveLog() }
         let counts = try await counts(ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, timers: timers,

@@ -1,4 +1,5 @@
 package import DocumentFlow
+package import Fleet
 package import GatewayClient
 package import Rules
 
@@ -47,6 +48,8 @@ package struct BotSettings: Sendable {
     package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
     /// Nil: one process of a fleet runs, and the others stand by.
     package var sharing: Sharing?
+    /// The log of those that share the work, if it is not in the engine: for tests.
+    package var workLog: (any WorkLog)?
     /// Whether the times of rules are the engine's, if there is one, and not those of ``Delivery/Settings/now``.
     package var takesEngineTime = true
     /// How long a process of a fleet waits for tables that vanished while it ran, before it makes them anew: somebody may be

@@ -87,14 +87,13 @@ package actor RunReport {
         await read { ledger in (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts()) }
     }
 
-    /// The timers that wait, the earliest first, how many there are, the schedules, and what waits in a log of this process
-    /// alone; nil if the state is not open or can't be read now.
+    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or can't be read now.
     package nonisolated func waiting(
         limit: Int
-    ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule], ownLog: OwnLogStanding?)? {
+    ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
         await read { ledger in
             let timers = try ledger.waitingTimers(limit: limit)
-            return (timers.first, timers.count, try ledger.schedules(), try ledger.ownLog())
+            return (timers.first, timers.count, try ledger.schedules())
         }
     }
 

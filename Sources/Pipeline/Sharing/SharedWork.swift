@@ -10,41 +10,44 @@ internal import ServiceLifecycle
 /// The part of one process in a fleet that shares its work.
 ///
 /// One process reads the feed, without documents, into a log; all work on partitions of that log that they have leased.
-/// Without an engine, one process does all of it, with the log in the file of its state. See the page "Several machines".
+/// See the page "Several machines".
 struct SharedWork: Sendable {
-    /// Where the log is.
-    private enum Place {
-        case engine(Engine, PostgresWorkLog)
-        /// In the file of the state, which the run opens and no other process has.
-        case file
+    /// A log in an engine, of which this process becomes a member.
+    private struct Membership {
+        let engine: Engine
+        let log: PostgresWorkLog
     }
 
-    private let place: Place
+    private let log: any WorkLog
+    /// Nil: the log is not in an engine.
+    private let membership: Membership?
     private let sharing: Sharing
     private let logger: Logger
     private let member = Locked<FleetMember?>(nil)
     private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
 
-    /// Nil: there is no fleet.
-    private var engine: Engine? { if case .engine(let engine, _) = place { engine } else { nil } }
+    private var engine: Engine? { membership?.engine }
     private var tally: FleetTally? { engine?.tally }
 
     /// While a trouble lasts, it is logged this often.
     private static let troubleInterval: Duration = .seconds(60)
 
-    /// - Parameter engine: Nil: the log is in the file of the state. Then only ``run(_:channels:from:into:)`` is called.
-    init(_ engine: Engine?, _ sharing: Sharing, logger: Logger) {
+    /// With a log in the engine.
+    init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
         self.sharing = sharing
         self.logger = logger
-        guard let engine else {
-            place = .file
-            return
-        }
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             works: sharing.role != .reader, keepsDeadLetters: true, endsWithMembership: true, leaseTime: engine.lease,
             partitions: sharing.partitions)
-        place = .engine(engine, log)
+        self.log = log
+        membership = Membership(engine: engine, log: log)
+    }
+
+    /// With any other log. Only ``run(_:channels:from:into:)`` and ``requireTenure()`` are called.
+    init(_ log: any WorkLog, _ sharing: Sharing, logger: Logger) {
+        (self.log, self.sharing, self.logger) = (log, sharing, logger)
+        membership = nil
     }
 
     /// Makes the log if there is none, and becomes a member of the fleet.
@@ -52,7 +55,8 @@ struct SharedWork: Sendable {
     /// - Returns: What lets this process write, in each transaction, as long as it is one.
     /// - Throws: ``StateError``.
     func join() async throws(StateError) -> EngineStore.Fence {
-        guard case .engine(let engine, let log) = place else { return { _ in } }
+        guard let membership else { return { _ in } }
+        let (engine, log) = (membership.engine, membership.log)
         do {
             let queue = engine.makeQueue()
             defer { queue.close() }
@@ -71,9 +75,9 @@ struct SharedWork: Sendable {
         } catch {
             throw .engine(engine, .creating, error)
         }
-        let (owner, membership) = (engine.owner, log.membership)
+        let (owner, number) = (engine.owner, log.membership)
         return { [member, tally = engine.tally] connection in
-            do { try PostgresWorkLog.lockMember(owner, membership: membership, connection) } catch {
+            do { try PostgresWorkLog.lockMember(owner, membership: number, connection) } catch {
                 // Not those of a member that has left.
                 if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
                 throw error
@@ -82,17 +86,15 @@ struct SharedWork: Sendable {
     }
 
     /// Gives back what is left, whether the work had begun or not.
-    func leave() async { if case .engine(_, let log) = place { try? await log.leave() } }
+    func leave() async { try? await membership?.log.leave() }
 
     /// Closes the connections. Blocks for a moment.
-    func close() { if case .engine(_, let log) = place { log.close() } }
+    func close() { membership?.log.close() }
 
     /// Asked before anything is done that others would notice.
     ///
     /// - Throws: ``StateError/fenced(_:)``.
     func requireTenure() throws {
-        // The lock of the state keeps others out, however long this process stands still.
-        guard case .engine = place else { return }
         guard member.withLock({ $0?.mayAct == true }) else {
             throw StateError.fenced("the leases were not renewed in time")
         }
@@ -110,7 +112,6 @@ struct SharedWork: Sendable {
         _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork,
         noteAnswer: @escaping @Sendable () -> Void, confirmDatabase: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let (log, settings) = try await log(in: delivery.ledger)
         let end = FeedEnd()
         var feed = GatewayFeed(
             gateway: gateway, channels: channels, start: start,
@@ -120,7 +121,7 @@ struct SharedWork: Sendable {
         feed.confirmDatabase = { try await end.watch(confirmDatabase) }
         let member = FleetMember(
             log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
-            settings: settings, environment: FleetEnvironment { note in self.log(note) })
+            environment: FleetEnvironment { note in self.note(note) })
         self.member.withLock { $0 = member }
         defer {
             self.member.withLock { $0 = nil }
@@ -150,18 +151,8 @@ struct SharedWork: Sendable {
                 try await group.next()
             }
         } catch let error as WorkLogError {
-            switch place {
-            case .engine(let engine, _): throw StateError(engine, error)
-            case .file: throw StateError.file(delivery.ledger.path, error)
-            }
-        }
-    }
-
-    /// The log, and how to work on it.
-    private func log(in ledger: Ledger) async throws(StateError) -> (any WorkLog, FleetSettings) {
-        switch place {
-        case .engine(_, let log): return (log, FleetSettings())
-        case .file: return (try await ledger.workLog(partitions: sharing.partitions), .ofOneProcess)
+            guard let engine else { throw error }
+            throw StateError(engine, error)
         }
     }
 
@@ -186,7 +177,7 @@ struct SharedWork: Sendable {
         }
     }
 
-    private func log(_ note: FleetNote) {
+    private func note(_ note: FleetNote) {
         tally?.note(note)
         switch note {
         case .gained(.feed, _): logger.info("reading the feed for the fleet")
@@ -220,19 +211,6 @@ extension StateError {
             case .refused(let reason): .unreadable(path: engine.description, reason: reason)
             }
     }
-}
-
-extension FleetSettings {
-    /// Many small groups: as much is under way in one partition as without a log, and a document that waits holds up few
-    /// others.
-    fileprivate static let ofOneProcess: FleetSettings = {
-        var settings = FleetSettings()
-        (settings.batch, settings.batchesAtOnce) = (20, settings.window / 20)
-        // The state is this process's alone, and knows which revision it was deciding when it died: see
-        // ``InterruptedDecisions``. A log can only suspect all that was under way, also after kills by chance.
-        settings.suspiciousTakeovers = .max
-        return settings
-    }()
 }
 
 extension FleetEnvironment {

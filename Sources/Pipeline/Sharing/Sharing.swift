@@ -4,8 +4,6 @@ package import Fleet
 /// How the processes of a fleet share the work (`--role`). Without it, one runs and the others stand by.
 package struct Sharing: Sendable, Equatable {
     package static let defaultPartitions = Partitioning.defaultPartitions
-    /// The default without an engine.
-    package static let partitionsOfOneProcess = 1
 
     /// What this process does.
     package let role: FleetMember.Role

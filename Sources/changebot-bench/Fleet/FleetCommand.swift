@@ -9,8 +9,7 @@ struct FleetCommand: AsyncParsableCommand {
             Starts a PostgreSQL of its own from Debian's package, unless --engine names one. Two parts:
 
             sharing: a rule with a jq program that takes 10 ms of this machine for each document. A process without \
-            an engine, one with a log of its own, and fleets of 1, 2, 4 … members decide the same documents of an \
-            embedded gateway. Each process is pinned to one processor, by taskset. The limits are: one member is \
+            an engine, and fleets of 1, 2, 4 … members decide the same documents of an embedded gateway. Each process is pinned to one processor, by taskset. The limits are: one member is \
             no slower than a process without an engine; four members are 3.2 times as fast, on four processors.
 
             log: changes come at a fixed rate from a server that costs little. One member reads the feed, others \

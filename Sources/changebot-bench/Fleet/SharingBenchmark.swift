@@ -53,8 +53,7 @@ struct SharingBenchmark {
     ) throws -> [Process] {
         let options = ["--gateway", url, "--rules", rule.file]
         guard case .members(let count) = sharing else {
-            let role = sharing == .ownLog ? ["--role", "auto"] : []
-            let command = [Program.path, "run", "--quiet", "--state", directory + "/state"] + role + options
+            let command = [Program.path, "run", "--quiet", "--state", directory + "/state"] + options
             return [try fleet.add(Processors.pinned(command, to: 0))]
         }
         for number in 0..<count { try fleet.start("auto", on: number, options: options, in: directory) }

@@ -2,15 +2,12 @@
 enum SharingCase: Hashable {
     /// By `run` as it is without options.
     case alone
-    /// By `run --role auto` without an engine.
-    case ownLog
     /// By a fleet of so many members.
     case members(Int)
 
     var name: String {
         switch self {
         case .alone: "without engine"
-        case .ownLog: "with a log of its own"
         case .members(let count): "fleet, members: \(count)"
         }
     }
@@ -28,7 +25,7 @@ enum SharingCase: Hashable {
             counts.append(count)
             count *= 2
         }
-        return [.alone, .ownLog] + (counts + [members]).map { .members($0) }
+        return [.alone] + (counts + [members]).map { .members($0) }
     }
 }
 

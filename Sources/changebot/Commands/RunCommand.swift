@@ -30,13 +30,13 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Without --engine, auto reads the feed into a log in the state's file. Default: no log; one process of a fleet runs, and the others stand by.",
+            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet runs, and the others stand by.",
             valueName: "role"))
     var role: FleetMember.Role?
 
     @Option(
         help: ArgumentHelp(
-            "With --role, how many parts the documents fall into: the most processes that can work. Fixed with the first start. Default: 64, without --engine 1.",
+            "With --role, how many parts the documents fall into: the most processes that can work. Fixed with the first start. Default: 64.",
             valueName: "number"))
     var partitions: Int?
 

@@ -80,9 +80,7 @@ struct SettingKey: Sendable {
         SettingKey("lease", .bot, fallback: "\(TimeSpan(Engine.defaultLease))"),
         SettingKey("allow_unsafe_engine", .bot, .flag, fallback: "false"),
         SettingKey("role", .bot),
-        SettingKey(
-            "partitions", .bot,
-            fallback: "\(Sharing.defaultPartitions), without engine \(Sharing.partitionsOfOneProcess)"),
+        SettingKey("partitions", .bot, fallback: "\(Sharing.defaultPartitions)"),
         SettingKey("engine_user", .bot),
         SettingKey("engine_password_file", .bot, .path),
         SettingKey("state", .process, .path),

@@ -122,9 +122,6 @@ struct RunMonitoring: Sendable {
                 var waiting = Waiting()
                 waiting.timerCount = known.count
                 waiting.timers = known.timers.map { Waiting.Timer(documentID: $0.id.text, rule: $0.rule, due: $0.due) }
-                waiting.ownLog = known.ownLog.map { log in
-                    Waiting.OwnLog(changes: log.waiting, oldest: log.oldest, parked: log.parked)
-                }
                 let now = Timestamp.secondsNow
                 waiting.passes = known.schedules.map { schedule in
                     Waiting.Pass(

@@ -325,10 +325,10 @@ extension RunCommand {
             }
             return nil
         }
-        guard hasEngine || role == .auto else {
+        guard hasEngine else {
             throw environment.contradiction(
                 ["role"],
-                "\(naming("role", isFlag: isFlag)) \(role) is for one of several processes: add --engine postgres://…, or use auto"
+                "\(naming("role", isFlag: isFlag)) is for members that share a PostgreSQL: add --engine postgres://…, or leave it out"
             )
         }
         guard isDaemon else {
@@ -337,7 +337,7 @@ extension RunCommand {
                 "\(naming("role", isFlag: isFlag)) is for members that stay: leave --once and --dry-run out")
         }
         return try environment.checking("partitions", isFlag: partitions != nil) { () throws(CommandError) in
-            let number = number ?? (hasEngine ? Sharing.defaultPartitions : Sharing.partitionsOfOneProcess)
+            let number = number ?? Sharing.defaultPartitions
             guard (1...1024).contains(number) else {
                 throw CommandError(.usage, "--partitions must be from 1 to 1024")
             }

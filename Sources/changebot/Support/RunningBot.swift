@@ -90,11 +90,6 @@ struct RunningBot {
             let span = Quantity.duration(.seconds(number("sequence", "lag_seconds") ?? 0))
             lines.append("  lag           \(Quantity.count(lag))\(lag == 0 ? "" : ", for \(span)")")
         }
-        if let waiting = number("log", "waiting") {
-            lines.append(
-                "  log           "
-                    + Quantity.waiting(waiting, number("log", "oldest_seconds"), parked: number("log", "parked") ?? 0))
-        }
         if let age = number("sequence", "checkpoint_age_seconds") {
             lines.append("  checkpoint    saved \(Quantity.duration(.seconds(age))) ago")
         }

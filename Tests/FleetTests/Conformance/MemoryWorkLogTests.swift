@@ -1,5 +1,6 @@
 import Fleet
 import Locking
+import TestKit
 import Testing
 
 /// A clock that a test moves; whoever sleeps moves it too.

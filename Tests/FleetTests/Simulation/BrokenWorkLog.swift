@@ -1,5 +1,6 @@
 import Fleet
 import Locking
+import TestKit
 
 /// A log with a mistake that the simulation must notice.
 final class BrokenWorkLog: WorkLog {

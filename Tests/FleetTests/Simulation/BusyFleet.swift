@@ -1,4 +1,5 @@
 import Fleet
+import TestKit
 
 /// A fleet without faults that works off a backlog, in virtual time. Each member has one processor, which handles one
 /// document at a time. Each call to the log takes its time.

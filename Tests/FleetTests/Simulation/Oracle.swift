@@ -1,4 +1,5 @@
 import Fleet
+import TestKit
 
 /// Watches a simulation, and says when something is wrong that may never be.
 final class Oracle: @unchecked Sendable {

@@ -1,4 +1,5 @@
 import Fleet
+import TestKit
 
 /// One process of a simulated fleet.
 final class SimulatedMember: @unchecked Sendable {

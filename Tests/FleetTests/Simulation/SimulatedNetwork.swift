@@ -1,4 +1,5 @@
 import Fleet
+import TestKit
 
 /// Why a call over the simulated network has no answer.
 enum NetworkError: Error {

@@ -16,12 +16,14 @@ final class Death: Sendable {
 
     private let place: CrashPoint
     private let time: Int
+    private let beforeCopy: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// - Parameter time: The Nth time that the place is passed.
-    init(at place: CrashPoint, time: Int) {
-        self.place = place
-        self.time = time
+    /// - Parameters:
+    ///   - time: The Nth time that the place is passed.
+    ///   - beforeCopy: Called before the state is left as it is.
+    init(at place: CrashPoint, time: Int, beforeCopy: @escaping @Sendable () -> Void = {}) {
+        (self.place, self.time, self.beforeCopy) = (place, time, beforeCopy)
     }
 
     var hasCome: Bool { state.withLock { $0.hasCome } }
@@ -41,6 +43,7 @@ final class Death: Sendable {
             state.passed += 1
             guard state.passed == time else { return nil }
             state.hasCome = true
+            beforeCopy()
             Self.copy(folders)
             return state.kill ?? {}
         }

@@ -3,6 +3,7 @@ import EmbeddedGateway
 import Fleet
 import Foundation
 import GatewayClient
+import Locking
 import Pipeline
 import Rules
 import TestKit
@@ -39,7 +40,7 @@ import Testing
     @Test(arguments: seeds)
     func inTheEndEachEffectIsThatOfTheLastEdit(seed: Int) async throws { try await check(seed: seed, hasLog: false) }
 
-    /// Daemons read the feed into a log, and one-shot runs go on without it.
+    /// Daemons read the feed into a log that survives them, and one-shot runs go on without it.
     @Test(arguments: seeds)
     func theSameWithALog(seed: Int) async throws { try await check(seed: seed, hasLog: true) }
 
@@ -50,11 +51,17 @@ import Testing
             let model = DeliveryModel(bed.phone)
             try await model.create()
             let rounds = 2 + random.below(3)
+            let log = MemoryEngine(partitions: 1)
             for round in 0..<rounds {
                 try gateway.misbehave(random.pick(Self.troubles))
                 let states = (Self.state(round), Self.state(round + 1))
-                let death = Death(at: random.pick(Self.places), time: 1 + random.below(4))
+                // Not newer than the state: what the log has as done must be known to the state.
+                let logAtDeath = Locked<MemoryEngine.Snapshot?>(nil)
+                let death = Death(at: random.pick(Self.places), time: 1 + random.below(4)) {
+                    logAtDeath.withLock { $0 = log.snapshot }
+                }
                 let isOneShot = random.chance(hasLog ? 4 : 2)
+                if isOneShot { log.wipe() }
                 let phones = (0..<DeliveryModel.phones).map { _ in SplitMix64(seed: random.next()) }
                 try await withThrowingTaskGroup { group in
                     for (number, phone) in phones.enumerated() {
@@ -69,7 +76,7 @@ import Testing
                     }
                     let run = Task {
                         try await death.run(bed, rules, states, once: isOneShot) { settings in
-                            if hasLog, !isOneShot { settings.sharing = Sharing(role: .auto, partitions: 1) }
+                            if hasLog, !isOneShot { settings.share(log) }
                         }
                     }
                     try await group.waitForAll()
@@ -77,6 +84,8 @@ import Testing
                     if !isOneShot { run.cancel() }
                     try await run.value
                 }
+                // Voids the leases of the dead.
+                log.restore(logAtDeath.withLock(\.self) ?? log.snapshot)
             }
             gateway.behave()
             let state = Self.state(rounds)

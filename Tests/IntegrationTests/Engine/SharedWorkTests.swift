@@ -110,6 +110,39 @@ import Testing
         }
     }
 
+    /// The log names only the revision of a deletion. Sync Gateway 4 keeps no members.
+    @Test func deletionsAreDecidedWithTheMembersOfTheirTombstones() async throws {
+        try await EngineTestBed.with { fleet in
+            let bed = fleet.bed
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: gone
+                    on: [delete]
+                    when: { type: task }
+                    then: [ { put: { id: { jq: '"by." + .deletedBy' }, document: { type: trace } } } ]
+                  - name: any
+                    on: [delete]
+                    when: {}
+                    then: [ { put: { id: { jq: '"gone." + ._id' }, document: { type: trace } } } ]
+                """)
+            try await bed.load((1...2).map { task("a\($0)", "apple") })
+            try await fleet.sharing(rules, members: 1...1) { _ in
+                var keepsMembers = false
+                for (id, members) in [("a1", #","type":"task","deletedBy":"amy""#), ("a2", "")] {
+                    let revision = try #require(try await bed.stored(DocumentID(id))?.root["_rev"]?.string)
+                    let tombstone = #"{"_id":"\#(id)","_rev":"\#(revision)","_deleted":true\#(members)}"#
+                    try await bed.load([(id: DocumentID(id), body: tombstone)])
+                    let leaves = try await bed.phone.openRevisions(of: DocumentID(id))
+                    if case .found(let leaf)? = leaves.first, leaf.root["type"] != nil { keepsMembers = true }
+                    try await bed.wait(until: DocumentID("gone.\(id)")) { _ in true }
+                }
+                if keepsMembers { try await bed.wait(until: DocumentID("by.amy")) { _ in true } }
+            }
+        }
+    }
+
     @Test func aServerThatIsKilledLosesNothing() async throws {
         try await EngineTestBed.with(server: try TestPostgres()) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -148,6 +181,11 @@ import Testing
                 try fleet.engine(), directory: fleet.bed.directory, access: .exclusive)
             // As a clean stop saves it.
             #expect(try ledger.checkpoint() != nil)
+            // A checkpoint that somebody sets, or removes, moves it, too.
+            try await ledger.saveCheckpoint(try #require(SequenceID("7")), reason: "set")
+            #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.text("7")]])
+            try await ledger.resetCheckpoint(reason: "reset")
+            #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.null]])
             try await ledger.startOver(identity: "other", at: .start, reason: "test")
             ledger.close()
             #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.text("0")]])

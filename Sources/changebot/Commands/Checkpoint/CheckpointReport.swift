@@ -13,8 +13,6 @@ struct CheckpointReport {
     private let holder: String?
     private let timers: (first: [WaitingTimer], count: Int)
     private let schedules: [RecordedSchedule]
-    /// Nil: there is no log of one process.
-    private let log: OwnLogStanding?
     /// Newest first.
     private let history: [CheckpointEntry]
 
@@ -27,7 +25,6 @@ struct CheckpointReport {
         holder = ledger.holder
         timers = try ledger.waitingTimers(limit: Self.shownTimers)
         schedules = try ledger.schedules().sorted { ($0.line, $0.zone) < ($1.line, $1.zone) }
-        log = try ledger.ownLog()
         history = try ledger.checkpointHistory()
     }
 
@@ -43,7 +40,7 @@ struct CheckpointReport {
             ("checkpoint", checkpoint?.sequence?.queryValue ?? "none: the next run starts like a new bot"),
             ("rule set", checkpoint?.ruleSetHash), ("saved at", checkpoint?.savedAt), ("reason", checkpoint?.reason),
             ("database", database), ("dead letters", Quantity.count(deadLetters)),
-            ("log", log.map { Quantity.waiting($0.waiting, $0.oldest, parked: $0.parked) }), ("held by", holder),
+            ("held by", holder),
         ]
         let width = facts.map(\.name.count).max() ?? 0
         var lines: [String] = []
@@ -99,15 +96,6 @@ struct CheckpointReport {
             Self.write(history.first, to: &writer)
             writer.member("database", optional: database)
             writer.member("dead_letters", integer: deadLetters)
-            if let log {
-                writer.name("log")
-                writer.object { writer in
-                    writer.member("waiting", integer: log.waiting)
-                    writer.name("oldest_seconds")
-                    if let oldest = log.oldest { writer.integer(oldest) } else { writer.null() }
-                    writer.member("parked", integer: log.parked)
-                }
-            }
             writer.member("held_by", optional: holder)
             writer.name("timers")
             writer.object { writer in

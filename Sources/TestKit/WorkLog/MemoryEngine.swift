@@ -1,3 +1,4 @@
+package import Fleet
 internal import Locking
 
 /// A log in memory that several members share, for tests: the rules of the one in PostgreSQL, with its own clock.

@@ -1,3 +1,4 @@
+package import Fleet
 internal import Locking
 
 /// How the calls of a member reach a ``MemoryEngine``.
@@ -17,13 +18,19 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     private let works: Bool
     private let link: Link
     package let clock: any FleetClock
+    private let poll: Duration?
     private let fencedCommits = Locked(0)
 
     /// - Parameters:
     ///   - works: False: a member that only leads.
     ///   - clock: The member's.
-    package init(_ engine: MemoryEngine, owner: String, works: Bool = true, link: Link, clock: any FleetClock) {
+    ///   - poll: How often a member that waits for news looks for them. Nil: at the end of the wait only.
+    package init(
+        _ engine: MemoryEngine, owner: String, works: Bool = true, link: Link, clock: any FleetClock,
+        poll: Duration? = nil
+    ) {
         (self.engine, self.owner, self.works, self.link, self.clock) = (engine, owner, works, link, clock)
+        self.poll = poll
     }
 
     package var partitions: Int { engine.partitions }
@@ -76,10 +83,13 @@ package final class MemoryWorkLog<Link: EngineLink>: WorkLog {
     }
 
     package func news(_ interests: [Interest], within time: Duration) async throws(WorkLogError) -> [News] {
-        let first = try await read { [owner] log, now in log.news(interests, owner, now) }
-        guard first.isEmpty else { return first }
-        do { try await clock.sleep(for: time) } catch { throw .unavailable("cancelled") }
-        return try await read { [owner] log, now in log.news(interests, owner, now) }
+        let end = clock.now + time
+        while true {
+            let found = try await read { [owner] log, now in log.news(interests, owner, now) }
+            let left = end - clock.now
+            guard found.isEmpty, left > .zero else { return found }
+            do { try await clock.sleep(for: min(poll ?? left, left)) } catch { throw .unavailable("cancelled") }
+        }
     }
 
     package func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {

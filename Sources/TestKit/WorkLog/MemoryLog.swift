@@ -1,3 +1,5 @@
+internal import Fleet
+
 /// The tables of a log, and what each call does with them. Time is the engine's.
 struct MemoryLog: Sendable {
     struct Grant {

@@ -1,3 +1,4 @@
+package import Fleet
 internal import Locking
 
 /// A link to a ``MemoryEngine`` with faults that a test sets.

@@ -1,0 +1,22 @@
+import Fleet
+import Foundation
+import Pipeline
+import TestKit
+
+extension BotSettings {
+    /// Reads the feed into a log in memory, and works on that.
+    mutating func share(_ log: MemoryEngine) {
+        let clock = SystemFleetClock()
+        sharing = Sharing(role: .auto, partitions: log.partitions)
+        workLog = MemoryWorkLog(
+            log, owner: UUID().uuidString, link: MemoryLink(clock: clock), clock: clock, poll: .milliseconds(5))
+    }
+}
+
+extension MemoryEngine {
+    /// One on the machine's clock. A member that is gone loses its leases when the log is restored.
+    convenience init(partitions: Int) {
+        let clock = SystemFleetClock()
+        self.init(partitions: partitions, quietTime: .zero, time: { clock.now })
+    }
+}

@@ -1,1 +1,0 @@
-../../../FleetTests/Conformance/WorkLogConformance+Parking.swift
