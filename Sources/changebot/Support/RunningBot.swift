@@ -27,7 +27,6 @@ struct RunningBot {
 
     private static let ages = [
         ["sequence", "checkpoint_age_seconds"], ["sequence", "lag_seconds"], ["gateway", "outage", "seconds"],
-        ["log", "oldest_seconds"],
     ]
 
     /// A bot that only waits for changes writes about once a minute.
