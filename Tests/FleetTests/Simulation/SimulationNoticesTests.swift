@@ -24,7 +24,8 @@ import Testing
     }
 
     private func firstViolation(_ world: (UInt64) -> World) -> String? {
-        for seed in UInt64(1)...200 {
+        // First those that have found one: to come to the 49th takes 1.5 million steps.
+        for seed in [1, 49, 9, 4] + Array(UInt64(2)...200) {
             let world = world(seed)
             if let violation = world.run(steps: 30_000).first {
                 print("seed \(seed), \(world.scheduler.steps) steps: \(violation.prefix(200))")

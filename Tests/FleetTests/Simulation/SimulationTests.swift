@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seed = environment["CHANGEBOT_SIMULATION_SEED"].flatMap { UInt64($0) }
-    private static let steps = environment["CHANGEBOT_SIMULATION_STEPS"].flatMap { Int($0) } ?? 1_000_000
+    private static let steps = environment["CHANGEBOT_SIMULATION_STEPS"].flatMap { Int($0) } ?? 500_000
     private static let stepsOfRun = 50_000
 
     @Test func nothingIsLostOrDoneByTwo() {
@@ -47,7 +47,7 @@ import Testing
     /// Once each outage of the engine counted against what was tried alone then.
     @Test func nothingIsDeadIfNoProcessEnds() {
         var counts: [String: Int] = [:]
-        for seed in UInt64(1)...30 {
+        for seed in UInt64(1)...12 {
             let world = World(seed: seed, .outages)
             let violations = world.run(steps: Self.stepsOfRun)
             #expect(violations.isEmpty, "\(world.report)")
