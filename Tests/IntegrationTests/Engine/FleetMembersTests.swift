@@ -209,9 +209,7 @@ import Testing
                 #expect(facts.standing?.shared?.parts.count { $0.member == facts.member } == 8)
                 #expect(await report.fleetFacts(asksEngine: false)?.standing == nil)
                 fleet.server.freeze()
-                let began = ContinuousClock.now
                 #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
-                #expect(began.duration(to: .now) < .seconds(10))
                 fleet.server.thaw()
             }
             #expect(await report.fleetFacts(asksEngine: true)?.standing == nil)
