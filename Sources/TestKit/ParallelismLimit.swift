@@ -6,13 +6,27 @@ package import Testing
 /// Swift Testing starts all tests at once. Thousands of them would compete for two processors, until leases and
 /// requests time out. Tests without this trait compute and wait for nothing; they run first, all in parallel.
 ///
+/// Long tests, and those of serialized suites, begin first, so that the processors have something to do until the end.
+///
 /// On a suite, the trait applies to each test case in it. The time limit begins when the test case has its slot. A test
 /// case keeps its slot if the trait applies to it more than once; then the shortest time limit ends it.
 package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// Whether the current task belongs to a test case that has a slot.
     @TaskLocal private static var hasSlot = false
-    /// One set of slots for the test process. Three for each processor: most tests wait for servers and clocks.
-    private static let slots = TestSlots(3 * processorCount)
+    /// One set of slots for the test process.
+    private static let slots: TestSlots = {
+        let count = SlotCount(processors: processorCount)
+        let slots = TestSlots(count.value)
+        Task { [count] in
+            var (count, load) = (count, ProcessorLoad())
+            while true {
+                try await Task.sleep(for: .milliseconds(500))
+                if let share = load.idleShare() { count.adapt(toIdleShare: share) }
+                slots.count = count.value
+            }
+        }
+        return slots
+    }()
     /// Ends once the tests without this trait are done, but for those that wait themselves.
     ///
     /// Ready tasks run in order. So one turn of this task takes a step of each test that is ready; few need more than
@@ -20,6 +34,7 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     private static let otherTests = Task { for _ in 0..<500 { await Task.yield() } }
 
     private let minutes: Int
+    private let isLong: Bool
 
     /// Nested suites inherit the trait.
     package var isRecursive: Bool { true }
@@ -28,9 +43,9 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// what tests have freed there.
     private static let heaps: Void = { mallopt(M_ARENA_MAX, 2) }()
 
-    fileprivate init(minutes: Int) {
+    fileprivate init(minutes: Int, isLong: Bool) {
         _ = Self.heaps
-        self.minutes = minutes
+        (self.minutes, self.isLong) = (minutes, isLong)
     }
 
     /// Only test cases take slots: a suite that kept one while its tests wait for theirs would block them.
@@ -44,7 +59,9 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     ) async throws {
         if Self.hasSlot { return try await limitingTime(of: test, function) }
         await Self.otherTests.value
-        try await Self.slots.withSlot {
+        // The tests of a serialized suite come here one after the other: each would wait behind all other tests.
+        let isEarly = test.traits.contains { ($0 as? ParallelismLimit)?.isLong ?? ($0 is ParallelizationTrait) }
+        try await Self.slots.withSlot(isEarly: isEarly) {
             try await Self.$hasSlot.withValue(true) { try await limitingTime(of: test, function) }
         }
     }
@@ -69,10 +86,14 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == ParallelismLimit {
     /// Only a few of these tests run at once, for at most five minutes each.
-    package static var limitedParallelism: Self { limitedParallelism(minutes: 5) }
+    package static var limitedParallelism: Self { limitedParallelism(minutes: 5, isLong: false) }
 
     /// Only a few of these tests run at once.
     ///
-    /// - Parameter minutes: The time limit of a test case. It ends tests that hang; no test should come near it.
-    package static func limitedParallelism(minutes: Int) -> Self { ParallelismLimit(minutes: minutes) }
+    /// - Parameters:
+    ///   - minutes: The time limit of a test case. It ends tests that hang; no test should come near it.
+    ///   - isLong: Whether it takes so many seconds that it should begin before other tests.
+    package static func limitedParallelism(minutes: Int = 5, isLong: Bool = false) -> Self {
+        ParallelismLimit(minutes: minutes, isLong: isLong)
+    }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// The processes of `import` and `export` are killed again and again, at moments that nobody chose; what comes out in the
 /// end is what would have come out of one run.
-@Suite(.limitedParallelism) struct TransferKillTests {
+@Suite(.limitedParallelism(isLong: true)) struct TransferKillTests {
     /// Documents that can be written; every 40th has an attachment in the folder.
     private static let count = 2_500
     private static let leastKills = 8

@@ -245,7 +245,8 @@ import Testing
     }
 
     /// nginx says 502 or 504 where the gateway died over one document: the others of the batch never came through.
-    @Test(arguments: [502, 503, 504]) func aDocumentThatAProxyGivesUpOnHoldsNoOtherBack(status: Int) async throws {
+    @Test(.limitedParallelism(isLong: true), arguments: [502, 503, 504])
+    func aDocumentThatAProxyGivesUpOnHoldsNoOtherBack(status: Int) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {

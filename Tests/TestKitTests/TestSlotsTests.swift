@@ -47,6 +47,56 @@ import Testing
         #expect(use.withLock { $0.order } == Array(0..<10))
     }
 
+    @Test func earlyTasksGetTheirSlotsBeforeOthers() async throws {
+        let slots = TestSlots(1)
+        let use = Locked(Use())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            try await slots.withSlot {
+                for number in 0..<6 {
+                    tasks.addTask {
+                        try await slots.withSlot(isEarly: number.isMultiple(of: 2)) {
+                            use.withLock { $0.order.append(number) }
+                        }
+                    }
+                    while slots.waitingTasks <= number { await Task.yield() }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(use.withLock { $0.order } == [0, 2, 4, 1, 3, 5])
+    }
+
+    @Test func moreSlotsAreTakenAtOnce() async throws {
+        let slots = TestSlots(1)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            try await slots.withSlot {
+                for _ in 0..<2 { tasks.addTask { try await slots.withSlot {} } }
+                while slots.waitingTasks < 2 { await Task.yield() }
+                slots.count = 2
+                while slots.waitingTasks > 0 { await Task.yield() }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test func withFewerSlotsTasksWaitUntilEnoughAreGivenBack() async throws {
+        let slots = TestSlots(2)
+        let use = Locked(Use())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            try await slots.withSlot {
+                try await slots.withSlot {
+                    slots.count = 1
+                    tasks.addTask { try await slots.withSlot { use.withLock { $0.most = 1 } } }
+                    while slots.waitingTasks < 1 { await Task.yield() }
+                }
+                // One of two is back, and one is still there.
+                #expect(slots.waitingTasks == 1 && use.withLock { $0.most } == 0)
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(use.withLock { $0.most } == 1)
+    }
+
     @Test func aFailedTaskGivesItsSlotBack() async throws {
         struct Failed: Error {}
         let slots = TestSlots(1)

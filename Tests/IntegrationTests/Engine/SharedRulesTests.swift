@@ -13,7 +13,7 @@ import Testing
 @testable import changebot
 
 /// Rules of all kinds, in members that share the work.
-@Suite(.limitedParallelism(minutes: 10)) struct SharedRulesTests {
+@Suite(.limitedParallelism(minutes: 10, isLong: true)) struct SharedRulesTests {
     private static let pause: Duration = .milliseconds(50)
 
     // MARK: - Counts

@@ -12,7 +12,7 @@ import Testing
 @testable import Pipeline
 
 /// The members of a fleet share the work.
-@Suite(.limitedParallelism) struct SharedWorkTests {
+@Suite(.limitedParallelism(isLong: true)) struct SharedWorkTests {
     private static func ids(_ prefix: String, _ count: Int) -> [DocumentID] {
         (1...count).map { DocumentID("\(prefix)\($0)") }
     }

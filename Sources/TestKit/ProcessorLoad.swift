@@ -1,0 +1,48 @@
+internal import Foundation
+
+/// How busy the processors of the machine are.
+package struct ProcessorLoad {
+    /// Ticks since the machine started.
+    private var last: (idle: Int, all: Int)?
+
+    package init() {}
+
+    /// The share of the time since the last call in which processors were idle.
+    ///
+    /// - Parameter stat: The text of `/proc/stat`.
+    /// - Returns: Nil at the first call, and if no time has passed.
+    /// - Note: Source: proc(5), the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
+    package mutating func idleShare(_ stat: String) -> Double? {
+        let line = stat.prefix { $0 != "\n" }
+        let ticks = line.split(separator: " ").dropFirst().prefix(8).compactMap { Int($0) }
+        guard line.hasPrefix("cpu "), ticks.count == 8 else { return nil }
+        let now = (idle: ticks[3] + ticks[4], all: ticks.reduce(0, +))
+        defer { last = now }
+        guard let last, now.all > last.all else { return nil }
+        return Double(now.idle - last.idle) / Double(now.all - last.all)
+    }
+
+    /// The same for this machine; nil also where there is no `/proc/stat`.
+    mutating func idleShare() -> Double? {
+        (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)).flatMap { idleShare($0) }
+    }
+}
+
+/// How many slots tests get: more while processors are idle, because then the tests wait for servers and clocks.
+package struct SlotCount {
+    private let range: ClosedRange<Int>
+    /// The number now.
+    package private(set) var value: Int
+
+    /// Two to six for each processor, beginning with three.
+    package init(processors: Int) {
+        range = 2 * processors...6 * processors
+        value = 3 * processors
+    }
+
+    /// Changes the number by one at most, for a machine whose processors are idle for this share of the time.
+    package mutating func adapt(toIdleShare share: Double) {
+        if share > 0.2 { value = min(value + 1, range.upperBound) }
+        if share < 0.05 { value = max(value - 1, range.lowerBound) }
+    }
+}
