@@ -31,7 +31,11 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     ///
     /// Ready tasks run in order. So one turn of this task takes a step of each test that is ready; few need more than
     /// ten steps.
-    private static let otherTests = Task { for _ in 0..<500 { await Task.yield() } }
+    private static let otherTests = Task {
+        for _ in 0..<500 { await Task.yield() }
+        // Gives back what they have freed.
+        malloc_trim(0)
+    }
 
     private let minutes: Int
     private let isLong: Bool
@@ -39,9 +43,12 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// Nested suites inherit the trait.
     package var isRecursive: Bool { true }
 
-    /// Two heaps for all threads of the test process, as in the program: glibc would make one for each thread, and keep
-    /// what tests have freed there.
-    private static let heaps: Void = { mallopt(M_ARENA_MAX, 2) }()
+    /// Two heaps for all threads of the test process, and none for large blocks, as in the program: glibc would make a
+    /// heap for each thread, and keep there what tests have freed.
+    private static let heaps: Void = {
+        mallopt(M_ARENA_MAX, 2)
+        mallopt(M_MMAP_THRESHOLD, 640 << 10)
+    }()
 
     fileprivate init(minutes: Int, isLong: Bool) {
         _ = Self.heaps
