@@ -48,16 +48,23 @@ struct PostgresPrograms {
         if let user, chown(path, user.id, user.group) != 0 { throw TestServerError(call: "chown") }
     }
 
-    func start(_ program: String, _ arguments: [String], log: String) throws -> ChildProcess {
-        let command = ["\(folder)/\(program)"] + arguments
+    /// Copies the folder of a cluster that no server uses; the files keep their owner.
+    func copy(cluster: String, to path: String) throws {
+        try run("cp", of: "/bin", ["-a", cluster, path], log: path + ".log")
+    }
+
+    func start(
+        _ program: String, of folder: String? = nil, _ arguments: [String], log: String
+    ) throws -> ChildProcess {
+        let command = ["\(folder ?? self.folder)/\(program)"] + arguments
         guard let user else { return try ChildProcess(command, errors: log) }
         let change = ["/usr/bin/setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--init-groups"]
         return try ChildProcess(change + command, errors: log)
     }
 
     /// - Throws: ``TestPostgresError`` if it ends with anything but 0.
-    func run(_ program: String, _ arguments: [String], log: String) throws {
-        let process = try start(program, arguments, log: log)
+    func run(_ program: String, of folder: String? = nil, _ arguments: [String], log: String) throws {
+        let process = try start(program, of: folder, arguments, log: log)
         while !process.blockForOutput(upTo: 1 << 16).isEmpty {}
         let status = process.blockUntilEnd()
         guard status == 0 else {

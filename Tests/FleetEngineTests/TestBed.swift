@@ -14,6 +14,8 @@ struct TestBed: Sendable {
     let address: PostgresAddress
     let leaseTime: Duration
     let partitions: Int
+    /// For ``run(_:)``: to make a connection takes the server longer than most statements.
+    private let connection: PostgresQueue
 
     init(
         _ server: TestPostgres? = nil, leaseTime: Duration = .seconds(5), partitions: Int = 4
@@ -22,14 +24,21 @@ struct TestBed: Sendable {
         schema = self.server.uniqueName("changebot_log")
         address = try PostgresAddress(self.server.url())
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
+        connection = Self.queue(address, schema, .seconds(10), leaseTime)
     }
 
     func queue(_ deadline: Duration = .seconds(10), _ other: PostgresAddress? = nil) -> PostgresQueue {
+        Self.queue(other ?? address, schema, deadline, leaseTime)
+    }
+
+    private static func queue(
+        _ address: PostgresAddress, _ schema: String, _ deadline: Duration, _ leaseTime: Duration
+    ) -> PostgresQueue {
         var settings = PostgresSettings()
         settings.schema = schema
         settings.deadline = deadline
         settings.idleInTransactionTimeout = min(deadline, leaseTime / 2)
-        return PostgresQueue(other ?? address, settings: settings)
+        return PostgresQueue(address, settings: settings)
     }
 
     /// The log as a member sees it.
@@ -50,9 +59,7 @@ struct TestBed: Sendable {
     /// Runs statements in the schema.
     @discardableResult
     func run(_ sql: String...) async throws -> [[PostgresValue]] {
-        let queue = queue()
-        defer { queue.close() }
-        return try await queue.perform { connection in
+        try await connection.perform { connection in
             try connection.transaction { connection in
                 var rows: [[PostgresValue]] = []
                 for sql in sql { rows = try connection.run(sql).rows }

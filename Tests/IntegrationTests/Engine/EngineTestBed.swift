@@ -158,7 +158,12 @@ struct EngineTestBed {
 
     /// Returns once a statement in the fleet's schema returns this number.
     func wait(until number: Int, _ statement: String) async throws {
-        while try await sql(statement).rows != [[.int(number)]] { try await Task.sleep(for: .milliseconds(20)) }
+        // One connection: to make one takes the server longer than to run the statement.
+        let queue = try engine().makeQueue()
+        defer { queue.close() }
+        while try await queue.perform({ try $0.run(statement).rows }) != [[.int(number)]] {
+            try await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     /// Another member takes over by force, as after the time of the lease.
