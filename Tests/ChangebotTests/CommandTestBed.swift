@@ -91,6 +91,23 @@ struct CommandTestBed {
         }
     }
 
+    /// The same for several documents. Returns them as they are then.
+    func wait(for ids: [DocumentID], _ isReady: (JSONValue) -> Bool) async throws -> [JSONText] {
+        try await withGateway { gateway in
+            var since = SequenceID.start
+            while true {
+                let found = try await gateway.allDocs(keys: ids).compactMap { lookup in
+                    if case .found(_, let document) = lookup { document } else { nil }
+                }
+                if found.count == ids.count, found.allSatisfy({ isReady($0.root) }) { return found }
+                var answer = try await gateway.changes(
+                    ChangesRequest(since: since, feed: .longpoll(timeout: .seconds(60))))
+                while try await answer.next() != nil {}
+                since = answer.lastSequence ?? since
+            }
+        }
+    }
+
     /// Any command on the state.
     func command(_ arguments: String..., name: String = "changebot") async throws -> Program.Result {
         try await Program.run(arguments + ["--state", state, "--name", name])

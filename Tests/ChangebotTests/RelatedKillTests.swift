@@ -6,8 +6,8 @@ import TestKit
 import Testing
 
 /// A list with very many tasks is deleted, and the bot that deletes them is killed.
-@Suite(.limitedParallelism) struct RelatedKillTests {
-    private static let count = 5_000
+@Suite(.limitedParallelism(isLong: true)) struct RelatedKillTests {
+    private static let count = 4_000
     private static let rules = """
         version: 1
         rules:
@@ -47,7 +47,7 @@ import Testing
                 }
                 #expect(try await live("t", phone) == Self.count - 12 * 250)
                 var moments = Moments()
-                while runs < 20 {
+                while runs < 8 {
                     runs += 1
                     let process = try ChildProcess([Program.path] + arguments)
                     try await Task.sleep(for: .milliseconds(Int(50 + moments.next(below: 400) * UInt64(runs))))

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Rules and configuration that change while bots run.
-@Suite(.limitedParallelism(minutes: 10)) struct ReloadTests {
+@Suite(.limitedParallelism(minutes: 10, isLong: true)) struct ReloadTests {
     /// A bot whose log is read line by line.
     private final class Daemon {
         let process: ChildProcess
@@ -217,45 +217,26 @@ import Testing
         try await CommandTestBed.with(rules: rules(0)) { bed in
             let bot = try start(bed)
             try await bot.wait(for: "caught up")
-            let written = try await withThrowingTaskGroup(of: Int.self) { group in
-                group.addTask {
-                    var count = 0
-                    try await bed.withGateway { gateway in
-                        while !Task.isCancelled {
-                            let id = DocumentID("t\(count + 1)")
-                            do { try await gateway.put(id, body: Array(#"{"type":"task"}"#.utf8)) } catch
-                                where Task.isCancelled
-                            {
-                                break
-                            }
-                            count += 1
-                        }
-                    }
-                    return count
-                }
-                for version in 1...50 {
-                    let isBroken = version.isMultiple(of: 10)
-                    try bed.write(rules: isBroken ? rules(version) + "  - broken" : rules(version))
-                    bot.process.signal(SIGHUP)
-                    try await bot.wait(for: isBroken ? "the old ones stay in force" : "following the feed")
-                    try await bed.put([#"{"_id":"v\#(version)","type":"task"}"#])
-                    try await bed.wait(for: DocumentID("v\(version)")) { $0["b"] != nil }
-                    let document = try await bed.document(DocumentID("v\(version)"))
-                    let expected = isBroken ? version - 1 : version
-                    #expect(document?.root["b"].map { Array($0.bytes) } == Array("\(expected)".utf8))
-                }
-                group.cancelAll()
-                return try await group.next() ?? 0
+            let ids = (1...50).map { version in (1...20).map { DocumentID("t\(version)-\($0)") } }
+            for version in 1...50 {
+                let isBroken = version.isMultiple(of: 10)
+                // Documents that come while the bot reads its rules again.
+                async let load: Void = bed.put(ids[version - 1].map { #"{"_id":"\#($0.text)","type":"task"}"# })
+                try bed.write(rules: isBroken ? rules(version) + "  - broken" : rules(version))
+                bot.process.signal(SIGHUP)
+                try await bot.wait(for: isBroken ? "the old ones stay in force" : "following the feed")
+                try await bed.put([#"{"_id":"v\#(version)","type":"task"}"#])
+                let document = try await bed.wait(for: [DocumentID("v\(version)")]) { $0["b"] != nil }.first
+                let expected = isBroken ? version - 1 : version
+                #expect(document?.root["b"].map { Array($0.bytes) } == Array("\(expected)".utf8))
+                try await load
             }
-            #expect(written > 0)
-            for number in 1...max(1, written) { try await bed.wait(for: DocumentID("t\(number)")) { $0["b"] != nil } }
+            let documents = try await bed.wait(for: ids.flatMap(\.self)) { $0["b"] != nil }
             #expect(await bot.process.stop() == 0)
             var versions: Set<String> = []
-            for number in 1...written {
-                let id = DocumentID("t\(number)")
-                let document = try #require(try await bed.document(id)).root
+            for document in documents.map(\.root) {
                 let (a, b) = (document["a"]?.bytes, document["b"]?.bytes)
-                #expect(a != nil && a.map(Array.init) == b.map(Array.init), "\(id): \(document)")
+                #expect(a != nil && a.map(Array.init) == b.map(Array.init), "\(document)")
                 versions.insert(String(decoding: a ?? [], as: UTF8.self))
             }
             // Several versions were in force in turn, and none that was not valid.
