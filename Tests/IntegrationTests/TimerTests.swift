@@ -63,6 +63,40 @@ final class SetClock: Sendable {
         return try ledger.waitingTimers(limit: 100).first
     }
 
+    /// As many as the memory budget holds are read, and no more before these are settled.
+    @Test func dueDocumentsAreReadAsMemoryAllows() async throws {
+        let receiver = try TestReceiver { _, _ in
+            usleep(200_000)
+            return .answer(204)
+        }
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: tell
+                    when: { type: task }
+                    at: .dueAt
+                    then: [webhook: { url: "\(receiver.url)" }]
+                """)
+            let clock = SetClock()
+            let text = String(repeating: "y", count: 300_000)
+            try await bed.load((0..<12).map { task("t\($0)", due: clock.now + 10, #","text":"\#(text)""#) })
+            let configure: (inout BotSettings) -> Void = { settings in
+                clock.set(&settings)
+                settings.delivery.memory = MemoryPool(bytes: 1_200_000)
+            }
+            try await bed.runOnce(rules, configure: configure)
+            #expect(receiver.requests.isEmpty)
+            clock.move(by: 20)
+            let counters = try await bed.runOnce(rules, configure: configure)
+            #expect(counters.webhooksSent == 12)
+            #expect(Set(receiver.requests.map(\.documentID)).count == 12)
+            // Each takes 900 kB. One is requested before the size of the others is known.
+            #expect(receiver.mostTogether <= 3)
+        }
+    }
+
     @Test func aTimerFiresOnceWhenItsTimeHasCome() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)

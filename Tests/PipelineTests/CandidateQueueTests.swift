@@ -28,6 +28,32 @@ import Testing
         #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
     }
 
+    @Test func candidatesThatArePutBackFirstComeBeforeTheOthers() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b", "c", "d"]))
+        let taken = await queue.take(limit: 3, byteLimit: 1000)
+        await queue.putBackFirst(taken[1...])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["b", "c", "d"])
+    }
+
+    /// What a merged candidate costs is what is left of the sum.
+    @Test func mergingFreesWhatTheMergedCandidateDoesNotCost() async {
+        for isDeleted in [true, false] {
+            let queue = CandidateQueue()
+            var all = candidates(["a", "a"], bytes: 10)
+            all[1].isDeleted = isDeleted
+            let newer = Candidate(ofTimer: "a")
+            var freed = await queue.submit(all)
+            let more = await queue.submit([newer])
+            (freed.bytes, freed.documents) = (freed.bytes + more.bytes, freed.documents + more.documents)
+            #expect(freed.documents == 1)
+            await queue.release(await queue.take(limit: 9, byteLimit: 1000))
+            let left = await queue.take(limit: 9, byteLimit: 1000)
+            #expect(all[0].cost + left[0].cost + freed.bytes == 60)
+            #expect(left[0].cost == (isDeleted ? 30 : 0))
+        }
+    }
+
     @Test func heldDocumentsAreNotTaken() async {
         let queue = CandidateQueue()
         await queue.hold(["b", "b"] as [DocumentID])

@@ -1,3 +1,4 @@
+import Locking
 import Testing
 
 @testable import Pipeline
@@ -55,5 +56,84 @@ import Testing
         async let room: Void = second.room()
         await first.giveBack(bytes: 75, documents: 1)
         try await room
+    }
+}
+
+/// How documents of unknown size are read.
+@Suite struct MemoryBudgetReadingTests {
+    private func budget(_ bytes: Int = 1200) -> MemoryBudget { MemoryBudget(MemoryPool(bytes: bytes), documents: 10) }
+
+    @Test func aReadingBeginsWithoutRoomIfNobodyElseReads() async throws {
+        let budget = budget()
+        await budget.take(bytes: 5000, documents: 1)
+        let portion = budget.portion(isAlone: false)
+        let reading = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: 10_000)
+        #expect(await budget.inUse.bytes == 15_000)
+        #expect(await !budget.goOn(portion))
+        withExtendedLifetime(reading) {}
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func anotherWaitsUntilThereIsRoom() async throws {
+        let budget = budget()
+        let portion = budget.portion(isAlone: false)
+        let first = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: 1200)
+        let begun = Locked(false)
+        let second = Task {
+            let reading = try await budget.beginReading(portion)
+            begun.withLock { $0 = true }
+            await budget.end(portion, bytes: 0)
+            withExtendedLifetime(reading) {}
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(begun.withLock { !$0 })
+        await budget.giveBack(bytes: 1200, documents: 0)
+        try await second.value
+        withExtendedLifetime(first) {}
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func anotherBeginsWhenTheFirstHoldsNothingMore() async throws {
+        let budget = budget()
+        let portion = budget.portion(isAlone: false)
+        var first: MemoryBudget.Reading? = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: 5000)
+        async let second = budget.beginReading(portion)
+        withExtendedLifetime(first) {}
+        first = nil
+        _ = try await second
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func oneDocumentOfAnySizeIsReadAtATime() async throws {
+        let budget = budget()
+        let alone = budget.portion(isAlone: true)
+        let first = try await budget.beginReading(alone)
+        #expect(await !budget.goOn(alone))
+        #expect(await budget.goOn(budget.portion(isAlone: false)))
+        async let second = budget.beginReading(alone)
+        await budget.end(alone, bytes: 100)
+        _ = try await second
+        withExtendedLifetime(first) {}
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aCancelledTaskWaitsNoLonger() async throws {
+        let budget = budget()
+        let portion = budget.portion(isAlone: false)
+        let first = try await budget.beginReading(portion)
+        await budget.end(portion, bytes: 5000)
+        let second = Task { _ = try await budget.beginReading(portion) }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func aPortionIsATwelfthOfTheBudget() {
+        #expect(budget(1200).portion(isAlone: false).limit == 100)
+        #expect(budget(1).portion(isAlone: false).limit == 1)
+        #expect(budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
     }
 }

@@ -15,6 +15,8 @@ package struct CurrentDocumentReader: Sendable {
     private let probe: GatewayProbe
     private let pace: WritePace?
     private var retrier: Retrier
+    /// How many documents of unknown size are requested at once: as many as fitted before.
+    package private(set) var most = Int.max
 
     /// - Parameters:
     ///   - pace: The write rate of this gateway. A 429 or 503 to a read lowers it, too.
@@ -62,25 +64,62 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
+    /// Reads the first of the documents: as many as fit into an answer of `limit` bytes. A single one may be larger.
+    ///
+    /// - Returns: One lookup for each that was read, in the same order; nil if no two of them fit, and none was read. The
+    ///   next call reads one.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
+    package mutating func readSeveral(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup]? {
+        while true {
+            let part = ids.prefix(most)
+            if let lookups = try await answer(for: part, includesBodies: true, limit: limit) {
+                let bytes = lookups.reduce(0) { $0 + $1.byteCount }
+                // Only if twice as many are likely to fit.
+                if part.count == most, bytes <= limit / 4 { most = most > Int.max / 2 ? .max : most * 2 }
+                return lookups
+            }
+            most = max(1, part.count / 2)
+            if most == 1 { return nil }
+        }
+    }
+
+    /// The same, but always reads at least one.
+    package mutating func readSome(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup] {
+        while true { if let lookups = try await readSeveral(ids, limit: limit) { return lookups } }
+    }
+
     /// Revisions that are read side by side.
     private static let revisionsAtOnce = 8
 
-    /// Reads revisions by their ids, deleted ones too: lists show only that a document is deleted.
+    /// Reads revisions by their ids, deleted ones too: lists show only that a document is deleted. Begins no further one
+    /// once `limit` bytes have arrived.
     ///
-    /// - Returns: For each, in the same order: `.found`, also if it is deleted; `.missing` if the gateway does not have
-    ///   it; `.refused`.
+    /// - Returns: For each of the first of them, at least one, in the same order: `.found`, also if it is deleted;
+    ///   `.missing` if the gateway does not have it; `.refused`.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package func readRevisions(
-        _ revisions: [(id: DocumentID, revision: RevisionID)]
+        _ revisions: [(id: DocumentID, revision: RevisionID)], limit: Int
     ) async throws -> [DocumentLookup] {
         try await withThrowingTaskGroup(of: (Int, DocumentLookup).self) { group in
-            var found = [DocumentLookup](repeating: .missing, count: revisions.count)
-            for (index, (id, revision)) in revisions.enumerated() {
-                if index >= Self.revisionsAtOnce, let (done, lookup) = try await group.next() { found[done] = lookup }
-                group.addTask { (index, try await read(id, revision)) }
+            var found: [Int: DocumentLookup] = [:]
+            var begun = 0
+            var bytes = 0
+            // The first is read alone: the others may be as large.
+            var largest = limit
+            while true {
+                while begun < revisions.count, bytes < limit,
+                    begun - found.count < min(Self.revisionsAtOnce, max(1, limit / max(1, largest)))
+                {
+                    let (index, (id, revision)) = (begun, revisions[begun])
+                    group.addTask { (index, try await read(id, revision)) }
+                    begun += 1
+                }
+                guard let (index, lookup) = try await group.next() else { break }
+                largest = found.isEmpty ? lookup.byteCount : max(largest, lookup.byteCount)
+                bytes += lookup.byteCount
+                found[index] = lookup
             }
-            while let (index, lookup) = try await group.next() { found[index] = lookup }
-            return found
+            return (0..<begun).compactMap { found[$0] }
         }
     }
 

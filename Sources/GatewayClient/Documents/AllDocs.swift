@@ -8,6 +8,11 @@ public enum DocumentLookup: Sendable {
     case missing
     /// This user may not see it, or the gateway could not read it.
     case refused(reason: String)
+
+    /// The size of its body; 0 if there is none.
+    public var byteCount: Int {
+        if case .found(_, let document) = self { document.bytes.count } else { 0 }
+    }
 }
 
 extension Gateway {

@@ -99,7 +99,7 @@ extension Gateway {
         var result = documents
         var open = documents.indices.filter { documents[$0].isFound }
         for _ in 0..<Self.expiryAttempts where !open.isEmpty {
-            let expiries = try await expiries(of: open.map { (ids[$0], result[$0].documentLength) })
+            let expiries = try await expiries(of: open.map { (ids[$0], result[$0].byteCount) })
             var changed: [Int] = []
             for (index, expiry) in zip(open, expiries) {
                 guard case .found(let revision, let document) = result[index] else { continue }
@@ -143,8 +143,4 @@ extension JSONValue {
 
 extension DocumentLookup {
     fileprivate var isFound: Bool { if case .found = self { true } else { false } }
-
-    fileprivate var documentLength: Int {
-        if case .found(_, let document) = self { document.bytes.count } else { 0 }
-    }
 }

@@ -95,12 +95,14 @@ struct Candidate: Sendable {
     /// When its oldest change was read.
     private(set) var arrivedAt = ContinuousClock.now
 
-    /// Bytes of the document as it arrived, or as it is expected to be.
-    let byteCount: Int
+    /// Bytes of the document as it was read, or as it is expected to be.
+    private(set) var byteCount: Int
 
-    /// Its share of the memory budget, in bytes, until it is settled: the document as it was read, as the rules see it
-    /// (without `_cv`), and as it is written.
+    /// Its share of the memory budget, in bytes, until it is settled. Nothing before its document is read.
     private(set) var cost: Int
+
+    /// A document is in memory as it was read, as the rules see it (without `_cv`), and as it is written.
+    static let copies = 3
 
     /// What became of a candidate.
     enum End: Sendable {
@@ -130,10 +132,10 @@ struct Candidate: Sendable {
         self.isDeleted = isDeleted
         self.document = document
         byteCount = max(document.count, expectedBytes)
-        cost = 3 * byteCount
+        cost = Self.copies * document.count
     }
 
-    /// How much memory a document that is not in memory is expected to need.
+    /// The size that a document of unknown size is expected to have.
     static let usualBytes = 4096
 
     /// - Parameter id: Of a document for which a timer is due.
@@ -226,11 +228,13 @@ struct Candidate: Sendable {
         if !isDeleted { document = [] }
     }
 
-    /// Sets the document as it is now.
+    /// Sets the document as it is now. ``cost`` becomes that of the document.
     mutating func setContent(_ revision: RevisionID, _ document: [UInt8], isDeleted: Bool = false) {
         self.revision = revision
         self.document = document
         self.isDeleted = isDeleted
+        byteCount = document.count
+        cost = Self.copies * byteCount
         mustBeRead = false
         wasRead = true
         conflict = nil

@@ -49,7 +49,7 @@ actor CandidateQueue {
                 ready.append(candidate)
             } else if let older = waiting[candidate.id] {
                 let merged = older.merged(into: candidate)
-                freed.bytes += older.cost
+                freed.bytes += older.cost + candidate.cost - merged.cost
                 freed.documents += 1
                 waiting[candidate.id] = merged
             } else {
@@ -112,9 +112,15 @@ actor CandidateQueue {
         return Freed(bytes: newer.cost, documents: 1)
     }
 
-    /// Makes candidates that were taken ready again.
+    /// Makes candidates that were taken ready again, behind the others.
     func putBack(_ candidates: [Candidate]) {
         ready += candidates
+        wake()
+    }
+
+    /// The same, before the others: they were taken first.
+    func putBackFirst(_ candidates: ArraySlice<Candidate>) {
+        ready.insert(contentsOf: candidates, at: 0)
         wake()
     }
 

@@ -4,12 +4,19 @@ internal import Locking
 ///
 /// What has been read is always admitted; further reading waits for room. So a document larger than the whole budget
 /// passes, alone, and the budget is exceeded by at most one batch.
+///
+/// The sizes of documents that are read again are known only when they have arrived: see ``Reading``.
 actor MemoryBudget {
     private let pool: MemoryPool
     private let share: MemoryPool.Member
     private let documentLimit: Int
     private var documents = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var waitingToRead: [CheckedContinuation<Void, Never>] = []
+    /// How many ``Reading`` there are.
+    private var readings = 0
+    /// Whether a document is requested that may have any size.
+    private var readsAlone = false
     /// How often readers have been woken.
     private(set) var wakes = 0
 
@@ -37,12 +44,13 @@ actor MemoryBudget {
     func giveBack(bytes: Int, documents: Int) {
         self.documents -= documents
         share.add(-bytes)
+        wakeReadings()
         if hasRoom { wake() } else { wakeWhenOthersMakeRoom() }
     }
 
     /// Other bots of the process may make room for bytes; for documents only this one can.
     private func wakeWhenOthersMakeRoom() {
-        guard !waiting.isEmpty, !share.hasRoom else { return }
+        guard !waiting.isEmpty || !waitingToRead.isEmpty, !share.hasRoom else { return }
         share.whenRoomReturns { [weak self] in Task { await self?.wake() } }
     }
 
@@ -69,6 +77,94 @@ actor MemoryBudget {
         let woken = waiting
         waiting = []
         wakes += woken.count
+        for continuation in woken { continuation.resume() }
+        wakeReadings()
+    }
+
+    // MARK: - Documents that are read again
+
+    /// Somebody who reads documents again: from before the first is requested until none of them is held any more.
+    ///
+    /// The documents are requested in portions, and take their room when they arrive. No other reading begins before
+    /// there is room, and no reading goes on. But if nobody else reads, one begins without room: all documents pass.
+    /// Whoever has one must not wait for another.
+    final class Reading: Sendable {
+        private let budget: MemoryBudget
+
+        fileprivate init(_ budget: MemoryBudget) { self.budget = budget }
+
+        deinit { Task { [budget] in await budget.endReading() } }
+    }
+
+    /// Documents that are requested together, and the room that is kept for them until they arrive.
+    struct Portion: Sendable {
+        /// The longest answer, in bytes.
+        let limit: Int
+        /// Whether it is a single document, of any size. One at a time is requested.
+        let isAlone: Bool
+
+        fileprivate var bytes: Int { Candidate.copies * limit }
+    }
+
+    /// The next portion of documents of unknown size.
+    nonisolated func portion(isAlone: Bool) -> Portion {
+        Portion(limit: min(2 << 20, max(1, pool.limit / 12)), isAlone: isAlone)
+    }
+
+    /// Waits for room for a first portion. To be followed by ``end(_:bytes:)``.
+    ///
+    /// - Throws: `CancellationError`.
+    func beginReading(_ portion: Portion) async throws -> Reading {
+        while !mayRead(portion, isFirst: readings == 0) {
+            try Task.checkCancellation()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    waitingToRead.append(continuation)
+                    wakeWhenOthersMakeRoom()
+                }
+            } onCancel: {
+                Task { await wakeReadings() }
+            }
+        }
+        readings += 1
+        begin(portion)
+        return Reading(self)
+    }
+
+    /// Takes room for another portion of the same reading, if there is any now.
+    ///
+    /// - Returns: Whether the portion may be requested. Then ``end(_:bytes:)`` must follow.
+    func goOn(_ portion: Portion) -> Bool {
+        guard mayRead(portion, isFirst: false) else { return false }
+        begin(portion)
+        return true
+    }
+
+    private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
+        (isFirst || share.hasRoom) && !(portion.isAlone && readsAlone)
+    }
+
+    private func begin(_ portion: Portion) {
+        if portion.isAlone { readsAlone = true }
+        share.add(portion.bytes)
+    }
+
+    /// A portion has arrived, or its request has failed.
+    ///
+    /// - Parameter bytes: What candidates hold of it, and did not hold before.
+    func end(_ portion: Portion, bytes: Int) {
+        if portion.isAlone { readsAlone = false }
+        giveBack(bytes: portion.bytes - bytes, documents: 0)
+    }
+
+    private func endReading() {
+        readings -= 1
+        wakeReadings()
+    }
+
+    private func wakeReadings() {
+        let woken = waitingToRead
+        waitingToRead = []
         for continuation in woken { continuation.resume() }
     }
 }

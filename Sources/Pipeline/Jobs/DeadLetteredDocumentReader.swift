@@ -18,7 +18,8 @@ struct DeadLetteredDocumentReader {
     init(gateway: Gateway, decidesDeletions: Bool, progress: RunProgress, settings: Delivery.Settings, logger: Logger) {
         self.gateway = gateway
         self.decidesDeletions = decidesDeletions
-        answerLimit = settings.memory.limit
+        // Beside the answer, its documents are in memory several times.
+        answerLimit = min(CurrentDocumentReader.answerLimitForSeveral, max(1, settings.memory.limit / 4))
         contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
         reader = contact.makeReader(of: gateway)
     }
@@ -35,8 +36,14 @@ struct DeadLetteredDocumentReader {
         var reader = reader
         try await reader.read(known.map(\.id)[...], limit: answerLimit) { ids, lookups in
             var read: [RetriedDocument] = []
+            var bytes = 0
             for (document, lookup) in zip(known.prefix(ids.count), lookups) {
                 read.append(RetriedDocument(document, try await content(of: document.id, lookup)))
+                bytes += read.last?.byteCount ?? 0
+                // Tombstones are read one by one, and may be large.
+                guard bytes >= answerLimit else { continue }
+                try await take(read)
+                (read, bytes) = ([], 0)
             }
             known = known.dropFirst(ids.count)
             try await take(read)

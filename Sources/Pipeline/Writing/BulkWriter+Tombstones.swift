@@ -4,18 +4,18 @@ internal import LosslessJSON
 
 // Tombstones that were only named.
 extension BulkWriter {
-    /// Reads those of them that the gateway confirms.
+    /// Reads those of them that the gateway confirms, until `limit` bytes have arrived.
     ///
     /// - Returns: What was read, by the index of its candidate.
     func tombstones(
-        of candidates: ArraySlice<Candidate>, _ lookups: [DocumentLookup], _ reader: CurrentDocumentReader
+        of candidates: [Candidate], _ lookups: [DocumentLookup], _ reader: CurrentDocumentReader, limit: Int
     ) async throws -> [Int: DocumentLookup] {
         var named: [(index: Int, id: DocumentID, revision: RevisionID)] = []
         for (index, (candidate, lookup)) in zip(candidates, lookups).enumerated() {
             guard candidate.isConfirmed(by: lookup), let revision = candidate.unreadTombstone else { continue }
             named.append((index, candidate.id, revision))
         }
-        let read = try await reader.readRevisions(named.map { ($0.id, $0.revision) })
+        let read = try await reader.readRevisions(named.map { ($0.id, $0.revision) }, limit: limit)
         return Dictionary(uniqueKeysWithValues: zip(named.map(\.index), read))
     }
 

@@ -9,6 +9,8 @@ extension BulkWriter {
     /// Plans whose webhooks are to be sent.
     struct WebhookBatch: Sendable {
         let plans: [PreparedPlan]
+        /// Of the documents that were read again; nil: the feed brought all.
+        let reading: MemoryBudget.Reading?
         /// Raised once all are settled, put back or postponed.
         let ended = Signal()
     }
@@ -17,9 +19,11 @@ extension BulkWriter {
     private static let quickAnswer: Duration = .milliseconds(100)
 
     /// Hands plans over, and returns when they are settled, or soon.
-    func send(_ plans: [PreparedPlan], _ beside: AsyncStream<WebhookBatch>.Continuation) async throws {
+    func send(
+        _ plans: [PreparedPlan], _ beside: AsyncStream<WebhookBatch>.Continuation, _ reading: MemoryBudget.Reading?
+    ) async throws {
         guard !plans.isEmpty else { return }
-        let batch = WebhookBatch(plans: plans)
+        let batch = WebhookBatch(plans: plans, reading: reading)
         beside.yield(batch)
         try await batch.ended.wait(until: .now + Self.quickAnswer)
     }
@@ -29,7 +33,7 @@ extension BulkWriter {
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`.
     func send(_ batch: WebhookBatch) async throws {
-        defer { batch.ended.raise() }
+        defer { withExtendedLifetime(batch) { $0.ended.raise() } }
         guard let webhooks = shared.webhooks else { return }
         let now = settings.now()
         do {

@@ -92,20 +92,15 @@ package struct BulkWriter: Sendable {
         _ open: inout [Candidate], _ context: inout WriterContext,
         _ beside: AsyncStream<WebhookBatch>.Continuation
     ) async throws -> [Candidate] {
-        var later = takeSlow(from: &open)
-        // The feed and lists do not show when a document expires.
-        let keepsExpiry = shared.gateway.keepsExpiry
-        let unread = open.filter { $0.isUnread || keepsExpiry && $0.lacksExpiry }
-        if !unread.isEmpty {
-            open.removeAll { $0.isUnread || keepsExpiry && $0.lacksExpiry }
-            open += try await readAgain(unread, sender: &context.sender)
-        }
+        var later = takeSlow(from: &open) + takeUnread(from: &open)
+        let reading = try await readAgain(&open, &context.sender)
+        defer { withExtendedLifetime(reading) {} }
         later += takeLargeConflicts(from: &open)
         open = try await withConflicts(open)
         var undecided: [Candidate] = []
         let decided = try await decide(&open, &context, &undecided)
         let again = try await write(decided.writes, &context.sender)
-        try await send(decided.webhooks, beside)
+        try await send(decided.webhooks, beside, reading)
         try await context.pause(before: undecided)
         later += context.putOff
         context.putOff = []
@@ -121,68 +116,6 @@ package struct BulkWriter: Sendable {
         let isMixed = slow.count < open.count
         open = isMixed ? open.filter { !$0.isSlow } : [slow[0]]
         return isMixed ? slow : Array(slow.dropFirst())
-    }
-
-    /// Reads the candidates' documents as they are now. Changes that arrived for them meanwhile are merged in.
-    private func readAgain(_ candidates: [Candidate], sender: inout BulkSender) async throws -> [Candidate] {
-        var settled = Settlement()
-        var open: [Candidate] = []
-        // Grouped by the size that each had: what is read is held in memory.
-        for group in try await absorbing(candidates).grouped(
-            count: limits.documents, bytes: limits.bytes, size: \.byteCount)
-        {
-            let highestDeadLetterNumber = try await shared.deadLettered.newest(in: ledger)
-            let lookups = try await sender.reader.read(group.map(\.id)[...])
-            let tombstones = try await tombstones(of: group, lookups, sender.reader)
-            for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {
-                candidate.highestDeadLetterNumber = highestDeadLetterNumber
-                if candidate.isConfirmed(by: lookup) {
-                    apply(tombstone: tombstones[index], to: candidate, &open, &settled)
-                } else {
-                    apply(lookup, to: candidate, &open, &settled)
-                }
-            }
-        }
-        try await finish(settled)
-        return open
-    }
-
-    /// Gives the candidate the content that was read, or settles it if there is none.
-    private func apply(
-        _ lookup: DocumentLookup, to candidate: Candidate, _ open: inout [Candidate], _ settled: inout Settlement
-    ) {
-        var candidate = candidate
-        switch lookup {
-        case .found(let revision, let document):
-            // Earlier conflicts are explained by the new revision.
-            if revision != candidate.revision { candidate.unexplainedConflicts = 0 }
-            candidate.setContent(revision, document.bytes)
-            open.append(candidate)
-        case .deleted, .missing:
-            // The feed brings its tombstone, or has brought it: there is nothing left to write to, to wait for, or to
-            // count. Dead letters may be those of the tombstone, about which this says nothing.
-            if !candidate.isRetried { candidate.highestDeadLetterNumber = 0 }
-            candidate.contributed = shared.counts?.contributed([])
-            if candidate.countsOnly { return settled.passedOver.append(candidate) }
-            candidate.times = []
-            settled.end(candidate, isWrite: false)
-        case .refused(let reason):
-            settled.deadLetter(candidate, candidate.deadLetter(reason: "can't be read again: \(reason)"))
-        }
-    }
-
-    /// Merges into each candidate what has arrived for its document meanwhile, and gives back the memory.
-    private func absorbing(_ candidates: [Candidate]) async throws -> [Candidate] {
-        var freed = CandidateQueue.Freed()
-        var result: [Candidate] = []
-        for var candidate in candidates {
-            let more = await queue.absorbWaiting(into: &candidate)
-            freed.bytes += more.bytes
-            freed.documents += more.documents
-            result.append(candidate)
-        }
-        await shared.budget.giveBack(bytes: freed.bytes, documents: freed.documents)
-        return result
     }
 
     // MARK: - The state of a writer
@@ -260,6 +193,8 @@ extension BulkWriter {
         package var documents = 250
         /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
         package var bytes = 4 << 20
+        /// The most bytes of an answer with several documents of unknown size: 2 MiB.
+        package var bytesRead = 2 << 20
         /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts
         /// without another revision. Each kind is counted on its own.
         package var attempts = AttemptLimits.failures

@@ -94,9 +94,10 @@ struct OtherDocuments {
         _ result: inout Result
     ) async throws -> [PutTarget] {
         var targets = result.withoutEnded(targets)
-        let lookups = try await lookUp(targets.map(\.place.id), in: keyspace)
+        let lookups = try await lookUpSome(targets.map(\.place.id), in: keyspace)
+        var again = Array(targets.dropFirst(lookups.count))
+        targets.removeLast(again.count)
         try await noteOutdated(among: Self.needed(targets, lookups), triggers, &result)
-        var again: [PutTarget] = []
         var writes: [Write] = []
         var made: [(write: Write, revision: RevisionID)] = []
         for (position, lookup) in zip(targets.indices, lookups) {
@@ -143,9 +144,22 @@ struct OtherDocuments {
     ) async throws -> [DocumentLookup] {
         guard !ids.isEmpty else { return [] }
         guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
-            throw RunError(.badConfiguration, "no keyspace '\(keyspace ?? "")'")
+            throw Self.noKeyspace(keyspace)
         }
         return lookups
+    }
+
+    /// The first of the documents: as many as are not too large together, but at least one.
+    mutating func lookUpSome(_ ids: [DocumentID], in keyspace: String?) async throws -> [DocumentLookup] {
+        guard !ids.isEmpty else { return [] }
+        guard let lookups = try await senders[keyspace]?.reader.readSome(ids[...], limit: limits.bytesRead) else {
+            throw Self.noKeyspace(keyspace)
+        }
+        return lookups
+    }
+
+    private static func noKeyspace(_ name: String?) -> RunError {
+        RunError(.badConfiguration, "no keyspace '\(name ?? "")'")
     }
 
     /// The plans for which something would be written.

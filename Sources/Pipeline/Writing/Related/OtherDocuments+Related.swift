@@ -41,7 +41,7 @@ extension OtherDocuments {
         _ targets: [RelatedTarget], _ batch: RelatedBatch, _ triggers: [PutTrigger],
         _ held: inout Set<DocumentPlace>, _ result: inout Result
     ) async throws -> [RelatedTarget] {
-        let lookups = try await lookUpSome(targets.map(\.id))
+        let lookups = try await lookUpSome(targets.map(\.id), in: nil)
         var page = Array(targets.prefix(lookups.count))
         var again = Array(targets.dropFirst(lookups.count))
         var made: [(write: RelatedWrite, revision: RevisionID)] = []
@@ -102,25 +102,6 @@ extension OtherDocuments {
             if result.ended == ended { return needs.needs }
         }
     }
-
-    /// As many of the documents as are not too large together; at least one.
-    private mutating func lookUpSome(_ ids: [DocumentID]) async throws -> [DocumentLookup] {
-        var lookups: [DocumentLookup] = []
-        var bytes = 0
-        let byteLimit = limits.bytes
-        do {
-            try await senders[nil]?.reader.read(ids[...]) { _, part in
-                lookups += part
-                bytes += part.reduce(0) { $0 + $1.byteCount }
-                if bytes > byteLimit { throw Enough() }
-            }
-        } catch is Enough {
-            // The others are read later.
-        }
-        return lookups
-    }
-
-    private struct Enough: Error {}
 
     private func withoutBusy(
         _ writes: [RelatedWrite], _ batch: RelatedBatch, _ result: inout Result
@@ -212,7 +193,7 @@ extension OtherDocuments {
     mutating func puts(
         of targets: inout [RelatedTarget], _ batch: RelatedBatch, home: KeyspaceName, _ result: inout Result
     ) async throws -> [PutOrder] {
-        let lookups = try await lookUpSome(targets.map(\.id))
+        let lookups = try await lookUpSome(targets.map(\.id), in: nil)
         let needs = await RelatedNeeds(
             Array(targets.prefix(lookups.count)), lookups, batch, ended: result.ended)
         try Task.checkCancellation()
@@ -233,7 +214,7 @@ extension OtherDocuments {
     mutating func survey(
         _ targets: inout [RelatedTarget], _ batch: RelatedBatch, ended: Set<Int>
     ) async throws -> RelatedNeeds {
-        let lookups = try await lookUpSome(targets.map(\.id))
+        let lookups = try await lookUpSome(targets.map(\.id), in: nil)
         let needs = await RelatedNeeds(Array(targets.prefix(lookups.count)), lookups, batch, ended: ended)
         try Task.checkCancellation()
         targets.removeFirst(lookups.count)
@@ -253,11 +234,5 @@ extension OtherDocuments.Result {
 
     mutating func fail(_ order: RelatedOrder, _ id: DocumentID, _ reason: String) {
         failures[order.plan] = PlanFailure(rule: order.rule, reason: order.failure(id, reason))
-    }
-}
-
-extension DocumentLookup {
-    fileprivate var byteCount: Int {
-        if case .found(_, let document) = self { document.bytes.count } else { 0 }
     }
 }
