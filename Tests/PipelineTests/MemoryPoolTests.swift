@@ -66,7 +66,7 @@ import Testing
     @Test func aReadingBeginsWithoutRoomIfNobodyElseReads() async throws {
         let budget = budget()
         await budget.take(bytes: 5000, documents: 1)
-        let portion = budget.portion(isAlone: false)
+        let portion = await budget.portion(isAlone: false)
         let reading = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 10_000)
         #expect(await budget.inUse.bytes == 15_000)
@@ -77,7 +77,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func anotherWaitsUntilThereIsRoom() async throws {
         let budget = budget()
-        let portion = budget.portion(isAlone: false)
+        let portion = await budget.portion(isAlone: false)
         let first = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 1200)
         let begun = Locked(false)
@@ -97,7 +97,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func anotherBeginsWhenTheFirstHoldsNothingMore() async throws {
         let budget = budget()
-        let portion = budget.portion(isAlone: false)
+        let portion = await budget.portion(isAlone: false)
         var first: MemoryBudget.Reading? = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 5000)
         async let second = budget.beginReading(portion)
@@ -109,10 +109,10 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func oneDocumentOfAnySizeIsReadAtATime() async throws {
         let budget = budget()
-        let alone = budget.portion(isAlone: true)
+        let alone = await budget.portion(isAlone: true)
         let first = try await budget.beginReading(alone)
         #expect(await !budget.goOn(alone))
-        #expect(await budget.goOn(budget.portion(isAlone: false)))
+        #expect(await budget.goOn(await budget.portion(isAlone: false)))
         async let second = budget.beginReading(alone)
         await budget.end(alone, bytes: 100)
         _ = try await second
@@ -122,7 +122,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func aCancelledTaskWaitsNoLonger() async throws {
         let budget = budget()
-        let portion = budget.portion(isAlone: false)
+        let portion = await budget.portion(isAlone: false)
         let first = try await budget.beginReading(portion)
         await budget.end(portion, bytes: 5000)
         let second = Task { _ = try await budget.beginReading(portion) }
@@ -131,9 +131,20 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func aPortionIsATwelfthOfTheBudget() {
-        #expect(budget(1200).portion(isAlone: false).limit == 100)
-        #expect(budget(1).portion(isAlone: false).limit == 1)
-        #expect(budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
+    @Test func aPortionIsATwelfthOfTheBudget() async {
+        #expect(await budget(1200).portion(isAlone: false).limit == 100)
+        #expect(await budget(1).portion(isAlone: false).limit == 1)
+        #expect(await budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
+    }
+
+    /// A single document is expected to be as large as the one before.
+    @Test func noSecondLargeDocumentIsReadWithoutRoomForIt() async throws {
+        let budget = budget()
+        let first = await budget.portion(isAlone: true)
+        let reading = try await budget.beginReading(first)
+        await budget.end(first, bytes: 700)
+        #expect(await !budget.goOn(await budget.portion(isAlone: true)))
+        #expect(await budget.goOn(await budget.portion(isAlone: false)))
+        withExtendedLifetime(reading) {}
     }
 }

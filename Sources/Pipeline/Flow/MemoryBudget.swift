@@ -17,6 +17,8 @@ actor MemoryBudget {
     private var readings = 0
     /// Whether a document is requested that may have any size.
     private var readsAlone = false
+    /// The room that the last one of these has taken.
+    private var lastAlone = 0
     /// How often readers have been woken.
     private(set) var wakes = 0
 
@@ -102,13 +104,15 @@ actor MemoryBudget {
         let limit: Int
         /// Whether it is a single document, of any size. One at a time is requested.
         let isAlone: Bool
-
-        fileprivate var bytes: Int { Candidate.copies * limit }
+        fileprivate let bytes: Int
     }
 
     /// The next portion of documents of unknown size.
-    nonisolated func portion(isAlone: Bool) -> Portion {
-        Portion(limit: min(2 << 20, max(1, pool.limit / 12)), isAlone: isAlone)
+    func portion(isAlone: Bool) -> Portion {
+        let limit = min(2 << 20, max(1, pool.limit / 12))
+        // It is probably as large as the one before.
+        let bytes = max(Candidate.copies * limit, isAlone ? lastAlone : 0)
+        return Portion(limit: limit, isAlone: isAlone, bytes: bytes)
     }
 
     /// Waits for room for a first portion. To be followed by ``end(_:bytes:)``.
@@ -141,7 +145,7 @@ actor MemoryBudget {
     }
 
     private func mayRead(_ portion: Portion, isFirst: Bool) -> Bool {
-        (isFirst || share.hasRoom) && !(portion.isAlone && readsAlone)
+        (isFirst || share.hasRoom(for: portion.bytes)) && !(portion.isAlone && readsAlone)
     }
 
     private func begin(_ portion: Portion) {
@@ -153,7 +157,7 @@ actor MemoryBudget {
     ///
     /// - Parameter bytes: What candidates hold of it, and did not hold before.
     func end(_ portion: Portion, bytes: Int) {
-        if portion.isAlone { readsAlone = false }
+        if portion.isAlone { (readsAlone, lastAlone) = (false, bytes) }
         giveBack(bytes: portion.bytes - bytes, documents: 0)
     }
 
@@ -202,7 +206,9 @@ package final class MemoryPool: Sendable {
             if bytes < 0 { pool.wakeWaiting() }
         }
 
-        var hasRoom: Bool { pool.hasRoom(self) }
+        var hasRoom: Bool { pool.hasRoom(self, for: 1) }
+
+        func hasRoom(for bytes: Int) -> Bool { pool.hasRoom(self, for: bytes) }
 
         /// Calls `wake` once when there may be room again.
         func whenRoomReturns(_ wake: @escaping @Sendable () -> Void) {
@@ -231,17 +237,18 @@ package final class MemoryPool: Sendable {
         wakeWaiting()
     }
 
-    private func hasRoom(_ member: Member) -> Bool {
+    private func hasRoom(_ member: Member, for more: Int) -> Bool {
         members.withLock { members in
             let guaranteed = limit / 2 / max(1, members.count)
-            let used = member.bytes
-            if used < guaranteed { return true }
-            let common = members.reduce(0) { $0 + max(0, $1.bytes - guaranteed) }
-            return common < limit - guaranteed * members.count
+            if member.bytes + more <= guaranteed { return true }
+            let common = members.reduce(0) { sum, other in
+                sum + max(0, other.bytes + (other === member ? more : 0) - guaranteed)
+            }
+            return common <= limit - guaranteed * members.count
         }
     }
 
     private func wakeWaiting() {
-        for member in members.withLock({ $0 }) where hasRoom(member) { member.wakeUp() }
+        for member in members.withLock({ $0 }) where member.hasRoom { member.wakeUp() }
     }
 }

@@ -38,7 +38,7 @@ extension BulkWriter {
         var reading: MemoryBudget.Reading?
         while !left.isEmpty, open.reduce(0, { $0 + $1.byteCount }) < limits.bytes {
             let budget = shared.budget
-            let portion = budget.portion(isAlone: sender.reader.most == 1)
+            let portion = await budget.portion(isAlone: sender.reader.most == 1)
             if reading == nil || open.isEmpty {
                 reading = nil
                 reading = try await budget.beginReading(portion)
