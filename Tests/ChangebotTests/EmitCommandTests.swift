@@ -87,7 +87,7 @@ import Testing
     }
 
     private static let crashPoints: [CrashPoint] = [
-        .decided, .outsideEffectsDone, .written, .ownRevisionsSaved, .finished, .checkpointSaved,
+        .decided, .outsideEffectsDone, .written, .recorded, .finished, .checkpointSaved,
     ]
 
     /// A crash loses no line, and a line that comes twice has the same id.

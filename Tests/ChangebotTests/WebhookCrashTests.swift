@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [
-        CrashPoint.decided, .outsideEffectsDone, .written, .deadLettersSaved, .ownRevisionsSaved, .finished,
+        CrashPoint.decided, .outsideEffectsDone, .written, .recorded, .finished,
         .checkpointSaved,
     ])
     func nothingIsLostAndRepeatsHaveTheSameID(place: CrashPoint) async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GatewayClient
 import PostgreSQL
 import TestKit
 
@@ -104,5 +105,26 @@ extension LedgerTestBed {
         }
         try migrator.migrate(database)
         return database
+    }
+}
+
+/// Single parts of a record.
+extension Ledger {
+    func recordOwnWrites(_ writes: [OwnWrite]) async throws { try await store(Record(ownWrites: writes)) }
+
+    func setTimes(_ documents: [TimedDocument]) async throws {
+        try await store(Record(times: TimeChanges(documents: documents)))
+    }
+
+    func addTimes(_ documents: [TimedDocument]) async throws {
+        try await store(Record(times: TimeChanges(documents: documents, kind: .added)))
+    }
+
+    func dropTimers(of documents: [DocumentID], dueBy now: Int) async throws {
+        try await store(Record(times: TimeChanges(failed: documents, now: now)))
+    }
+
+    func forgetInterruptions(of documents: [DocumentID]) async throws {
+        try await store(Record(survivors: documents))
     }
 }

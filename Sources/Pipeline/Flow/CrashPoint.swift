@@ -26,10 +26,8 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case totalsWritten
     /// All documents are counted, and the ledger knows it; no total is written yet.
     case countsCompleted
-    case deadLettersSaved
-    /// The times of rules with `at:` are recorded.
-    case timersSaved
-    case ownRevisionsSaved
+    /// What the decisions leave in the state is recorded: own revisions, dead letters, times, counts.
+    case recorded
     /// Finished, but not covered by a checkpoint yet.
     case finished
     case checkpointSaved

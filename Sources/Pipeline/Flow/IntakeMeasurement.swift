@@ -15,9 +15,8 @@ package struct IntakeMeasurement: Sendable {
         let ledger = try Ledger(files, at: address, ruleSetHash: ruleSet.hash)
         let rule = "timed"
         _ = try await ledger.keep([DeadLetter(sequence: nil, id: "dead", revision: nil, reason: "none")])
-        try await ledger.setTimes([
-            TimedDocument(id: "timed", times: [RuleTime(rule: rule, due: .max, hasFired: false)])
-        ])
+        let times = [RuleTime(rule: rule, due: .max, hasFired: false)]
+        try await ledger.store(Record(times: TimeChanges(documents: [TimedDocument(id: "timed", times: times)])))
         var settings = Delivery.Settings()
         // What is queued stays there.
         settings.documentBudget = .max

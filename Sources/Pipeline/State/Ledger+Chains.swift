@@ -14,7 +14,7 @@ extension Ledger {
         let chain: RuleChain
     }
 
-    /// Records revisions that `put`s wrote. One transaction; the oldest beyond 200,000 are forgotten.
+    /// Records revisions that `put`s wrote, at once. The oldest beyond 200,000 are forgotten.
     ///
     /// - Throws: ``StateError``: nothing was written.
     func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {

@@ -10,10 +10,12 @@ extension Ledger {
     @discardableResult
     package func keep(_ deadLetters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !deadLetters.isEmpty else { return [] }
-        let numbers = try await write { [ruleSetHash] database in
-            try deadLetters.map { try Self.keep($0, ruleSetHash, database) }
-        }
-        return numbers ?? []
+        return try await write { try self.keep(deadLetters, in: $0) } ?? []
+    }
+
+    /// The same as a part of a transaction.
+    func keep(_ deadLetters: [DeadLetter], in database: any StateSession) throws -> [Int] {
+        try deadLetters.map { try Self.keep($0, ruleSetHash, database) }
     }
 
     /// Dead letters by ascending number.
@@ -63,10 +65,14 @@ extension Ledger {
     @discardableResult
     package func drop(_ numbers: [Int]) async throws(StateError) -> Int {
         guard !numbers.isEmpty else { return 0 }
-        let dropped = try await write { database in
-            try database.executeEach("DELETE FROM dead_letter WHERE number = ?", numbers.map { [$0] })
-        }
-        return dropped ?? 0
+        return try await write { try Self.drop(numbers, in: $0) } ?? 0
+    }
+
+    /// The same as a part of a transaction.
+    @discardableResult
+    static func drop(_ numbers: [Int], in database: any StateSession) throws -> Int {
+        guard !numbers.isEmpty else { return 0 }
+        return try database.executeEach("DELETE FROM dead_letter WHERE number = ?", numbers.map { [$0] })
     }
 
     /// A document whose decision was completed, so that its dead letters are obsolete.
@@ -105,26 +111,31 @@ extension Ledger {
         of documents: [ResolvedDocument]
     ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
         guard !documents.isEmpty else { return [] }
-        let dropped = try await write { database in
-            var dropped: [(id: DocumentID, count: Int)] = []
-            // One with a rule, but without a change, is about the rule's total.
-            let found = try database.rowsOfEach(
-                """
-                SELECT number, rule FROM dead_letter
-                WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
-                    OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
-                """, documents.map { [WholeText($0.id.text), OwnWrite.key($0.id.text)] })
-            for (document, rows) in zip(documents, found) {
-                let numbers = rows.compactMap { row -> Int? in
-                    let rule = (row["rule"] as WholeText?)?.text
-                    return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
-                }
-                for number in numbers { try Self.drop(number, database) }
-                if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
+        return try await write { try Self.dropDeadLetters(of: documents, in: $0) } ?? []
+    }
+
+    /// The same as a part of a transaction.
+    static func dropDeadLetters(
+        of documents: [ResolvedDocument], in database: any StateSession
+    ) throws -> [(id: DocumentID, count: Int)] {
+        guard !documents.isEmpty else { return [] }
+        var dropped: [(id: DocumentID, count: Int)] = []
+        // One with a rule, but without a change, is about the rule's total.
+        let found = try database.rowsOfEach(
+            """
+            SELECT number, rule FROM dead_letter
+            WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
+                OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
+            """, documents.map { [WholeText($0.id.text), OwnWrite.key($0.id.text)] })
+        for (document, rows) in zip(documents, found) {
+            let numbers = rows.compactMap { row -> Int? in
+                let rule = (row["rule"] as WholeText?)?.text
+                return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
             }
-            return dropped
+            try drop(numbers, in: database)
+            if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
         }
-        return dropped ?? []
+        return dropped
     }
 
     /// The ids of up to `limit` documents with dead letters, each once.
@@ -169,7 +180,7 @@ extension Ledger {
             attempts[number] = try database.value(
                 Int.self, "SELECT attempts FROM dead_letter WHERE number = ?", [number])
         }
-        for number in attempts.keys { try drop(number, database) }
+        try drop(Array(attempts.keys), in: database)
         var columns = [
             "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "rule_set",
         ]
@@ -189,10 +200,6 @@ extension Ledger {
         return number ?? 0
     }
 
-    @discardableResult
-    private static func drop(_ number: Int, _ database: any StateSession) throws -> Int {
-        try database.execute("DELETE FROM dead_letter WHERE number = ?", [number])
-    }
 }
 
 extension DeadLetter {

@@ -37,11 +37,8 @@ extension Ledger {
     }
 
     /// Forgets the deaths over these documents: their decision was completed.
-    func forgetInterruptions(of documents: [DocumentID]) async throws(StateError) {
-        try await write { database in
-            for id in documents {
-                try database.execute("DELETE FROM interrupted_decision WHERE id = ?", [WholeText(id.text)])
-            }
-        }
+    static func forgetInterruptions(of documents: [DocumentID], in database: any StateSession) throws {
+        try database.executeEach(
+            "DELETE FROM interrupted_decision WHERE id = ?", documents.map { [WholeText($0.text)] })
     }
 }

@@ -9,16 +9,9 @@ extension Ledger {
     /// How many of one document are looked at.
     static let lookedAtWrites = 1000
 
-    /// Records that this rule set completed the decisions about these documents, what it wrote, and what that changes of
-    /// counts. One transaction.
-    ///
-    /// - Parameter kept: Own revisions of these writes, and the rules that led to the documents.
-    /// - Returns: Whether a total has changed.
-    @discardableResult
-    func recordOwnWrites(
-        _ writes: [OwnWrite], counts: CountChanges? = nil, kept: [CausedRevision] = []
-    ) async throws(StateError) -> Bool {
-        guard !writes.isEmpty || counts?.isEmpty == false else { return false }
+    /// Records that this rule set completed the decisions about these documents, and what it wrote.
+    func record(_ writes: [OwnWrite], in database: any StateSession) throws {
+        guard !writes.isEmpty else { return }
         var list = JSONWriter(minimumCapacity: writes.count * 96)
         list.array { list in
             for write in writes {
@@ -29,23 +22,17 @@ extension Ledger {
                 }
             }
         }
-        return try await write { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
-            let hasChangedTotal = try counts?.record(in: database) ?? false
-            guard !writes.isEmpty else { return hasChangedTotal }
-            try Self.record(kept, in: database)
-            // One statement for all: for a row, calling SQLite would cost more than what it does.
-            let written = database.language.listed
-            try database.execute(
-                """
-                INSERT INTO own_write (id, revision, content, rule_set, written_at)
-                SELECT \(written.element(0)), \(written.element(1)), CAST(\(written.element(2)) AS BIGINT), \(ruleSetNumber),
-                    \(Timestamp.secondsNow)
-                FROM \(written.rows)
-                """, [json])
-            try database.execute(
-                "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?", [Self.ownWriteLimit])
-            return hasChangedTotal
-        } ?? false
+        // One statement for all: for a row, calling SQLite would cost more than what it does.
+        let written = database.language.listed
+        try database.execute(
+            """
+            INSERT INTO own_write (id, revision, content, rule_set, written_at)
+            SELECT \(written.element(0)), \(written.element(1)), CAST(\(written.element(2)) AS BIGINT), \(ruleSetNumber),
+                \(Timestamp.secondsNow)
+            FROM \(written.rows)
+            """, [String(decoding: list.bytes, as: UTF8.self)])
+        try database.execute(
+            "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?", [Self.ownWriteLimit])
     }
 
     /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and

@@ -11,6 +11,33 @@ struct TimedDocument: Sendable, Equatable {
     }
 }
 
+/// What settled decisions change of the times of documents.
+struct TimeChanges: Sendable {
+    enum Kind: Sendable {
+        /// Those of these rules are replaced; nil: of all rules.
+        case replaced(ofRules: Set<String>?)
+        /// Only added: a rule may know other times of the document.
+        case added
+    }
+
+    var documents: [TimedDocument] = []
+    var kind = Kind.replaced(ofRules: nil)
+    /// Documents that became dead letters: their timers are dropped that are due at ``now``.
+    var failed: [DocumentID] = []
+    /// Seconds since 1970.
+    var now = 0
+
+    var isEmpty: Bool { documents.isEmpty && failed.isEmpty }
+
+    func record(in database: any StateSession) throws {
+        switch kind {
+        case .replaced(let rules): try Ledger.setTimes(documents, ofRules: rules, in: database)
+        case .added: try Ledger.addTimes(documents, in: database)
+        }
+        try Ledger.dropTimers(of: failed, dueBy: now, in: database)
+    }
+}
+
 // The times for which rules with `at:` wait, and those for which they have fired: one for each document and rule.
 extension Ledger {
     /// The times of each of these documents, in the order of the rules' names.
@@ -26,54 +53,51 @@ extension Ledger {
         }
     }
 
-    /// Replaces the times of these documents. One transaction.
+    /// Replaces the times of these documents.
     ///
     /// - Parameter rules: Only those of these rules; nil: all.
-    func setTimes(_ documents: [TimedDocument], ofRules rules: Set<String>? = nil) async throws(StateError) {
+    static func setTimes(
+        _ documents: [TimedDocument], ofRules rules: Set<String>? = nil, in database: any StateSession
+    ) throws {
         guard !documents.isEmpty else { return }
-        try await write { database in
-            if let rules {
-                try database.executeEach(
-                    "DELETE FROM timer WHERE id = ? AND rule = ?",
-                    documents.flatMap { document in rules.map { [WholeText(document.id.text), WholeText($0)] } })
-            } else {
-                try database.executeEach(
-                    "DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
-            }
+        if let rules {
             try database.executeEach(
-                database.language.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
-                documents.flatMap(\.rows))
+                "DELETE FROM timer WHERE id = ? AND rule = ?",
+                documents.flatMap { document in rules.map { [WholeText(document.id.text), WholeText($0)] } })
+        } else {
+            try database.executeEach("DELETE FROM timer WHERE id = ?", documents.map { [WholeText($0.id.text)] })
         }
+        try database.executeEach(
+            database.language.replace(into: "timer", ["id", "rule", "due", "fired"], key: ["id", "rule"]),
+            documents.flatMap(\.rows))
     }
 
     /// Adds times that a pass over all documents has found. The pass may have seen an older revision than the run, which
     /// writes to the same table: so an earlier time wins, since a timer that comes too early does nothing but compute the
     /// time again.
-    func addTimes(_ documents: [TimedDocument]) async throws(StateError) {
+    static func addTimes(_ documents: [TimedDocument], in database: any StateSession) throws {
         guard !documents.isEmpty else { return }
-        try await write { database in
-            let earlier = database.language.least("timer.due", "excluded.due")
-            let fired = database.language.greatest("timer.fired", "excluded.fired")
-            try database.executeEach(
-                """
-                INSERT INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)
-                ON CONFLICT (id, rule) DO UPDATE SET
-                    due = CASE WHEN excluded.fired <> 0 THEN timer.due WHEN timer.fired <> 0 THEN excluded.due
-                        ELSE \(earlier) END,
-                    fired = CASE WHEN timer.due = excluded.due THEN \(fired)
-                        WHEN excluded.fired <> 0 THEN timer.fired ELSE 0 END
-                """, documents.flatMap(\.rows))
-        }
+        let earlier = database.language.least("timer.due", "excluded.due")
+        let fired = database.language.greatest("timer.fired", "excluded.fired")
+        try database.executeEach(
+            """
+            INSERT INTO timer (id, rule, due, fired) VALUES (?, ?, ?, ?)
+            ON CONFLICT (id, rule) DO UPDATE SET
+                due = CASE WHEN excluded.fired <> 0 THEN timer.due WHEN timer.fired <> 0 THEN excluded.due
+                    ELSE \(earlier) END,
+                fired = CASE WHEN timer.due = excluded.due THEN \(fired)
+                    WHEN excluded.fired <> 0 THEN timer.fired ELSE 0 END
+            """, documents.flatMap(\.rows))
     }
 
     /// Drops timers of these documents that are due: their decision failed, and a dead letter says so.
-    func dropTimers(of documents: [DocumentID], dueBy now: Int) async throws(StateError) {
+    static func dropTimers(
+        of documents: [DocumentID], dueBy now: Int, in database: any StateSession
+    ) throws {
         guard !documents.isEmpty else { return }
-        try await write { database in
-            try database.executeEach(
-                "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?",
-                documents.map { [WholeText($0.text), now] })
-        }
+        try database.executeEach(
+            "DELETE FROM timer WHERE id = ? AND fired = 0 AND due <= ?",
+            documents.map { [WholeText($0.text), now] })
     }
 
     /// Drops the times of all rules but these.

@@ -20,7 +20,8 @@ package final class DocumentTimers: Sendable {
         var wakesAt: Int?
     }
 
-    private let ledger: Ledger
+    /// Of the run.
+    let ledger: Ledger
     /// Whether this is the run to which the ledger belongs, with all its rules.
     private let isOfRun: Bool
     /// If other processes do the same work with the same ledger: the rules whose times this one knows. Then any document
@@ -69,28 +70,30 @@ package final class DocumentTimers: Sendable {
         return candidates
     }
 
-    /// Records the times to which decisions have led.
+    /// What decisions change of the times. To be recorded at once: a change that arrives from now on finds the documents.
     ///
     /// - Parameter isWhole: Whether all rules of the run, and the newest revision, were decided; else times are only
     ///   added.
-    func record(_ decided: [Candidate], isWhole: Bool) async throws {
+    func changes(_ decided: [Candidate], isWhole: Bool) -> TimeChanges {
         let isWhole = isWhole && isOfRun
         let documents = decided.compactMap { candidate in
             candidate.times.flatMap { times in
                 needsRecord(candidate, times, isWhole) ? TimedDocument(id: candidate.id, times: times) : nil
             }
         }
-        guard !documents.isEmpty else { return }
-        // Before the ledger has them: a change that arrives meanwhile must find them.
-        state.withLock { state in
-            for document in documents where !document.times.isEmpty { state.documents.insert(document.id.hashValue) }
+        if !documents.isEmpty {
+            state.withLock { state in
+                for document in documents where !document.times.isEmpty {
+                    state.documents.insert(document.id.hashValue)
+                }
+            }
         }
-        if isWhole {
-            try await ledger.setTimes(documents, ofRules: sharedRules)
-        } else {
-            try await ledger.addTimes(documents)
-        }
-        let first = documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
+        return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: sharedRules) : .added)
+    }
+
+    /// Wakes whoever fires timers, if one of these is due before it wakes.
+    func noteRecorded(_ changes: TimeChanges) {
+        let first = changes.documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
         guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
         changed.raise()
     }
@@ -101,12 +104,6 @@ package final class DocumentTimers: Sendable {
             return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
         }
         return !times.isEmpty || mayContain(candidate.id)
-    }
-
-    /// Drops timers that are due, of documents that became dead letters.
-    func drop(_ deadLettered: [Candidate], now: Int) async throws {
-        let documents = deadLettered.map(\.id).filter { mayContain($0) }
-        try await ledger.dropTimers(of: documents, dueBy: now)
     }
 
     // MARK: - Firing

@@ -78,24 +78,11 @@ extension BulkWriter {
         var settled = settled
         let admitted = await progress.admit(settled.deadLettered.count, settings.errorLimit)
         settled.keepDeadLetters(admitted)
-        let deadLetters = settled.deadLetters
-        shared.deadLetterLog.report(deadLetters)
-        settings.observe(deadLetters)
-        try await dropDeadLetters(ofResolved: settled.decided)
-        let filed = try await ledger.keep(deadLetters)
-        shared.deadLettered.insert(deadLetters, numbers: filed)
-        CrashPoint.deadLettersSaved.pass()
-        try await recordTimes(settled)
-        try await ledger.recordCausedRevisions(settled.caused)
-        if try await ledger.recordOwnWrites(
-            settled.ownWrites, counts: try await shared.counts?.changes(of: settled), kept: settled.kept)
-        {
-            shared.counts?.noteChange()
-        }
-        try await forgetInterruptions(settled.decided)
-        CrashPoint.ownRevisionsSaved.pass()
-        // A rule that fails again keeps its dead letter and the number.
-        try await ledger.drop(settled.settledDeadLetters.filter { !filed.contains($0) })
+        shared.deadLetterLog.report(settled.deadLetters)
+        settings.observe(settled.deadLetters)
+        let record = try await record(of: settled)
+        note(record, try await store(record), settled)
+        CrashPoint.recorded.pass()
         let finished = settled.finished
         await progress.count { [settled] in settled.count(in: &$0) }
         await progress.finish(finished.flatMap(\.tickets))
@@ -114,44 +101,66 @@ extension BulkWriter {
         try await progress.check(settings.errorLimit)
     }
 
+    // MARK: - What is recorded
+
+    /// A pass has a state of its own, but the timers are the run's.
+    private func store(_ record: Record) async throws -> StoredRecord {
+        guard let timers = shared.timers, timers.ledger !== ledger else { return try await ledger.store(record) }
+        try await timers.ledger.store(Record(times: record.times))
+        var own = record
+        own.times = TimeChanges()
+        return try await ledger.store(own)
+    }
+
+    private func record(of settled: Settlement) async throws -> Record {
+        Record(
+            resolved: resolved(settled.decided).map(resolvedDocument), deadLetters: settled.deadLetters,
+            retried: settled.settledDeadLetters, times: timeChanges(of: settled),
+            caused: settled.caused + settled.kept, ownWrites: settled.ownWrites,
+            survivors: settled.decided.map(\.id).filter(shared.interruptions.isSuspect),
+            counts: try await shared.counts?.changes(of: settled))
+    }
+
     /// A document that became a dead letter does not wait for times that are past: its next decision finds them again.
-    private func recordTimes(_ settled: Settlement) async throws {
-        guard let timers = shared.timers else { return }
-        try await timers.record(settled.decided, isWhole: !settings.isPass && !shared.ruleSet.isPartial)
-        if !settings.isPass {
-            let dropped = settled.deadLettered.map(\.candidate).filter { !$0.countsOnly }
-            try await timers.drop(dropped, now: settings.now())
-        }
-        CrashPoint.timersSaved.pass()
+    private func timeChanges(of settled: Settlement) -> TimeChanges {
+        guard let timers = shared.timers else { return TimeChanges() }
+        var changes = timers.changes(settled.decided, isWhole: !settings.isPass && !shared.ruleSet.isPartial)
+        guard !settings.isPass else { return changes }
+        changes.failed = settled.deadLettered.map(\.candidate).filter { !$0.countsOnly }.map(\.id)
+            .filter { timers.mayContain($0) }
+        changes.now = settings.now()
+        return changes
     }
 
-    /// The process survived the decision about these documents: forgets its earlier deaths over them.
-    private func forgetInterruptions(_ decided: [Candidate]) async throws {
-        let survivors = decided.map(\.id).filter(shared.interruptions.isSuspect)
-        if !survivors.isEmpty { try await ledger.forgetInterruptions(of: survivors) }
+    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again.
+    private func resolved(_ decided: [Candidate]) -> [Candidate] {
+        guard !shared.deadLettered.isEmpty, settings.preview == nil else { return [] }
+        return decided.filter { $0.highestDeadLetterNumber > 0 && shared.deadLettered.mayContain($0.id) }
     }
 
-    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again. If
-    /// only some rules or documents were selected, only those of the rules that fired are obsolete.
-    private func dropDeadLetters(ofResolved decided: [Candidate]) async throws {
-        guard !shared.deadLettered.isEmpty, settings.preview == nil else { return }
-        let resolved = decided.filter { $0.highestDeadLetterNumber > 0 && shared.deadLettered.mayContain($0.id) }
-        let isPartial = shared.ruleSet.isPartial
-        let dropped = try await ledger.dropDeadLetters(
-            of: resolved.map { candidate in
-                Ledger.ResolvedDocument(
-                    id: candidate.id, rules: isPartial ? Set(candidate.rules) : nil,
-                    failedRules: Set(candidate.skippedRules.map(\.rule)),
-                    highestDeadLetterNumber: candidate.highestDeadLetterNumber)
-            })
+    /// If only some rules or documents were selected, only the dead letters of the rules that fired are obsolete.
+    private func resolvedDocument(_ candidate: Candidate) -> Ledger.ResolvedDocument {
+        Ledger.ResolvedDocument(
+            id: candidate.id, rules: shared.ruleSet.isPartial ? Set(candidate.rules) : nil,
+            failedRules: Set(candidate.skippedRules.map(\.rule)),
+            highestDeadLetterNumber: candidate.highestDeadLetterNumber)
+    }
+
+    /// Tells those who know parts of the state.
+    private func note(_ record: Record, _ stored: StoredRecord, _ settled: Settlement) {
         // Those of totals may be left.
-        for candidate in resolved
-        where candidate.skippedRules.isEmpty && !isPartial && shared.counts == nil
-            && candidate.highestDeadLetterNumber >= shared.deadLettered.newest
-        {
-            shared.deadLettered.remove(candidate.id)
+        if shared.counts == nil, !shared.ruleSet.isPartial {
+            for candidate in resolved(settled.decided)
+            where candidate.skippedRules.isEmpty
+                && candidate.highestDeadLetterNumber >= shared.deadLettered.newest
+            {
+                shared.deadLettered.remove(candidate.id)
+            }
         }
-        for (id, count) in dropped {
+        shared.deadLettered.insert(record.deadLetters, numbers: stored.deadLetterNumbers)
+        shared.timers?.noteRecorded(record.times)
+        if stored.hasChangedTotal { shared.counts?.noteChange() }
+        for (id, count) in stored.dropped {
             logger.info(
                 "removed the dead letters of a document: it is processed now",
                 metadata: [LogKey.id: "\(id)", LogKey.deadLetters: .stringConvertible(count)])
@@ -183,7 +192,7 @@ extension BulkWriter {
         guard !candidates.isEmpty else { return }
         let ofLog = candidates.map(\.candidate).filter { $0.isOfLog && $0.contributed != nil }
         if !ofLog.isEmpty, let changes = try await shared.counts?.changes(ofParked: ofLog),
-            try await ledger.recordOwnWrites([], counts: changes)
+            try await ledger.store(Record(counts: changes)).hasChangedTotal
         {
             shared.counts?.noteChange()
         }

@@ -20,7 +20,7 @@ import Testing
     ]
 
     private static let places: [CrashPoint] = [
-        .decided, .written, .deadLettersSaved, .ownRevisionsSaved, .finished, .checkpointSaved, .totalsWritten,
+        .decided, .written, .recorded, .finished, .checkpointSaved, .totalsWritten,
         .countsCompleted, .othersWritten, .othersRemembered,
     ]
 

@@ -29,7 +29,7 @@ import Testing
 
     /// Where those places that a run passes once, at its start, are few: most deaths are between two effects.
     private static let places: [CrashPoint] = [
-        .decided, .othersWritten, .othersRemembered, .written, .deadLettersSaved, .ownRevisionsSaved, .finished,
+        .decided, .othersWritten, .othersRemembered, .written, .recorded, .finished,
         .checkpointSaved, .checkpointCopied,
     ]
 

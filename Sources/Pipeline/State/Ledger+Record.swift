@@ -1,0 +1,56 @@
+internal import GatewayClient
+
+/// What settled candidates leave in the state.
+struct Record: Sendable {
+    /// Documents whose decision was completed: their obsolete dead letters go.
+    var resolved: [Ledger.ResolvedDocument] = []
+    var deadLetters: [DeadLetter] = []
+    /// The numbers of dead letters that were retried. One that takes a new dead letter over stays.
+    var retried: [Int] = []
+    var times = TimeChanges()
+    /// Revisions that rules wrote, and the rules that led to them.
+    var caused: [Ledger.CausedRevision] = []
+    var ownWrites: [OwnWrite] = []
+    /// Documents over which the process has died before, and whose decision it survived.
+    var survivors: [DocumentID] = []
+    /// Nil: nobody counts.
+    var counts: CountChanges?
+
+    fileprivate var isEmpty: Bool {
+        resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && caused.isEmpty
+            && ownWrites.isEmpty && survivors.isEmpty && counts?.isEmpty != false
+    }
+}
+
+/// What became of a ``Record``. Empty if the state is only read.
+struct StoredRecord: Sendable {
+    /// Those of the dead letters, in their order.
+    var deadLetterNumbers: [Int] = []
+    /// The documents that had obsolete dead letters, and how many.
+    var dropped: [(id: DocumentID, count: Int)] = []
+    /// Whether there is a total to write.
+    var hasChangedTotal = false
+}
+
+extension Ledger {
+    /// Saves a record: all of it or nothing. One transaction.
+    ///
+    /// - Throws: ``StateError``: nothing was written.
+    @discardableResult
+    func store(_ record: Record) async throws(StateError) -> StoredRecord {
+        guard !record.isEmpty else { return StoredRecord() }
+        return try await write { database in
+            var stored = StoredRecord()
+            stored.dropped = try Self.dropDeadLetters(of: record.resolved, in: database)
+            stored.deadLetterNumbers = try self.keep(record.deadLetters, in: database)
+            try Self.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) }, in: database)
+            try record.times.record(in: database)
+            try Self.record(record.caused, in: database)
+            try self.record(record.ownWrites, in: database)
+            try Self.forgetInterruptions(of: record.survivors, in: database)
+            // Last: until the transaction ends, no other process can count.
+            if let counts = record.counts, !counts.isEmpty { stored.hasChangedTotal = try counts.record(in: database) }
+            return stored
+        } ?? StoredRecord()
+    }
+}
