@@ -61,4 +61,26 @@ import Testing
             #expect(try ledger.deadLetters().map(\.reason) == ["rule chain: one → two → one"])
         }
     }
+
+    /// Sync Gateway lists no tombstones, so the one that the bot had read passed for the current one after each conflict.
+    @Test func aTombstoneThatThisBotReplacedIsPassedOver() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: seen
+                    on: [change, delete]
+                    when: { seen: { $exists: false } }
+                    then: [ { merge: { seen: true } } ]
+                """)
+            try await bed.load([("t", #"{"_id":"t","_deleted":true,"type":"task"}"#)])
+            try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
+            let counters = try await bed.runOnce(rules)
+            #expect(counters.deadLetters == 0 && counters.conflicts == 1)
+            let leaves = try await bed.phone.openRevisions(of: "t")
+            let tombstone = try #require(leaves.winningTombstone)
+            #expect(tombstone.revision.generation == 2 && tombstone.text.root["seen"]?.bool == true)
+        }
+    }
 }

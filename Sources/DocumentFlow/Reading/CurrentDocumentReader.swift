@@ -88,8 +88,8 @@ package struct CurrentDocumentReader: Sendable {
         while true { if let lookups = try await readSeveral(ids, limit: limit) { return lookups } }
     }
 
-    /// Revisions that are read side by side.
-    private static let revisionsAtOnce = 8
+    /// Documents that are read side by side.
+    private static let documentsAtOnce = 8
 
     /// Reads revisions by their ids, deleted ones too: lists show only that a document is deleted. Begins no further one
     /// once `limit` bytes have arrived.
@@ -100,6 +100,35 @@ package struct CurrentDocumentReader: Sendable {
     package func readRevisions(
         _ revisions: [(id: DocumentID, revision: RevisionID)], limit: Int
     ) async throws -> [DocumentLookup] {
+        try await readEach(revisions.count, limit) { gateway, index throws(GatewayError) in
+            let (id, revision) = revisions[index]
+            return try await gateway.document(id, revision: revision, with: []).map { .found(revision, $0) } ?? .missing
+        }
+    }
+
+    /// Reads the tombstones that the gateway has now: Sync Gateway's lists don't show them. Begins no further one once
+    /// `limit` bytes have arrived.
+    ///
+    /// - Returns: For each of the first documents, at least one, in the same order: `.found` with the tombstone that wins;
+    ///   `.missing` if there is none, or this user may not see it; `.refused`.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
+    package func readTombstones(of ids: [DocumentID], limit: Int) async throws -> [DocumentLookup] {
+        try await readEach(ids.count, limit) { gateway, index throws(GatewayError) in
+            do throws(GatewayError) {
+                let leaves = try await gateway.openRevisions(of: ids[index])
+                return leaves.winningTombstone.map { .found($0.revision, $0.text) } ?? .missing
+            } catch {
+                guard error.code == .notFound, !error.isAboutKeyspace else { throw error }
+                return .missing
+            }
+        }
+    }
+
+    /// - Parameter request: For the document with that index.
+    private func readEach(
+        _ count: Int, _ limit: Int,
+        _ request: @escaping @Sendable (Gateway, Int) async throws(GatewayError) -> DocumentLookup
+    ) async throws -> [DocumentLookup] {
         try await withThrowingTaskGroup(of: (Int, DocumentLookup).self) { group in
             var found: [Int: DocumentLookup] = [:]
             var begun = 0
@@ -107,11 +136,10 @@ package struct CurrentDocumentReader: Sendable {
             // The first is read alone: the others may be as large.
             var largest = limit
             while true {
-                while begun < revisions.count, bytes < limit,
-                    begun - found.count < min(Self.revisionsAtOnce, max(1, limit / max(1, largest)))
+                while begun < count, bytes < limit,
+                    begun - found.count < min(Self.documentsAtOnce, max(1, limit / max(1, largest)))
                 {
-                    let (index, (id, revision)) = (begun, revisions[begun])
-                    group.addTask { (index, try await read(id, revision)) }
+                    group.addTask { [index = begun] in (index, try await lookUp(index, request)) }
                     begun += 1
                 }
                 guard let (index, lookup) = try await group.next() else { break }
@@ -123,11 +151,12 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    private func read(_ id: DocumentID, _ revision: RevisionID) async throws -> DocumentLookup {
+    private func lookUp(
+        _ index: Int, _ request: (Gateway, Int) async throws(GatewayError) -> DocumentLookup
+    ) async throws -> DocumentLookup {
         var reader = self
         let lookups = try await reader.answer(documents: 1) { gateway throws(GatewayError) in
-            let document = try await gateway.document(id, revision: revision, with: [])
-            return [document.map { .found(revision, $0) } ?? .missing]
+            [try await request(gateway, index)]
         }
         return lookups?.first ?? .missing
     }

@@ -27,7 +27,7 @@ extension Candidate {
 
     /// Whether its tombstone is what the gateway has of the document, as far as `lookup` tells.
     ///
-    /// Sync Gateway gives the same answer for a deleted document as for one that never existed.
+    /// A gateway may say of a deleted document the same as of one that never existed: nothing speaks against it then.
     func isConfirmed(by lookup: DocumentLookup) -> Bool {
         guard isDeleted else { return false }
         switch lookup {

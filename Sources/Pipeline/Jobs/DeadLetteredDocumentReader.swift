@@ -1,7 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import LosslessJSON
 internal import Rules
 
 /// Reads dead-lettered documents as they are now.
@@ -79,16 +78,9 @@ struct DeadLetteredDocumentReader {
 
 /// What is left of a document that the gateway does not return: a tombstone, or nothing.
 enum DocumentRemains {
-    /// From its leaves. The winner is the one with the highest generation, then the greater digest.
+    /// From its leaves.
     static func content(of leaves: [OpenRevision]) -> RetriedDocument.Content {
-        let tombstones = leaves.compactMap { leaf -> (revision: RevisionID, text: JSONText)? in
-            guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }
-            return text.root["_rev"]?.string.map { (RevisionID($0), text) }
-        }
-        let winner = tombstones.max {
-            ($0.revision.generation ?? 0, $0.revision.text) < ($1.revision.generation ?? 0, $1.revision.text)
-        }
-        return winner.map { .tombstone($0.revision, $0.text) } ?? .gone
+        leaves.winningTombstone.map { .tombstone($0.revision, $0.text) } ?? .gone
     }
 
     /// Whether the same request would get the same error again.

@@ -65,19 +65,19 @@ extension BulkWriter {
         let group = try await absorbing(left.prefix(min(limits.documents, sender.reader.most)))
         left.replaceSubrange(left.startIndex..<left.startIndex + group.count, with: group)
         let highestDeadLetterNumber = try await shared.deadLettered.newest(in: ledger)
-        guard let lookups = try await sender.reader.readSeveral(group.map(\.id)[...], limit: portion.limit) else {
+        guard var lookups = try await sender.reader.readSeveral(group.map(\.id)[...], limit: portion.limit) else {
             return
         }
-        let tombstones = try await tombstones(of: group, lookups, sender.reader, limit: portion.limit)
+        let tombstones = try await tombstones(of: group, &lookups, sender.reader, limit: portion.limit)
         var unread: [Candidate] = []
         for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {
             candidate.highestDeadLetterNumber = highestDeadLetterNumber
-            if !candidate.isConfirmed(by: lookup) {
-                apply(lookup, to: candidate, &open, &settled)
-            } else if candidate.unreadTombstone == nil || tombstones[index] != nil {
-                apply(tombstone: tombstones[index], to: candidate, &open, &settled)
-            } else {
+            if tombstones.isLeft.contains(index) {
                 unread.append(candidate)
+            } else if candidate.isConfirmed(by: lookup) {
+                apply(tombstone: tombstones.read[index], to: candidate, &open, &settled)
+            } else {
+                apply(lookup, to: candidate, &open, &settled)
             }
         }
         left = unread + left.dropFirst(lookups.count)

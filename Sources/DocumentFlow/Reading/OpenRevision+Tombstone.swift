@@ -1,0 +1,15 @@
+package import GatewayClient
+package import LosslessJSON
+
+extension [OpenRevision] {
+    /// The deleted leaf that wins among the deleted ones: the one with the highest generation, then the greater digest.
+    /// Nil if no leaf is deleted.
+    package var winningTombstone: (revision: RevisionID, text: JSONText)? {
+        compactMap { leaf -> (revision: RevisionID, text: JSONText)? in
+            guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }
+            return text.root["_rev"]?.string.map { (RevisionID($0), text) }
+        }.max {
+            ($0.revision.generation ?? 0, $0.revision.text) < ($1.revision.generation ?? 0, $1.revision.text)
+        }
+    }
+}
