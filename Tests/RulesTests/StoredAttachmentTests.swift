@@ -34,7 +34,7 @@ import Testing
         let read = Locked<[StoredAttachment]>([])
         let reader = StoredAttachmentReader { attachment in
             read.withLock { $0.append(attachment) }
-            return text.map { Digest.sha256.hex(Array($0.utf8)) }
+            return text.map { .sha256(Digest.sha256.hex(Array($0.utf8))) } ?? .unreadable
         }
         let decisions = await rules.makeDecider().decide(
             on: try documents.map { DecisionInput(try JSONText($0)) }, now: 0, stored: reader)
@@ -60,6 +60,17 @@ import Testing
         #expect(decisions.map(\.isChanged) == [true])
         #expect(decisions[0].attachments.count == 1)
         #expect(read.count == 1)
+    }
+
+    /// A run that ended in an outage sent attachments again that the gateway had: those of `related` actions.
+    @Test func nothingIsDecidedIfTheRunEndsBeforeAnAttachmentIsRead() async throws {
+        let rules = try set(Self.plain.replacing("TYPE", with: "image/png"))
+        let documents = [Self.document("d"), Self.document("e", length: 7)]
+        let decisions = await rules.makeDecider().decide(
+            on: try documents.map { DecisionInput(try JSONText($0)) }, now: 0,
+            stored: StoredAttachmentReader { _ in .unknown })
+        #expect(decisions.map { $0.error?.isTemporary } == [true, nil])
+        #expect(decisions.map(\.isChanged) == [false, true] && decisions[0].attachments.isEmpty)
     }
 
     @Test(arguments: [
@@ -106,7 +117,7 @@ import Testing
             asked.withLock { $0 += 1 }
             return .content(AttachmentContent(Array("hello\n".utf8)), contentType: "image/png")
         })
-        let reader = StoredAttachmentReader { _ in Digest.sha256.hex(Array("hello\n".utf8)) }
+        let reader = StoredAttachmentReader { _ in .sha256(Digest.sha256.hex(Array("hello\n".utf8))) }
         let decisions = await rules.makeDecider().decide(
             on: [DecisionInput(try JSONText(Self.document("d")))], now: 0, downloader: downloader, stored: reader)
         #expect(decisions.map(\.isChanged) == [false])

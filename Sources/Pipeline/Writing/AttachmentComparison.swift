@@ -15,8 +15,8 @@ final class AttachmentComparison: Sendable {
     private let contact: GatewayContact
     private let history = SharedHistory()
     private let logger: Logger
-    /// Why the run must end; nil if it need not.
-    private let end = Locked<RunError?>(nil)
+    /// Why the run ends; nil if it does not.
+    private let end = Locked<(any Error)?>(nil)
 
     init(_ gateway: Gateway, _ contact: GatewayContact, _ logger: Logger) {
         self.gateway = gateway
@@ -24,15 +24,16 @@ final class AttachmentComparison: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `RunError` if the gateway was down for longer than a one-shot job retries.
-    func check() throws(RunError) {
+    /// - Throws: What ended the wait for an answer: `RunError` if the gateway was down for longer than a one-shot job
+    ///   retries, or that the run is to stop.
+    func check() throws {
         if let end = end.withLock({ $0 }) { throw end }
     }
 
-    /// Asks this object. Gives no digest once the task is cancelled.
-    var reader: StoredAttachmentReader { StoredAttachmentReader { await self.sha256(of: $0) } }
+    /// Asks this object. What is asked once the run ends stays unknown.
+    var reader: StoredAttachmentReader { StoredAttachmentReader { await self.content(of: $0) } }
 
-    private func sha256(of attachment: StoredAttachment) async -> String? {
+    private func content(of attachment: StoredAttachment) async -> StoredAttachmentReader.Content {
         do {
             let answer = try await contact.askOrGiveUp(
                 gateway, history: history, "reading an attachment failed; retrying",
@@ -41,7 +42,7 @@ final class AttachmentComparison: Sendable {
                 isSuccess: { $0 != nil },
                 { try await read(attachment) })
             switch answer {
-            case .success(let sha256): return sha256
+            case .success(let sha256): return sha256.map { .sha256($0) } ?? .unreadable
             case .failure(let error):
                 logger.notice(
                     "an attachment can't be compared, and is written again",
@@ -49,11 +50,12 @@ final class AttachmentComparison: Sendable {
                         LogKey.id: "\(attachment.id)", LogKey.attachment: "\(attachment.name)",
                         LogKey.reason: "\(error)",
                     ])
+                return .unreadable
             }
-        } catch let error as RunError {
+        } catch {
             end.withLock { $0 = $0 ?? error }
-        } catch {}
-        return nil
+            return .unknown
+        }
     }
 
     /// Nil if the document has changed, and no longer has the attachment.

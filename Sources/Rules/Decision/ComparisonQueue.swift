@@ -21,10 +21,19 @@ package struct StoredAttachment: Sendable {
 
 /// Reads attachments of a gateway for decisions. Does not throw.
 package struct StoredAttachmentReader: Sendable {
-    /// The SHA-256 of the bytes, in lowercase hexadecimal. Nil if they can't be read: then they are written again.
-    let sha256: @Sendable (StoredAttachment) async -> String?
+    /// What is known of the bytes.
+    package enum Content: Sendable {
+        /// Their SHA-256, in lowercase hexadecimal.
+        case sha256(String)
+        /// They can't be read: they are written again.
+        case unreadable
+        /// They were not read because the run ends: nothing is decided.
+        case unknown
+    }
 
-    package init(sha256: @escaping @Sendable (StoredAttachment) async -> String?) { self.sha256 = sha256 }
+    let read: @Sendable (StoredAttachment) async -> Content
+
+    package init(read: @escaping @Sendable (StoredAttachment) async -> Content) { self.read = read }
 }
 
 /// The attachments of the gateway that the decisions of a batch depend on.
@@ -58,24 +67,28 @@ struct ComparisonQueue {
 
     /// Reads what is waited for, the same attachment once, and notes the results with the contents.
     ///
-    /// - Returns: The runs that can be decided now.
-    mutating func compare(_ reader: StoredAttachmentReader) async -> [Int] {
+    /// - Returns: The runs, each with whether it can be decided now.
+    mutating func compare(_ reader: StoredAttachmentReader) async -> [(run: Int, isDecidable: Bool)] {
         defer { waiting = [] }
+        var unknown: Set<Question> = []
         var questions: Set<Question> = []
         var rest = waiting.flatMap(\.attachments).filter { questions.insert($0.question).inserted }[...]
-        await withTaskGroup(of: (StoredAttachment, String?).self) { group in
+        await withTaskGroup(of: (StoredAttachment, StoredAttachmentReader.Content).self) { group in
             func begin() {
                 guard let attachment = rest.popFirst() else { return }
-                group.addTask { (attachment, await reader.sha256(attachment)) }
+                group.addTask { (attachment, await reader.read(attachment)) }
             }
             for _ in 0..<Self.width { begin() }
-            for await (attachment, sha256) in group {
-                if let sha256 {
+            for await (attachment, content) in group {
+                switch content {
+                case .sha256(let sha256):
                     attachment.content.note(attachment.digest, isSame: sha256 == attachment.content.sha256)
+                case .unreadable: break
+                case .unknown: unknown.insert(attachment.question)
                 }
                 begin()
             }
         }
-        return waiting.map(\.run)
+        return waiting.map { run, attachments in (run, attachments.allSatisfy { !unknown.contains($0.question) }) }
     }
 }

@@ -114,7 +114,11 @@ package final class Decider {
                 await release(&served, decisions, inputs, downloader)
             } else if let stored, !comparisons.isEmpty {
                 willDecide(nil)
-                for index in await comparisons.compare(stored) {
+                for (index, isDecidable) in await comparisons.compare(stored) {
+                    guard isDecidable else {
+                        decisions[index] = .undecided(inputs[index].document, "an attachment was not read")
+                        continue
+                    }
                     runs[index].startOver()
                     advance(index, with: [])
                 }

@@ -65,6 +65,13 @@ package struct Decision: Sendable {
         return decision
     }
 
+    /// - Parameter reason: Why the document can't be decided at the moment.
+    static func undecided(_ document: JSONText, _ reason: String) -> Decision {
+        var decision = Decision(document)
+        decision.error = DecisionError(rule: nil, reason: reason, isTemporary: true)
+        return decision
+    }
+
     /// Why a document with two members of this name is not written.
     static func duplicateReason(_ name: String) -> String {
         "two members are named '\(name)'; gateways keep only one of them, so writing the document "
@@ -78,7 +85,7 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
     package let rule: String?
     /// For the user: what is wrong, without the rule's name.
     package let reason: String
-    /// The document and the rule are all right: the machine could not run a program at the moment.
+    /// The document and the rule are all right: the machine could not run a program at the moment, or the run ends.
     package let isTemporary: Bool
     /// The document and the rule are all right, and the document is to be decided again after this time: a download
     /// failed. Nil: not so.

@@ -43,6 +43,7 @@ extension BulkWriter {
                 while !targets.isEmpty { targets = try await write(targets, batch, triggers, &context, &result) }
             }
         }
+        try shared.comparison.check()
         // A trigger that is written itself gets a conflict if it has changed. The others are checked here.
         let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
         try await context.others.noteOutdated(among: unwritten, triggers, &result)
