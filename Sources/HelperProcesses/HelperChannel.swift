@@ -70,7 +70,7 @@ package final class HelperChannel {
     }
 
     private func nextFrame() throws(HelperEnded) -> Frame? {
-        do throws(MalformedFrame) { return try incoming.next() } catch { throw HelperEnded() }
+        do throws(MalformedFrame) { return try incoming.next() } catch { throw HelperEnded(cause: .invalidFrame) }
     }
 
     /// Errors are left to ``receive()``: there may still be answers to read.
@@ -91,18 +91,29 @@ package final class HelperChannel {
         let count = recv(process.socket, chunk.baseAddress, chunk.count, Int32(MSG_DONTWAIT))
         if count > 0 {
             incoming.append(UnsafeRawBufferPointer(rebasing: chunk[..<count]))
-        } else if count == 0 {
-            throw HelperEnded(signal: process.endingSignal)
-        } else if errno != EAGAIN && errno != EINTR {
-            throw HelperEnded()
+        } else if count == 0 || errno == ECONNRESET {
+            // The connection is reset if the process ends before it has read everything.
+            throw HelperEnded(cause: process.endingSignal.map { .signal($0) } ?? .exit)
+        } else if case let code = errno, code != EAGAIN, code != EINTR {
+            throw HelperEnded(cause: .unreadable(errno: code))
         }
     }
 }
 
 /// The helper process has ended, or sent something invalid.
 package struct HelperEnded: Error {
-    /// What ended it; nil if it ended by itself, or that is unknown.
-    package var signal: Int32?
+    package enum Cause: Sendable {
+        /// It ended by itself.
+        case exit
+        /// A signal ended it.
+        case signal(Int32)
+        /// It sent something that is no frame, or a frame that is too long.
+        case invalidFrame
+        /// Nothing can be read from it.
+        case unreadable(errno: Int32)
+    }
+
+    package let cause: Cause
 }
 
 extension Duration {

@@ -90,7 +90,7 @@ final class Conversation {
         }
     }
 
-    /// - Throws: ``JQError/crashed``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
+    /// - Throws: As ``HelperSession/wait(_:)``; ``JQError/notStarted(_:)`` before the process has reported that it is ready;
     ///   ``JQError/bindingTooLarge(name:length:limit:)`` while it reads a value.
     private func wait(_ session: HelperSession) throws(JQError) -> HelperChannel.Progress {
         do throws(JQError) { return try session.wait(Self.pollInterval) } catch {
@@ -152,7 +152,8 @@ final class Conversation {
             return .ends(.failed(message.contains("depth limit") ? .tooDeep : .unreadableInput(message)))
         case .notFinite: return .ends(.failed(.notFinite(frame.text)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
-        case .limits, .binding, .program, .check, .call, .time, nil: throw .crashed
+        case .limits, .binding, .program, .check, .call, .time, nil:
+            throw .processError("it sent something that is no answer")
         }
     }
 }

@@ -57,13 +57,19 @@ final class HelperSession {
 
     /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
     ///
-    /// - Throws: ``JQError/crashed`` if the process has ended, or sent something invalid; ``JQError/brokeDown`` if a
-    ///   function of jq ended it. What lacks memory exits: see ``ProgramServer``.
+    /// - Throws: ``JQError/crashed`` if the process has ended by itself: what lacks memory exits, see ``ProgramServer``,
+    ///   or uses memory that it did not get.
+    ///   ``JQError/brokeDown`` if a function of jq ended it, ``JQError/killed(signal:)`` for other signals,
+    ///   ``JQError/processError(_:)`` if it sent something invalid.
     func wait(_ timeout: Int32) throws(JQError) -> HelperChannel.Progress {
         do throws(HelperEnded) { return try channel.wait(timeout) } catch {
-            switch error.signal {
-            case SIGABRT, SIGFPE: throw .brokeDown
-            default: throw .crashed
+            switch error.cause {
+            case .signal(SIGABRT), .signal(SIGFPE): throw .brokeDown
+            // jq does not always check that it got the memory.
+            case .exit, .signal(SIGSEGV), .signal(SIGBUS): throw .crashed
+            case .signal(let signal): throw .killed(signal: signal)
+            case .invalidFrame: throw .processError("it sent something that is no answer")
+            case .unreadable(let code): throw .processError(String(cString: strerror(code)))
             }
         }
     }

@@ -30,7 +30,7 @@ package enum JQCompiler {
             conversation.put([.check(programs: part)], stopping: { nil }, answer: take)
             switch failure {
             case nil: continue
-            case .notCompiled?, .crashed?, .brokeDown?, .deadline?:
+            case .notCompiled?, .crashed?, .killed?, .processError?, .brokeDown?, .deadline?:
                 guard part.count == 1 else {
                     let middle = part.lowerBound + part.count / 2
                     left += [middle..<part.upperBound, part.lowerBound..<middle]

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Why a program gave no result for a document.
 package enum JQError: Error, Sendable, Equatable {
     /// The program ended with an error of its own.
@@ -8,8 +10,12 @@ package enum JQError: Error, Sendable, Equatable {
     case deadline(Duration)
     /// The outputs of one call exceed this number of bytes.
     case tooMuchOutput(limit: Int)
-    /// The process that ran the program ended, most often for lack of memory.
+    /// The process that ran the program exited, most likely for lack of memory.
     case crashed
+    /// This signal ended the process that ran the program.
+    case killed(signal: Int32)
+    /// Nothing sensible came from the process that ran the program: why.
+    case processError(String)
     /// A function of jq got a value that it is not made for, and ended the process: not for lack of memory.
     case brokeDown
     /// An output is or holds a number that is not finite: which one, and where, as `NaN at .total`.
@@ -51,6 +57,14 @@ extension JQError: CustomStringConvertible {
         case .deadline(let duration): "the program runs longer than \(duration); make it simpler"
         case .tooMuchOutput(let limit): "the program gives more than \(limit) bytes; make it give less"
         case .crashed: "jq ended while the program ran, most likely out of memory; make the program need less"
+        case .killed(SIGKILL):
+            "jq was killed while the program ran, by the system if its memory ran out; look into the log of the system, "
+                + "then make the program need less, or retry"
+        case .killed(let signal):
+            "signal \(signal) (\(String(cString: strsignal(signal)))) ended jq while the program ran; change the program, "
+                + "or retry if something else sent the signal"
+        case .processError(let reason):
+            "the process for jq programs failed: \(reason); retry, and report it if it stays"
         case .brokeDown:
             "a function of jq ended on a value that it can't take, such as a division by -1, or a slice, of a number "
                 + "that is too large or not a number; let the program check the value first"
