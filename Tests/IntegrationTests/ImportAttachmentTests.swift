@@ -101,6 +101,29 @@ import Transfer
         }
     }
 
+    /// Another kind of server made the line, or CouchDB compressed the attachment at another level.
+    @Test(arguments: [
+        ("sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=", 6, ImportCounts(changed: 1)),
+        ("md5-sZRqySSS0jR8YjW00mERhA==", 6, ImportCounts(changed: 1)),
+        ("md5-sZRqySSS0jR8YjW00mERhA==", 7, ImportCounts(rejected: 1)),
+        ("md5-AAAAAAAAAAAAAAAAAAAAAA==", 6, ImportCounts(rejected: 1)), ("sha1-AAAA", 6, ImportCounts(rejected: 1)),
+    ])
+    func aStubIsComparedWithTheBytesOfTheGateway(digest: String, length: Int, counts: ImportCounts) async throws {
+        try await BotTestBed.withEmbedded { bed in
+            let data = #"{"x":{"content_type":"text/plain","data":"aGVsbG8K"}}"#
+            _ = try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":\#(data)}"#])
+            let stub = #"{"content_type":"text/plain","digest":"\#(digest)","length":\#(length),"stub":true}"#
+            let state = try await bed.load(lines: [#"{"_id":"a","n":2,"_attachments":{"x":\#(stub)}}"#]) {
+                $0.mode = .upsert
+            }
+            #expect(state.counts == counts, bed.complaint)
+            #expect(try await bed.phone.attachment("x", of: "a") == Array("hello\n".utf8))
+            guard counts.rejected == 1 else { return }
+            let reason = try bed.rejections().first?.reason ?? ""
+            #expect(reason.contains("the gateway's attachment of this name has another digest"), "\(reason)")
+        }
+    }
+
     /// The bytes are those that the line's stub names, or the document is not written.
     @Test(arguments: [1_000, 1 << 20]) func aFileThatIsMissingOrDamagedKeepsItsDocumentsOut(
         streamedFrom: Int

@@ -31,6 +31,9 @@ extension AttachmentDigest {
         /// The kind of digest that this server uses.
         public init(for dialect: GatewayDialect) { self.init(dialect.attachmentDigest) }
 
+        /// The kind of digest that `other` is.
+        package init(like other: AttachmentDigest) { self.init(other.algorithm) }
+
         /// For digests of bytes as they are stored, which may be compressed.
         package static var ofCompressedBytes: Self { Self(AttachmentDigest.compressedAlgorithm) }
 

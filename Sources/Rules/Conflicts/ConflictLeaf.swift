@@ -53,6 +53,9 @@ package struct Conflict: Sendable {
     package let leaves: [ConflictLeaf]
     /// The leaves that are.
     package let tombstones: [ConflictLeaf]
+    /// Digests of attachments that have the same bytes, each with the one that stands for all: CouchDB's digests are of
+    /// bytes that it compressed.
+    package var equalDigests: [String: String] = [:]
 
     /// - Parameter leaves: In any order. The winner has the highest generation, and of several the greatest digest.
     /// - Note: Source: "Replication and conflict model" in the documentation of CouchDB 3.5.

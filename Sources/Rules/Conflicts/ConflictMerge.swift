@@ -20,6 +20,7 @@ struct ConflictMerge {
     }
 
     private let leaves: [ConflictLeaf]
+    private let equalDigests: [String: String]
     private let ancestors: [String: JSONText]
     private let order: [Int]
     private let isOrderedByDate: Bool
@@ -31,6 +32,7 @@ struct ConflictMerge {
     ///   - isOrderedByDate: Whether each leaf has a date of its own.
     init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int], isOrderedByDate: Bool) {
         leaves = conflict.leaves
+        equalDigests = conflict.equalDigests
         self.ancestors = ancestors
         self.order = order
         self.isOrderedByDate = isOrderedByDate
@@ -40,7 +42,7 @@ struct ConflictMerge {
     func merge() throws -> ResolvedDocument {
         var branches = leaves.enumerated().map { index, leaf in
             Branch(
-                document: leaf.document, attachments: LeafAttachment.all(of: leaf.document.root, leaf: index),
+                document: leaf.document, attachments: attachments(of: leaf.document.root, leaf: index),
                 history: leaf.history[...], rank: order.firstIndex(of: index) ?? index)
         }
         while branches.count > 1 {
@@ -67,7 +69,7 @@ struct ConflictMerge {
         let history = branches[0].history
         return Branch(
             document: try JSONText(members),
-            attachments: try attachments(of: branches, LeafAttachment.all(of: ancestor, leaf: 0), merge),
+            attachments: try attachments(of: branches, attachments(of: ancestor, leaf: 0), merge),
             history: point.flatMap(history.firstIndex).map { history[$0...] } ?? [],
             rank: branches.map(\.rank).min() ?? 0)
     }
@@ -77,6 +79,10 @@ struct ConflictMerge {
         let oldest = branches.map { ConflictLeaf.generation(of: $0.history.last ?? "") }.filter { $0 > 0 }
         let mayBeRelated = oldest.count > 1 && oldest.contains { $0 > 1 }
         return point != nil || mayBeRelated ? .forgotten : .none
+    }
+
+    private func attachments(of document: JSONValue?, leaf: Int) -> [LeafAttachment] {
+        LeafAttachment.all(of: document, leaf: leaf, equalDigests)
     }
 
     /// An attachment is a value like others: its digest and its type.
@@ -108,12 +114,14 @@ struct LeafAttachment {
     /// An index in ``Conflict/leaves``.
     let leaf: Int
 
-    static func all(of document: JSONValue?, leaf: Int) -> [LeafAttachment] {
+    /// - Parameter equalDigests: As ``Conflict/equalDigests``.
+    static func all(of document: JSONValue?, leaf: Int, _ equalDigests: [String: String] = [:]) -> [LeafAttachment] {
         document?["_attachments"]?.members.compactMap { member in
             member.name.string.map { name in
-                LeafAttachment(
-                    name: name, content: [member.value["digest"]?.string, member.value["content_type"]?.string],
-                    leaf: leaf)
+                let digest = member.value["digest"]?.string
+                return LeafAttachment(
+                    name: name,
+                    content: [digest.map { equalDigests[$0] ?? $0 }, member.value["content_type"]?.string], leaf: leaf)
             }
         } ?? []
     }
@@ -128,10 +136,12 @@ extension ResolvedDocument {
                 member.name.utf8.flatMap(members.root.member)?.isEquivalent(to: member.value) == true
             })
         else { return false }
-        let present = LeafAttachment.all(of: leaf.document.root, leaf: 0)
+        let present = LeafAttachment.all(of: leaf.document.root, leaf: 0, conflict.equalDigests)
         let wanted = attachments.compactMap { attachment in
-            LeafAttachment.all(of: conflict.leaves[attachment.leaf].document.root, leaf: 0)
-                .first { $0.name.isSame(as: attachment.name) }
+            LeafAttachment.all(
+                of: conflict.leaves[attachment.leaf].document.root, leaf: 0, conflict.equalDigests
+            )
+            .first { $0.name.isSame(as: attachment.name) }
         }
         return wanted.count == present.count
             && wanted.allSatisfy { one in

@@ -5,7 +5,7 @@ package import Rules
 /// A document in conflict, and what becomes of it.
 package struct ConflictCase: Sendable {
     package let id: DocumentID
-    let conflict: Conflict
+    private(set) var conflict: Conflict
     let policies: ConflictPolicies
     let policy: ConflictPolicy
     private(set) var resolution = ConflictResolution.setAside(reason: "")
@@ -38,6 +38,9 @@ package struct ConflictCase: Sendable {
         case .setAside: []
         }
     }
+
+    /// - Parameter digests: As ``Conflict/equalDigests``.
+    mutating func note(equalDigests digests: [String: String]) { conflict.equalDigests = digests }
 
     /// Decides: a leaf stays only if it is the winner. Any other one becomes a new revision, see ``ConflictWriter``.
     mutating func resolve(by decided: ConflictResolution) {

@@ -20,6 +20,7 @@ package struct ConflictResolver: Sendable {
     private let gateway: Gateway
     private let reader: RevisionsReader
     private let contact: GatewayContact
+    private let attachments: EqualAttachments
     private let writer: ConflictWriter
 
     /// Attachments that a merged document takes from losing leaves are sent inside it up to this many bytes in all, larger
@@ -32,6 +33,7 @@ package struct ConflictResolver: Sendable {
     ) {
         self.gateway = gateway
         self.contact = contact
+        attachments = EqualAttachments(gateway: gateway, contact: contact, logger: logger)
         reader = RevisionsReader(gateway: gateway, contact: contact)
         writer = ConflictWriter(
             gateway: gateway, contact: contact,
@@ -106,7 +108,12 @@ package struct ConflictResolver: Sendable {
     func decide(_ cases: inout [ConflictCase], knowing spool: ConflictSpool? = nil) async throws {
         let ancestors = try await ancestors(of: cases, spool)
         let now = Timestamp.secondsNow
-        for index in cases.indices { cases[index].resolve(by: await resolution(of: cases[index], ancestors, now)) }
+        for index in cases.indices {
+            let known = Self.known(of: cases[index], ancestors)
+            try await noteEqualAttachments(of: &cases[index], known)
+            let one = cases[index]
+            cases[index].resolve(by: await one.decision.resolution(by: one.policies, known: known, now: now))
+        }
     }
 
     /// Old revisions that the policies look at, if the server still has them.
@@ -129,12 +136,19 @@ package struct ConflictResolver: Sendable {
         return found
     }
 
-    private func resolution(
-        of one: ConflictCase, _ ancestors: [BulkGetKey: JSONText], _ now: Int
-    ) async -> ConflictResolution {
-        var known: [String: JSONText] = [:]
-        for (key, document) in ancestors where key.id == one.id { known[key.revision?.text ?? ""] = document }
-        return await one.decision.resolution(by: one.policies, known: known, now: now)
+    private static func known(of one: ConflictCase, _ ancestors: [BulkGetKey: JSONText]) -> [String: JSONText] {
+        ancestors.reduce(into: [:]) { known, ancestor in
+            if ancestor.key.id == one.id { known[ancestor.key.revision?.text ?? ""] = ancestor.value }
+        }
+    }
+
+    /// Policies that take a whole leaf compare no attachments.
+    private func noteEqualAttachments(of one: inout ConflictCase, _ ancestors: [String: JSONText]) async throws {
+        guard one.policy.looksAtAncestors else { return }
+        let revisions =
+            one.conflict.leaves.map { (RevisionID($0.revision), $0.document.root) }
+            + ancestors.map { (RevisionID($0.key), $0.value.root) }
+        one.note(equalDigests: try await attachments.equalDigests(of: one.id, revisions))
     }
 
     // MARK: - Writing

@@ -83,6 +83,23 @@ import Testing
         #expect(try await resolve(pair(earlier, later), "merge", ancestor: ancestor) == merged)
     }
 
+    /// Their digests are of bytes that CouchDB compressed at two levels.
+    @Test func attachmentsWithTheSameBytesAreNoConflict() async throws {
+        func stub(_ digest: String) -> String {
+            #","_attachments":{"x":{"content_type":"text/plain","digest":"md5-\#(digest)","length":9,"stub":true}}"#
+        }
+        var conflict = try pair(#","a":1"# + stub("A"), #","a":1"# + stub("B"))
+        let reason = "its leaves differ in 'x', and neither the revision that they come from nor dates"
+        #expect(try await resolve(conflict, "merge").hasPrefix(reason))
+        conflict.equalDigests = ["md5-B": "md5-A"]
+        #expect(try await resolve(conflict, "merge") == "2-c")
+        // The winner changed nothing.
+        conflict = try pair(#","a":1"# + stub("A"), #","a":1"# + stub("C"))
+        conflict.equalDigests = ["md5-B": "md5-A"]
+        let ancestor = #"{"a":1\#(stub("B"))}"#
+        #expect(try await resolve(conflict, "merge", ancestor: ancestor) == "2-b")
+    }
+
     @Test func changedByBothWithoutDatesTheWinnerWins() async throws {
         let conflict = try pair(#","a":1,"b":0"#, #","a":2,"b":1"#)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0,"b":0}"#) == #"{"a":1,"b":1}"#)

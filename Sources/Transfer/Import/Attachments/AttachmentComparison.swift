@@ -18,8 +18,9 @@ struct AttachmentComparison: Sendable {
     let keepsOthers: Bool
     let reading: AttachmentReading
     let dialect: GatewayDialect
-    /// Reads the gateway's attachment if its digest can't decide; nil if it can't be read.
-    let digestOfCurrent: @Sendable (_ name: String) async throws -> AttachmentDigest?
+    /// Reads the gateway's attachment if its digest can't decide, and gives a digest of the kind of `other`; nil if it
+    /// can't be read.
+    let digestOfCurrent: @Sendable (_ name: String, _ other: AttachmentDigest) async throws -> AttachmentDigest?
 
     /// - Throws: ``AttachmentError`` if an attachment has no bytes and the gateway does not have it.
     func run() async throws -> Result {
@@ -35,7 +36,7 @@ struct AttachmentComparison: Sendable {
             } else if let old, try await isSame(attachment, old) {
                 result.written.append(old)
             } else if attachment.isStub {
-                throw attachment.withoutBytes
+                throw old == nil ? attachment.withoutBytes : attachment.withoutOtherBytes
             } else {
                 let description = try JSONText(
                     try await reading.description(of: attachment, in: document.text, for: dialect))
@@ -55,7 +56,7 @@ struct AttachmentComparison: Sendable {
     }
 
     private func isSame(_ attachment: ImportAttachment, _ old: ImportAttachment) async throws -> Bool {
-        if attachment.isStub { return attachment.digest == old.digest }
+        if attachment.isStub { return try await isSameStub(attachment, old) }
         guard let (digest, byteCount) = try await reading.digest(of: attachment, in: document.text, for: dialect) else {
             return false
         }
@@ -65,6 +66,18 @@ struct AttachmentComparison: Sendable {
         if digest.description == old.digest { return true }
         // It may be of bytes that CouchDB compressed, for the types and at the level of its settings.
         guard dialect.compressesAttachments else { return false }
-        return try await digestOfCurrent(old.name) == digest
+        return try await digestOfCurrent(old.name, digest) == digest
+    }
+
+    /// Whether the gateway has the bytes that a stub names. They are unknown here, only their digest can be compared: with
+    /// that of the gateway, or of its bytes if the gateway has a digest of another kind, or of compressed bytes.
+    private func isSameStub(_ stub: ImportAttachment, _ old: ImportAttachment) async throws -> Bool {
+        if stub.digest == old.digest { return true }
+        guard let own = stub.digest.flatMap({ AttachmentDigest($0) }),
+            let other = old.digest.flatMap({ AttachmentDigest($0) }), own.isSame(as: other) == nil,
+            stub.encoding == nil, old.encoding == nil, stub.byteCount == old.byteCount,
+            stub.contentType == nil || stub.contentType == old.contentType
+        else { return false }
+        return try await digestOfCurrent(old.name, own) == own
     }
 }

@@ -132,6 +132,14 @@ extension ImportAttachment {
             name, "\(missing.reason), and the gateway does not have it either; \(missing.remedy)")
     }
 
+    /// The error for a stub if the gateway has another attachment of this name.
+    var withoutOtherBytes: AttachmentError {
+        let missing = missingBytes ?? .notExported
+        return AttachmentError(
+            name,
+            "\(missing.reason), and the gateway's attachment of this name has another digest; \(missing.remedy)")
+    }
+
     /// Whether it is large enough to be streamed while it is read.
     func isStreamed(from limit: Int) -> Bool {
         guard mayBeStreamed else { return false }

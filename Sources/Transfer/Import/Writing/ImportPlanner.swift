@@ -171,7 +171,7 @@ struct ImportPlanner: Sendable {
     ) async throws -> AttachmentComparison.Result {
         try await AttachmentComparison(
             document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
-            digestOfCurrent: { name in try await digest(of: name, document.id, revision) }
+            digestOfCurrent: { name, other in try await digest(of: name, document.id, revision, like: other) }
         ).run()
     }
 
@@ -197,13 +197,15 @@ struct ImportPlanner: Sendable {
     }
 
     /// The digest of an attachment of the gateway; nil if it can't be read, so that it can't be compared.
-    private func digest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest? {
+    private func digest(
+        of name: String, _ id: DocumentID, _ revision: RevisionID, like other: AttachmentDigest
+    ) async throws -> AttachmentDigest? {
         let answer = try await contact.askOrGiveUp(
             gateway, history: comparisons, "reading an attachment failed; retrying",
             [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
             unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
             isSuccess: { $0 != nil },
-            { try await readDigest(of: name, id, revision) })
+            { try await readDigest(of: name, id, revision, like: other) })
         switch answer {
         case .success(let digest): return digest
         case .failure(let error):
@@ -214,10 +216,11 @@ struct ImportPlanner: Sendable {
         }
     }
 
-    private func readDigest(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> AttachmentDigest?
-    {
+    private func readDigest(
+        of name: String, _ id: DocumentID, _ revision: RevisionID, like other: AttachmentDigest
+    ) async throws -> AttachmentDigest? {
         guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
-        var digest = AttachmentDigest.Calculation(for: gateway.dialect)
+        var digest = AttachmentDigest.Calculation(like: other)
         while let bytes = try await answer.next() { digest.update(bytes) }
         return digest.digest()
     }

@@ -1,0 +1,98 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+
+/// Finds attachments that have the same bytes although their digests differ: CouchDB's digests are of bytes that it
+/// compressed, in a way that depends on the settings of the server where they were uploaded.
+///
+/// An attachment that can't be read counts as different.
+struct EqualAttachments: Sendable {
+    let gateway: Gateway
+    let contact: GatewayContact
+    let logger: Logger
+    private let history = SharedHistory()
+
+    init(gateway: Gateway, contact: GatewayContact, logger: Logger) {
+        self.gateway = gateway
+        self.contact = contact
+        self.logger = logger
+    }
+
+    /// Reads what name, type and length allow to be the same, and digests don't tell. Mostly that is nothing.
+    ///
+    /// - Parameter revisions: Of one document.
+    /// - Returns: Digests, each with the one that stands for all with the same bytes.
+    /// - Throws: `RunError`, `CancellationError`.
+    func equalDigests(
+        of id: DocumentID, _ revisions: [(revision: RevisionID, document: JSONValue)]
+    ) async throws -> [String: String] {
+        var equal: [String: String] = [:]
+        for stubs in Self.doubtful(revisions) {
+            var representatives: [String: String] = [:]
+            for (revision, name, digest) in stubs where equal[digest] == nil {
+                guard let sha256 = try await sha256(of: name, id, revision) else { continue }
+                if let other = representatives[sha256] {
+                    equal[digest] = other
+                } else {
+                    representatives[sha256] = digest
+                }
+            }
+        }
+        return equal
+    }
+
+    private typealias Stub = (revision: RevisionID, name: String, digest: String)
+
+    private struct Kind: Hashable {
+        let name: [UInt8]
+        let type: String?
+        let length: Int?
+    }
+
+    /// The attachments of one name, type and length that have several digests which can't be compared; each digest once.
+    private static func doubtful(_ revisions: [(revision: RevisionID, document: JSONValue)]) -> [[Stub]] {
+        var kinds: [Kind: [Stub]] = [:]
+        for (revision, document) in revisions {
+            guard let attachments = document["_attachments"] else { continue }
+            for member in attachments.members {
+                guard let name = member.name.string, let digest = member.value["digest"]?.string,
+                    AttachmentDigest(digest)?.mayBeOfCompressedBytes == true
+                else { continue }
+                let kind = Kind(
+                    name: Array(name.utf8), type: member.value["content_type"]?.string,
+                    length: member.value["length"]?.integer)
+                if kinds[kind]?.contains(where: { $0.digest == digest }) != true {
+                    kinds[kind, default: []].append((revision, name, digest))
+                }
+            }
+        }
+        return kinds.values.filter { $0.count > 1 }
+    }
+
+    /// Nil if it can't be read.
+    private func sha256(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> String? {
+        let answer = try await contact.askOrGiveUp(
+            gateway, history: history, "reading an attachment failed; retrying",
+            [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
+            unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
+            isSuccess: { $0 != nil },
+            { try await read(name, id, revision) })
+        switch answer {
+        case .success(let sha256): return sha256
+        case .failure(let error):
+            logger.notice(
+                "an attachment can't be compared, and counts as a different one",
+                metadata: [LogKey.id: "\(id)", LogKey.attachment: "\(name)", LogKey.reason: "\(error)"])
+            return nil
+        }
+    }
+
+    private func read(_ name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> String? {
+        guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
+        var digest = RunningDigest(.sha256)
+        while let bytes = try await answer.next() { digest.update(bytes) }
+        return digest.hex
+    }
+}
