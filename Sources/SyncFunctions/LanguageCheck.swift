@@ -1,7 +1,7 @@
-/// Refuses what Duktape takes and otto, an engine for ES5, does not: `const`, `**`, and regular expressions that look
-/// around or back.
+/// Refuses what Duktape takes and otto, an engine for ES5, does not: `const`, `**`, members of objects such as `{a}`,
+/// `{m() {}}` and `{[a]: 1}`, and regular expressions that look around or back.
 ///
-/// Only these: Duktape itself refuses most of what is newer. It still accepts `{a}`, `{m() {}}` and `{[a]: 1}`.
+/// Only these: Duktape itself refuses most of what is newer.
 struct LanguageCheck {
     private let text: [UInt8]
     private var at = 0
@@ -13,14 +13,19 @@ struct LanguageCheck {
     private var lastSemicolons: [Int] = []
     /// Whole numbers that doubles can't hold.
     private var largeNumbers: [Range<Int>] = []
+    /// Directives that otto ignores.
+    private var strictDirectives: [Range<Int>] = []
+    private var structure = LiteralStructure()
 
-    /// The text as Duktape should get it: with large numbers rounded, because Duktape rounds halves up.
+    /// The text as Duktape should get it: with large numbers rounded, because Duktape rounds halves up, and without
+    /// `'use strict'`, which otto ignores.
     static func checked(_ text: [UInt8]) throws(LanguageError) -> [UInt8] {
         var check = LanguageCheck(text: text)
         while check.at < text.count {
             let start = check.at
             try check.step()
             check.noteToken(from: start)
+            try check.noteStructure(from: start)
         }
         return check.rewritten
     }
@@ -40,6 +45,8 @@ struct LanguageCheck {
 
     private var rewritten: [UInt8] {
         var result = text
+        // Of the same length.
+        for directive in strictDirectives { result[directive.lowerBound + 4] = UInt8(ascii: "_") }
         for number in largeNumbers.reversed() {
             guard let value = Double(String(decoding: text[number], as: UTF8.self)), value.isFinite else { continue }
             result.replaceSubrange(number, with: Array("\(value)".utf8))
@@ -48,13 +55,32 @@ struct LanguageCheck {
     }
 
     private mutating func noteToken(from start: Int) {
+        if isSpace(start) { return }
+        let first = text[start]
+        if first == UInt8(ascii: ";") { lastSemicolons.append(start) } else { lastSemicolons = [] }
+        noteNumber(start..<min(at, text.count))
+    }
+
+    /// Whether the token is white space or a comment.
+    private func isSpace(_ start: Int) -> Bool {
         let first = text[start]
         let isComment =
             first == UInt8(ascii: "/") && start + 1 < text.count
             && (text[start + 1] == UInt8(ascii: "/") || text[start + 1] == UInt8(ascii: "*"))
-        if [0x20, 0x09, 0x0A, 0x0D].contains(first) || isComment { return }
-        if first == UInt8(ascii: ";") { lastSemicolons.append(start) } else { lastSemicolons = [] }
-        noteNumber(start..<min(at, text.count))
+        return [0x20, 0x09, 0x0A, 0x0D].contains(first) || isComment
+    }
+
+    private mutating func noteStructure(from start: Int) throws(LanguageError) {
+        if isSpace(start) { return }
+        let token = text[start..<min(at, text.count)]
+        let isString = text[start] == UInt8(ascii: "\"") || text[start] == UInt8(ascii: "'")
+        if isString, structure.isAtStatement, token.dropFirst().dropLast().elementsEqual("use strict".utf8) {
+            strictDirectives.append(token.indices)
+        }
+        let isWord = Self.isName(text[start])
+        if let unexpected = structure.note(isString || isWord || token.count > 1 ? .value(token) : .sign(text[start])) {
+            throw LanguageError(message: "Unexpected token \(unexpected)", line: line)
+        }
     }
 
     /// 2^53 has 16 digits. Octal, fractions and exponents are left as they are.

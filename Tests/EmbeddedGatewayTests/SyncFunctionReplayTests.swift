@@ -132,7 +132,9 @@ struct ScenePlay {
         if found.contains(syntax), found.prefix(while: { $0 != "(" }) == expected.prefix(while: { $0 != "(" }) {
             return nil
         }
-        return found == expected ? nil : "\(found.prefix(1_500))\n    for \(expected.prefix(1_500))"
+        guard found != expected else { return nil }
+        let start = max(0, found.commonPrefix(with: expected).count - 200)
+        return "\(found.dropFirst(start).prefix(1_500))\n    for \(expected.dropFirst(start).prefix(1_500))"
     }
 
     private func send(_ method: String, _ path: String, _ body: [UInt8], as user: String) async throws -> Collected {

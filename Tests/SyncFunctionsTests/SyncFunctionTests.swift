@@ -45,7 +45,7 @@ import Testing
         ("new Number('9007199254740993') + 0", "9007199254740992"), ("Number.MAX_VALUE", "1.7976931348623157e+308"),
         ("(5).constructor === Number && new Number(5) instanceof Number", "true"), ("Number()", "0"),
         ("Number('0x20000000000000')", "9007199254740992"), ("parseInt('20000000000000', 16)", "9007199254740992"),
-        ("typeof S$number", "undefined"),
+        ("typeof S$number", "undefined"), ("'use strict'.length + 'use strict'", "10use strict"),
     ])
     func largeNumbersAreRoundedToEven(expression: String, expected: String) throws {
         #expect(try shown(expression, #"{"n":9007199254740993.0}"#) == expected)
@@ -162,6 +162,13 @@ import Testing
         ("function (d) { /a(?=b)/.test(d); }", 1, "<lookahead>"),
         ("function (d) { /(a)\\1/.test(d); }", 1, "<backreference>"),
         ("function (doc) {};", 1, "parse error"), ("not a function", 1, "parse error"),
+        // What Duktape takes, and a real Sync Gateway does not.
+        ("function (d) {\n  access({d}, 'a'); }", 2, "token }"), ("function (d) { f({a: 1, d}); }", 1, "token }"),
+        ("function (d) { var o = {d, a: 1}; }", 1, "token ,"), ("function (d) { return {get}; }", 1, "token }"),
+        ("function (d) { var o = {m() {}}; }", 1, "token ("), ("function (d) { var o = {get() {}}; }", 1, "token ("),
+        ("function (d) { return d ? {} : {'x'() {}}; }", 1, "token ("),
+        ("function (d) { f([{[d]: 1}]); }", 1, "token ["),
+        ("function (d) { var o = {a: {b: function () { return {d}; }}}; }", 1, "token }"),
     ])
     func whatIsNoFunctionIsRefused(source: String, line: Int?, message: String) {
         let refusal = #expect(throws: SyncFunction.Refusal.self) { try SyncFunction(source) }
@@ -175,6 +182,13 @@ import Testing
         "function(d) { var o = {const: 1, 'default': 2}; channel(o.const ? 'a' : 'b'); }",
         "function(d) { var n = 4 / 2 / 1; /* const 2 ** 3 */ channel(/[/(?=]/.test('/') ? 'a' : 'b'); }",
         "function(d) { channel('2 ** 3 const'.length ? 'a' : \"b\\\"const \"); }",
+        "function(d) { var o = {get a() { return 'a'; }, set a(v) { d = v }, 'b': {}, 5: [d], if: d,}; channel(o.a); }",
+        "function(d) { if (d) { d } else { d } out: { d } switch (1) { case 1: { d } default: { channel('a') } } }",
+        "function(d) { var f = d ? {a: 1} : {a: d ? {} : {b: 1}}; { d } try { d } finally { channel('a'); } }",
+        "function(d) { for (var k in {a: 1}) { channel(k); } do { d } while (false); { d, d; } }",
+        // otto ignores the directive.
+        "function(d) { 'use strict'; undeclared = 'a'; channel(undeclared); }",
+        "function(d) { var f = function () { \"use strict\"; return this; }; channel(f() ? 'a' : 'b'); }",
     ])
     func formsThatOttoTakes(source: String) throws {
         let result = try SyncFunction(source).call(SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil))
