@@ -1,3 +1,4 @@
+import Encodings
 import Foundation
 import GatewayClient
 import LosslessJSON
@@ -52,6 +53,27 @@ import Transfer
                 }
                 #expect(again.counts == ImportCounts(unchanged: 1))
             }
+        }
+    }
+
+    /// Otherwise many documents with the same picture, or one with many blobs of it, read it each time.
+    @Test func verifyReadsAFileOnceForAllItsBlobs() async throws {
+        try await BotTestBed.withEmbedded { bed in
+            try await bed.load(lines: [Self.task, Self.task.replacing(#""_id":"t""#, with: #""_id":"u""#)])
+            try await bed.export("o.ndjson") { $0.attachments = .folder(bed.path("files")) }
+            let exported = try String(contentsOfFile: bed.path("o.ndjson"), encoding: .utf8)
+            // The stubs name the file, and say nothing of its digest.
+            let wrong = exported.replacing(#""digest":"\#(Self.sha1)""#, with: #""digest":"sha1-AAAA""#)
+            try bed.write("o.ndjson", bytes: Array(wrong.utf8))
+            let sha256 = Digest.sha256.hex(Array("hello\n".utf8))
+            var messages: [String] = []
+            _ = try await ExportVerifier(ExportFile(bed.path("o.ndjson"))).verify { finding in
+                guard let path = finding.path, let message = finding.message else { return }
+                messages.append("\(path): \(message)")
+                try bed.write("files/sha256/\(sha256.prefix(2))/\(sha256)", bytes: Array("hellu\n".utf8))
+            }
+            let reason = "the digest of the blob is sha1-AAAA, and the bytes of its attachment have \(Self.sha1)"
+            #expect(messages == ["/image", "/photos/0", "/image", "/photos/0"].map { "\($0): \(reason)" })
         }
     }
 

@@ -2,6 +2,7 @@ internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import LosslessJSON
+internal import Rules
 
 /// Checks an export against its manifest: size, digest, count, each line, each attachment.
 package struct ExportVerifier: Sendable {
@@ -34,6 +35,7 @@ package struct ExportVerifier: Sendable {
     package func verify(_ report: (VerificationFinding) throws -> Void) async throws -> VerifiedParts {
         let manifest = file.manifest
         var parts = VerifiedParts(manifest.counts)
+        var digests = FileDigests()
         let measure: ExportFile.Measure
         if manifest.options.format.isTable {
             measure = try await file.measureTable()
@@ -45,7 +47,7 @@ package struct ExportVerifier: Sendable {
                     try report(VerificationFinding(.line, line: line.number, message: "not JSON: \(error)"))
                 case .success(let text):
                     try check(text.root, line: line.number, &parts, report)
-                    try checkBlobs(of: text, line: line.number, report)
+                    try checkBlobs(of: text, line: line.number, &digests, report)
                 }
             }
         }
@@ -99,10 +101,11 @@ package struct ExportVerifier: Sendable {
 
     /// Compares the blobs of Couchbase Lite with their attachments. A tombstone has none.
     private func checkBlobs(
-        of document: JSONText, line: Int, _ report: (VerificationFinding) throws -> Void
+        of document: JSONText, line: Int, _ digests: inout FileDigests,
+        _ report: (VerificationFinding) throws -> Void
     ) throws {
         guard let id = document.root["_id"]?.string, document.root["_deleted"]?.bool != true else { return }
-        let problems = try DocumentBlobs(document.root).problems { try sha1(of: $0, in: document) }
+        let problems = try DocumentBlobs(document.root).problems { try sha1(of: $0, in: document, &digests) }
         for problem in problems {
             try report(
                 VerificationFinding(
@@ -111,23 +114,18 @@ package struct ExportVerifier: Sendable {
     }
 
     /// Nil if the bytes are not in the export.
-    private func sha1(of stub: JSONValue, in document: JSONText) throws -> String? {
-        var digest = AttachmentDigest.Calculation(for: .syncGateway)
+    private func sha1(of stub: JSONValue, in document: JSONText, _ digests: inout FileDigests) throws -> String? {
         if let data = stub["data"] {
             guard let base64 = try? InlineBase64(data) else { return nil }
+            var digest = AttachmentDigest.Calculation(for: .syncGateway)
             InlineAttachment(document.bytes, base64).forEachPiece { digest.update($0) }
-        } else {
-            guard let name = stub["file"]?.string, let store = attachments,
-                let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256),
-                store.byteCount(of: sha256) != nil
-            else { return nil }
-            let file = try OpenFile(reading: "\(store.path)/\(name)")
-            while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
-                try Task.checkCancellation()
-                digest.update(piece)
-            }
+            return digest.digest().description
         }
-        return digest.digest().description
+        guard let name = stub["file"]?.string, let store = attachments,
+            let sha256 = name.split(separator: "/").last.map(String.init), name == AttachmentBody.file(sha256),
+            store.byteCount(of: sha256) != nil
+        else { return nil }
+        return try digests.sha1(of: sha256, in: store)
     }
 
     private func error(of stub: JSONValue) -> String? {
@@ -174,5 +172,27 @@ package struct ExportVerifier: Sendable {
 
     private static func names(in folder: String) -> [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
+    }
+}
+
+/// The SHA-1 digests of files of attachments. Many documents may have the same blob: its file is read once.
+private struct FileDigests {
+    private static let limit = 10_000
+
+    private var known: [String: String] = [:]
+
+    /// - Parameter sha256: Names the file.
+    mutating func sha1(of sha256: String, in store: AttachmentStore) throws -> String {
+        if let sha1 = known[sha256] { return sha1 }
+        var digest = AttachmentDigest.Calculation(for: .syncGateway)
+        let file = try OpenFile(reading: "\(store.path)/\(AttachmentBody.file(sha256))")
+        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
+            try Task.checkCancellation()
+            digest.update(piece)
+        }
+        if known.count == Self.limit { known.removeAll() }
+        let sha1 = digest.digest().description
+        known[sha256] = sha1
+        return sha1
     }
 }

@@ -1,9 +1,9 @@
 import LosslessJSON
 import Testing
 
-@testable import Transfer
+@testable import Rules
 
-/// Blobs of Couchbase Lite in exports and imports.
+/// Blobs of Couchbase Lite in documents.
 @Suite struct DocumentBlobsTests {
     private static let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
     private static let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
@@ -78,5 +78,45 @@ import Testing
         let depth = 5_000
         let deep = String(repeating: #"{"a":"#, count: depth) + Self.blob + String(repeating: "}", count: depth)
         #expect(try problems(deep) == [])
+    }
+
+    /// Each blob was searched among all members and all attachments: this took half an hour.
+    @Test(.timeLimit(.minutes(5))) func aDocumentOfManyBlobsTakesTimeInProportionToItsSize() throws {
+        let numbers = 0..<60_000
+        let members = numbers.map { #""b\#($0)":\#(Self.blob)"# }.joined(separator: ",")
+        let stubs = numbers.map { #""blob_/b\#($0)":\#(Self.stub())"# }.joined(separator: ",")
+        var compared = 0
+        let document = try JSONText("{\(members),\"_attachments\":{\(stubs)}}")
+        let problems = DocumentBlobs(document.root).problems { _ in
+            compared += 1
+            return Self.sha1
+        }
+        #expect(problems.isEmpty && compared == numbers.count)
+    }
+
+    /// So did blobs below a long name, or without attachments.
+    @Test(.timeLimit(.minutes(5))) func manyProblemsOfADocumentAreCounted() throws {
+        let blobs = Array(repeating: #"{"@type":"blob","digest":"sha1-x"}"#, count: 100_000).joined(separator: ",")
+        let stubs = (0..<50_000).map { #""s\#($0)":\#(Self.stub())"# }.joined(separator: ",")
+        let name = String(repeating: "n", count: 100_000)
+        let found = try problems("{\"\(name)\":[\(blobs)],\"_attachments\":{\(stubs)}}")
+        #expect(found.count == DocumentBlobs.problemLimit + 1)
+        #expect(found.first == "/\(name)/0: the blob has no attachment 'blob_/\(name)/0'")
+        #expect(found.last == ": 99900 further blobs of this document are not as apps expect")
+    }
+
+    @Test(arguments: [
+        // Canonically equivalent names are different ones; a character may begin with the slash.
+        (#"{"é":BLOB,"_attachments":{"blob_/e\u0301":WRONG}}"#, 0),
+        (#"{"é":BLOB,"_attachments":{"blob_/é":WRONG}}"#, 1),
+        (#"{"\u0301":BLOB,"_attachments":{"blob_/\u0301":WRONG}}"#, 1), (#"{"a":BLOB,"a":BLOB}"#, 2),
+        // Of two attachments with one name, gateways keep the last.
+        (#"{"a":BLOB,"_attachments":{"blob_/a":WRONG,"blob_/a":STUB}}"#, 0),
+        (#"{"a":BLOB,"_attachments":{"blob_/a":STUB,"blob_/a":WRONG}}"#, 1),
+    ])
+    func namesAreComparedByteForByte(document: String, count: Int) throws {
+        let text = document.replacing("BLOB", with: Self.blob).replacing("STUB", with: Self.stub())
+            .replacing("WRONG", with: Self.stub(type: "image/gif"))
+        #expect(try problems(text).count == count)
     }
 }

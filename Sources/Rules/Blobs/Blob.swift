@@ -16,8 +16,10 @@ package struct BlobPlace: Hashable, Sendable {
 
     /// Nil if this is not the name of a blob's attachment.
     package init?(attachmentName: String) {
-        guard attachmentName.hasPrefix(Self.prefix + "/"),
-            let pointer = try? JSONPointer(String(attachmentName.dropFirst(Self.prefix.count)))
+        // Of Unicode scalars: a character may begin with the slash.
+        let name = attachmentName.unicodeScalars
+        guard name.starts(with: "\(Self.prefix)/".unicodeScalars),
+            let pointer = try? JSONPointer(String(name.dropFirst(Self.prefix.unicodeScalars.count)))
         else { return nil }
         self.pointer = pointer
     }
