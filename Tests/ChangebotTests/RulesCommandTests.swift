@@ -149,6 +149,43 @@ import Testing
         }
     }
 
+    /// What a program makes, its text does not tell.
+    @Test func tryTellsOfHalfABlob() async throws {
+        let rules = """
+            version: 1
+            rules:
+              - name: computed
+                when: { type: task }
+                then: [ merge: { jq: '.changes' } ]
+
+            """
+        let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
+        let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
+        let stub = #"{"content_type":"image/png","digest":"\#(sha1)","length":6,"stub":true}"#
+        let stubs = #""_attachments":{"blob_/image":\#(stub)}"#
+        let lines = [
+            #"{"_id":"a","type":"task","image":\#(blob),\#(stubs),"changes":{"image":null}}"#,
+            #"{"_id":"b","type":"task","changes":{"photo":\#(blob)}}"#,
+            // Moved, changed beside it, and wrong before.
+            #"{"_id":"c","type":"task","image":\#(blob),\#(stubs),"changes":{"image":null,"photo":\#(blob)}}"#,
+            #"{"_id":"d","type":"task","image":\#(blob),\#(stubs),"changes":{"image":{"caption":"x"}}}"#,
+            #"{"_id":"e","type":"task","image":\#(blob),"changes":{"n":1}}"#,
+        ]
+        try await withFile(rules) { folder, file in
+            try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
+            let result = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson"])
+            #expect(result.code == 0 && result.output.split(separator: "\n").count == 5)
+            let half = "half a blob of Couchbase Lite"
+            #expect(
+                result.errors.split(separator: "\n").map(String.init) == [
+                    "warning: 'a': \(half): /image: the attachment 'blob_/image' is left, and its blob is gone",
+                    "warning: 'b': \(half): /photo: the blob has no attachment 'blob_/photo'",
+                ])
+            let quiet = try await Program.run(["rules", "try", file, "--input", folder + "/in.ndjson", "--quiet"])
+            #expect(quiet.code == 0 && quiet.errors.isEmpty)
+        }
+    }
+
     @Test func aBadLineIsNamedAndTheOthersAreShown() async throws {
         try await withFile { folder, file in
             try Data("{\"_id\":\"a\"}\n{\"_id\":}\n[1]\n{\"_id\":\"b\"}\n".utf8).write(

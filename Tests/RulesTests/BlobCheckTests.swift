@@ -27,6 +27,17 @@ import Testing
         ("related: {selector: {x: 1}, then: [merge: {front: null}]}", "this leaves the attachment"),
         ("related: {selector: {x: 1}, then: [detach: blob_/image]}", "write blob: /image"),
         ("put: {id: x, document: {a: {image: {'@type': blob}}}}", "'/a/image' of the other document becomes a blob"),
+        // What the text of a program tells.
+        ("merge: {jq: '{image: {\"@type\":\"blob\", digest: .d}}'}", "'/image' becomes a blob without its attachment"),
+        ("merge: {image: {jq: '{\"@type\": \"blob\"} + .x'}}", "'/image' becomes a blob without its attachment"),
+        ("merge: {a: {b: {jq: 'if .c then {\"@type\": \"blob\"} else null end'}}}", "'/a/b' becomes a blob"),
+        ("merge: {a: {jq: '{\"@type\": \"blob\", digest: .d}'}}", "'/a' becomes a blob without its attachment"),
+        ("merge: {jq: '.image = {\"@type\": \"blob\"}'}", "the program makes a blob without its attachment"),
+        ("merge: {jq: '{front: null, n: .n}'}", "write detach: { blob: /front } before it"),
+        ("merge: {front: {jq: 'null'}}", "this leaves the attachment of the blob '/front'"),
+        ("patch: [{op: add, path: /image, value: {jq: '{\"@type\": \"blob\"}'}}]", "'/image' becomes a blob without"),
+        ("patch: [{op: replace, path: /front, value: {jq: '\"none\"'}}]", "this leaves the attachment"),
+        ("put: {id: x, document: {jq: '{image: {\"@type\": \"blob\"}}'}}", "the other document gets a blob without"),
     ])
     func aRuleThatChangesOnePartIsNamed(then: String, message: String) throws {
         let found = try messages([
@@ -46,6 +57,9 @@ import Testing
     @Test(arguments: [
         "attach: {blob: image, file: FILE}", "detach: {blob: image}", "attach: {name: blob_image, file: FILE}",
         "merge: {image: null}", "merge: {image: {'@type': person}}", "merge: {jq: '{image: null}'}",
+        "merge: {jq: '{image: (.image + {caption: .c})}'}", "merge: {jq: '{\"@type\": \"person\", n: 1}'}",
+        "attach: {blob: image, file: FILE}, merge: {jq: '.image = {\"@type\": \"blob\", caption: 1}'}",
+        "merge: {jq: '.a.b'}", "merge: {jq: '{(.name): 1}'}",
         "detach: {blob: image}, merge: {image: null}",
         "put: {id: x, document: {image: {'@type': person}, front: null}}",
         "related: {selector: {x: 1}, then: [attach: {blob: image, file: FILE}]}",

@@ -47,12 +47,12 @@ struct BlobCheck {
                 )
             ]
         case "merge":
-            return argument.isComputed ? [] : written(argument, []).compactMap { message($0, own) }
+            return written(argument, []).compactMap { message($0, own) }
         case "patch":
             guard case .list(let operations) = argument.content else { return [] }
             return operations.flatMap(Self.changes).compactMap { message($0, own) }
         case "put":
-            guard let document = argument.member("document"), !document.isComputed else { return [] }
+            guard let document = argument.member("document") else { return [] }
             return written(document, []).compactMap { message(ofPut: $0, document) }
         default: return []
         }
@@ -60,9 +60,15 @@ struct BlobCheck {
 
     private func message(ofPut change: Change, _ document: SourceNode) -> Message? {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
-        guard change.value?.member("@type")?.text == "blob",
-            document.member("_attachments")?.member(place.attachmentName) == nil
-        else { return nil }
+        guard change.makesBlob else { return nil }
+        // A program may give the attachments, too.
+        if place.pointer.tokens.isEmpty || change.program != nil {
+            return (
+                change.position,
+                "the other document gets a blob without its attachment; attach it with a rule for that document"
+            )
+        }
+        guard document.member("_attachments")?.member(place.attachmentName) == nil else { return nil }
         return (
             change.position,
             "'\(place.pointer)' of the other document becomes a blob without its attachment; attach it with a rule for "
@@ -77,21 +83,43 @@ struct BlobCheck {
 
     private struct Change {
         let tokens: [String]
-        /// Nil: the member is removed.
+        /// Nil: the member is removed, or a program gives its value.
         let value: SourceNode?
+        /// The tokens of the program that gives its value.
+        var program: [String]?
         let position: SourcePosition
+
+        var makesBlob: Bool {
+            if let program { return program.joined(separator: " ").contains(#""@type" : "blob""#) }
+            return value?.member("@type")?.text == "blob"
+        }
+
+        /// Whether it is known that the member is no blob afterwards.
+        var makesNoBlob: Bool {
+            guard let program else { return !makesBlob }
+            return program.count == 1 && program.allSatisfy(Self.isLiteral)
+        }
+
+        private static func isLiteral(_ token: String) -> Bool {
+            ["null", "true", "false"].contains(token) || token.first.map { $0 == "\"" || $0.isNumber } == true
+        }
     }
 
     private func message(_ change: Change, _ own: Set<BlobPlace>) -> Message? {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
         guard !own.contains(place) else { return nil }
-        if let value = change.value, value.member("@type")?.text == "blob" {
+        if change.makesBlob, place.pointer.tokens.isEmpty {
+            // Which member it is, only the program knows.
+            guard own.isEmpty else { return nil }
+            return (change.position, "the program makes a blob without its attachment; write attach: { blob: …, … }")
+        }
+        if change.makesBlob {
             return (
                 change.position,
                 "'\(place.pointer)' becomes a blob without its attachment; write attach: { blob: \(place.pointer), … }"
             )
         }
-        guard known.contains(place) else { return nil }
+        guard known.contains(place), change.makesNoBlob else { return nil }
         return (
             change.position,
             "this leaves the attachment of the blob '\(place.pointer)'; write detach: { blob: \(place.pointer) } before it"
@@ -100,12 +128,26 @@ struct BlobCheck {
 
     /// The members that a merge sets or removes. Recurses as deep as a rule file may be nested.
     private func written(_ patch: SourceNode, _ path: [String]) -> [Change] {
-        guard case .object(let members) = patch.content, !patch.isComputed, patch.member("@type")?.text != "blob" else {
-            let isComputed = patch.isComputed
-            return isComputed || path.isEmpty
+        if patch.isComputed { return Self.computed(patch, path) }
+        guard case .object(let members) = patch.content, patch.member("@type")?.text != "blob" else {
+            return path.isEmpty
                 ? [] : [Change(tokens: path, value: patch.isNull ? nil : patch, position: patch.position)]
         }
         return members.flatMap { written($0.value, path + [$0.name]) }
+    }
+
+    /// What a program's text tells of the members that it gives: those of an object that it constructs, or the whole value.
+    private static func computed(_ node: SourceNode, _ path: [String]) -> [Change] {
+        guard let program = node.member("jq")?.text else { return [] }
+        let members = ConstructedObject.members(program)
+        let isBlob = members.contains { $0.name == "@type" && $0.value == [#""blob""#] }
+        let tokens = ProgramTokens(program)
+        let all = tokens.ranges.indices.map(tokens.text)
+        let whole = Change(tokens: path, value: nil, program: all, position: node.position)
+        guard !members.isEmpty, !isBlob else { return [whole] }
+        return members.map {
+            Change(tokens: path + [$0.name], value: nil, program: $0.value, position: node.position)
+        }
     }
 
     private static func changes(_ operation: SourceNode) -> [Change] {
@@ -113,8 +155,10 @@ struct BlobCheck {
             let path = operation.member(name == "move" ? "from" : "path")?.text, let pointer = try? JSONPointer(path)
         else { return [] }
         let value = ["add", "replace"].contains(name) ? operation.member("value") : nil
-        return value?.isComputed == true
-            ? [] : [Change(tokens: pointer.tokens, value: value, position: operation.position)]
+        guard let value, value.isComputed else {
+            return [Change(tokens: pointer.tokens, value: value, position: operation.position)]
+        }
+        return computed(value, pointer.tokens)
     }
 
     private static func actions(_ list: SourceNode?) -> [NamedAction] {

@@ -67,6 +67,15 @@ package final class DecisionReport: Sendable {
             from: document.root, to: decision.document.root, leavingOut: ["_attachments"])
     }
 
+    /// Blobs of which the rules leave one part without the other.
+    package var damagedBlobs: [DocumentBlobs.Problem] {
+        guard decision.isChanged, !decision.isDeletion, decision.error == nil else { return [] }
+        return DocumentBlobs(document.root).damage(in: decision.document.root).filter { problem in
+            // What a rule attaches may not be downloaded here.
+            decision.attachments[ExactString(BlobPlace(problem.pointer).attachmentName)] == nil
+        }
+    }
+
     /// The names of attachments with new content, sorted.
     package var attached: [ExactString] { decision.attachments.keys.sorted() }
 

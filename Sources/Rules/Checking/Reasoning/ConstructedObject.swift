@@ -1,29 +1,39 @@
 /// A jq program that consists of one object: `{ a: .b, "c": 1, d }`.
 enum ConstructedObject {
     /// The names of its members, if they are literal; none if the program is anything else.
-    static func names(_ program: String) -> [String] {
+    static func names(_ program: String) -> [String] { members(program).map(\.name) }
+
+    /// Its members whose names are literal, each with the tokens of its value; none if the program is anything else.
+    static func members(_ program: String) -> [(name: String, value: [String])] {
         let tokens = ProgramTokens(program)
         let texts = tokens.ranges.indices.map(tokens.text)
         guard texts.first == "{", texts.last == "}", tokens.open.isEmpty else { return [] }
-        var names: [String] = []
+        var members: [(name: String, value: [String])] = []
+        var isNamed = false
         var depth = 0
         for (index, text) in texts.enumerated() {
-            switch text {
-            case "{", "(", "[": depth += 1
-            case "}", ")", "]":
+            if ["}", ")", "]"].contains(text) {
                 depth -= 1
                 // Something else follows the object.
                 if depth == 0, index < texts.count - 1 { return [] }
-            default:
-                guard depth == 1, ["{", ","].contains(texts[index - 1]) else { continue }
-                if let name = name(text) { names.append(name) }
             }
+            if depth == 1, index > 0, ["{", ","].contains(texts[index - 1]), text != "}" {
+                isNamed = false
+                if !["{", "(", "["].contains(text), let name = name(text) {
+                    members.append((name, []))
+                    isNamed = true
+                }
+            } else if isNamed, depth > 1 || depth == 1 && text != "," {
+                members[members.count - 1].value.append(text)
+            }
+            if ["{", "(", "["].contains(text) { depth += 1 }
         }
-        return names
+        return members.map { ($0.name, $0.value.first == ":" ? Array($0.value.dropFirst()) : $0.value) }
     }
 
     private static func name(_ token: String) -> String? {
-        let text = token.hasPrefix("\"") ? token.dropFirst().dropLast() : token.drop { $0 == "$" }
-        return text.isEmpty || text.contains("\\") || text.contains("@") ? nil : String(text)
+        let isQuoted = token.hasPrefix("\"")
+        let text = isQuoted ? token.dropFirst().dropLast() : token.drop { $0 == "$" }
+        return text.isEmpty || text.contains("\\") || !isQuoted && text.contains("@") ? nil : String(text)
     }
 }

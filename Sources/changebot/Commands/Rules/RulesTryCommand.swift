@@ -33,7 +33,7 @@ struct RulesTryCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = Environment()
         let ruleSet = try files.load().ruleSet(slurps: slurps.load(environment))
-        var trial = RuleTrial(ruleSet: ruleSet, now: try now.seconds(environment), input: input)
+        var trial = RuleTrial(ruleSet: ruleSet, now: try now.seconds(environment), input: input, notes: notes)
         let format = try form.format(environment)
         let delimiter = try form.delimiter(for: input, environment)
         do {
@@ -59,6 +59,7 @@ private struct RuleTrial {
     private let now: Int
     private let aggregates: [AggregateRule]
     private let input: String
+    private let notes: NoteOptions
     private var batch: [DecisionInput] = []
     private var bytes = 0
     /// Whether any document could not be read.
@@ -67,12 +68,13 @@ private struct RuleTrial {
     /// - Parameters:
     ///   - now: Seconds since 1970.
     ///   - input: The path of the documents, for errors.
-    init(ruleSet: RuleSet, now: Int, input: String) {
+    init(ruleSet: RuleSet, now: Int, input: String, notes: NoteOptions) {
         names = ruleSet.names
         aggregates = ruleSet.aggregates
         decider = ruleSet.makeDecider()
         self.now = now
         self.input = input
+        self.notes = notes
     }
 
     /// Decides the batch if this fills it.
@@ -93,6 +95,10 @@ private struct RuleTrial {
         for (input, decision) in zip(batch, await decider.decide(on: batch, now: now)) {
             let report = DecisionReport(input.document, decision, names: names, aggregates: aggregates)
             try Console.write(report.line())
+            for problem in report.damagedBlobs where try !notes.isQuiet() {
+                let id = input.document.root["_id"]?.string ?? ""
+                Console.warn("warning: '\(id)': half a blob of Couchbase Lite: \(problem)")
+            }
         }
         batch = []
         bytes = 0
