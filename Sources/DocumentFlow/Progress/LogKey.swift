@@ -69,6 +69,7 @@ package enum LogKey {
     package static let wouldResolve = "would_resolve"
     package static let wouldKeep = "would_keep"
     package static let wouldMerge = "would_merge"
+    package static let wouldDeadLetter = "would_dead_letter"
     /// How a conflict was resolved.
     package static let policy = "policy"
     /// How many leaves a document had.

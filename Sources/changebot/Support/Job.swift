@@ -153,7 +153,8 @@ struct Job: Sendable {
             metadata: [
                 "looked_at": "\(counters.changes)", "matched": "\(counters.matched)",
                 isDryRun ? "would_write" : "written": "\(isDryRun ? counters.shown : counters.written)",
-                "unchanged": "\(counters.unchanged)", LogKey.deadLetters: "\(counters.deadLetters)",
+                "unchanged": "\(counters.unchanged)",
+                isDryRun ? LogKey.wouldDeadLetter : LogKey.deadLetters: "\(counters.deadLetters)",
             ])
     }
 
