@@ -24,6 +24,7 @@ enum SceneExceptions {
         "sees-old-document": [
             15: "tombstones keep their members, as on Sync Gateway 3.3 and CouchDB; the function does not see them"
         ],
+        "language": [1: "Number.MAX_SAFE_INTEGER is there, which ES5 does not have"],
         "config-with-function": Dictionary(
             uniqueKeysWithValues: ((1...1).map { $0 } + Array(3...15)).map { ($0, databases) }),
         "expiry": [
