@@ -121,13 +121,13 @@ extension BulkWriter {
         return result
     }
 
-    /// Drops the documents that are read anew, and gives back the memory.
+    /// Drops the documents that are read anew, and gives back the memory. Tombstones stay: they may not be read anew. They
+    /// are booked once more with what was read.
     private func emptied(_ candidates: [Candidate]) async -> [Candidate] {
         var freed = 0
         let emptied = candidates.map { candidate in
-            guard !candidate.isDeleted else { return candidate }
             var candidate = candidate
-            candidate.dropContent()
+            if !candidate.isDeleted { candidate.dropContent() }
             freed += candidate.releaseBudget()
             return candidate
         }
