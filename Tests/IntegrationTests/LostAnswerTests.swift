@@ -76,8 +76,12 @@ import Testing
                 """)
             try await bed.load([("t", #"{"_id":"t","_deleted":true,"type":"task"}"#)])
             try embedded.misbehave(#"{"drop":"after","on":"_bulk_docs","every":1,"times":1}"#)
-            let counters = try await bed.runOnce(rules)
+            let (bot, report) = try bed.bot(rules)
+            try await bot.run()
+            let (counters, facts) = (await report.counters(), await report.facts())
             #expect(counters.deadLetters == 0 && counters.conflicts == 1)
+            // Nothing of the memory budget is lost.
+            #expect(facts.bytesInFlight == 0 && facts.documentsInFlight == 0)
             let leaves = try await bed.phone.openRevisions(of: "t")
             let tombstone = try #require(leaves.winningTombstone)
             #expect(tombstone.revision.generation == 2 && tombstone.text.root["seen"]?.bool == true)
