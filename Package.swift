@@ -292,7 +292,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: settings),
         .testTarget(
-            name: "FleetEngineTests", dependencies: ["Fleet", "FleetEngine", "Locking", "PostgreSQL", "TestKit"],
+            name: "FleetEngineTests",
+            dependencies: ["Fleet", "FleetEngine", "Locking", "Pipeline", "PostgreSQL", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests",

@@ -8,15 +8,16 @@ extension PostgresWorkLog {
                 .int(claim.partition), .int(Int(claim.version)), .int(Int(claim.position)), .int(Int(outcome.position)),
                 .int(outcome.releases ? 1 : 0),
             ]
-        let rest = Self.statements(
-            for: outcome, of: owner, partition: claim.partition, keepsLetters: keepsDeadLetters)
-        return try await fenced.counting { [working] () async throws(WorkLogError) in
+        let rest = Self.statements(for: outcome, of: owner, partition: claim.partition)
+        let dead = Self.latest(outcome.dead, by: \.change.n)
+        return try await fenced.counting { [working, keepDeadLetters] () async throws(WorkLogError) in
             // One round trip.
             if rest.isEmpty { return try await working.change { try Self.move(claim, values, $0.connection) } }
             return try await working.call { session in
                 try session.connection.transaction { connection in
                     let moved = try Self.move(claim, values, connection)
                     for statement in rest { try connection.run(statement.sql, statement.values) }
+                    if !dead.isEmpty { try keepDeadLetters(dead, connection) }
                     return moved
                 }
             }
@@ -59,9 +60,7 @@ extension PostgresWorkLog {
     }
 
     /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
-    private static func statements(
-        for outcome: Outcome, of owner: String, partition: Int, keepsLetters: Bool
-    ) -> [Statement] {
+    private static func statements(for outcome: Outcome, of owner: String, partition: Int) -> [Statement] {
         let number = PostgresValue.int(partition)
         var all: [Statement] = []
         if !outcome.unparked.isEmpty {
@@ -74,18 +73,6 @@ extension PostgresWorkLog {
                     sql: burying,
                     values: [number] + columns(dead.map(\.change))
                         + [SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason))]))
-            if keepsLetters {
-                all.append(
-                    Statement(
-                        sql: keepingLetters,
-                        values: [
-                            SQLArray.texts(dead.map(\.change.entry.sequence)),
-                            SQLArray.bytes(dead.map(\.change.id.bytes)),
-                            SQLArray.bytes(dead.map { Array($0.change.entry.revision.utf8) }),
-                            SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
-                        ]))
-                all.append(Statement(sql: forgetting, values: [.int(keptDeadChanges)]))
-            }
         }
         let parked = latest(outcome.parked, by: \.change.id)
         if !parked.isEmpty {
@@ -173,31 +160,6 @@ extension PostgresWorkLog {
         ON CONFLICT (n) DO UPDATE SET partition = excluded.partition, at = excluded.at, first_n = excluded.first_n,
             seq = excluded.seq, id = excluded.id, rev = excluded.rev, kind = excluded.kind,
             attempts = excluded.attempts, parks = excluded.parks, reason = excluded.reason
-        """
-
-    /// Into the state's table of dead letters, whose texts are bytes.
-    private static let keepingLetters = """
-        INSERT INTO dead_letter (sequence, id, revision, attempts, reason, set_aside_at, rule_set)
-        SELECT nullif(seq, ''), id, nullif(rev, ''), attempts, convert_to(reason, 'UTF8'),
-            to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''
-        FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::int[], $5::text[]) d (seq, id, rev, attempts, reason)
-        """
-
-    /// SQL, with a row of `dead_change`: its dead letter, as it is kept here.
-    package static let deadLetterOfChange = """
-        SELECT number FROM dead_letter
-        WHERE dead_letter.id = dead_change.id AND rule IS NULL
-            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
-        """
-
-    /// Of dead changes whose dead letters are gone, those among the newest so many of all are kept.
-    static let keptDeadChanges = 1_000
-
-    /// `$1` is ``keptDeadChanges``.
-    private static let forgetting = """
-        DELETE FROM dead_change
-        WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC OFFSET $1::bigint LIMIT 1)
-            AND NOT EXISTS (\(deadLetterOfChange))
         """
 
     private static let parking = """

@@ -35,8 +35,8 @@ extension PostgresWorkLog {
 
     package func next(_ claim: Claim, after n: Int64, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         let values = claim.lease.parameters(owner) + [.int(claim.partition), .int(Int(n)), .int(limit)]
-        return try await working.call { [owner, living] session in
-            let rows = try session.connection.run(Self.nextChanges(living), values).rows
+        return try await working.call { [owner] session in
+            let rows = try session.connection.run(Self.nextChanges, values).rows
             guard !rows.isEmpty else { throw WorkLogError.voidLease }
             return try rows.filter { $0[0] != .null }.map { row in
                 var change = try LoggedChange(row: row, of: owner)
@@ -48,8 +48,8 @@ extension PostgresWorkLog {
 
     package func due(_ claim: Claim, limit: Int) async throws(WorkLogError) -> [LoggedChange] {
         let values = claim.lease.parameters(owner) + [.int(claim.partition), .int(limit)]
-        return try await working.call { [owner, living] session in
-            let rows = try session.connection.run(Self.dueChanges(living), values).rows
+        return try await working.call { [owner] session in
+            let rows = try session.connection.run(Self.dueChanges, values).rows
             guard !rows.isEmpty else { throw WorkLogError.voidLease }
             return try rows.filter { $0[0] != .null }.map { row in
                 var change = try LoggedChange(row: row, of: owner)
@@ -61,12 +61,11 @@ extension PostgresWorkLog {
 
     /// SQL: the owners that live, with spaces between them. A process that shares the work no more, because its time was
     /// over, is on the state's list until it shares it again.
-    private var living: String {
-        let members = "SELECT owner FROM work_member WHERE until > clock_timestamp()"
-        let processes = "SELECT owner FROM member WHERE until > clock_timestamp()"
-        let all = keepsDeadLetters ? "\(members) UNION ALL \(processes)" : members
-        return "SELECT string_agg(owner, ' ') FROM (\(all)) m"
-    }
+    private static let living = """
+        SELECT string_agg(owner, ' ') FROM (
+            SELECT owner FROM work_member WHERE until > clock_timestamp()
+            UNION ALL SELECT owner FROM member WHERE until > clock_timestamp()) m
+        """
 
     package func backlog() async throws(WorkLogError) -> Backlog {
         return try await leading.call { [fenced] session in
@@ -101,8 +100,7 @@ extension PostgresWorkLog {
 
     /// `$1` to `$4` the lease, `$5` partition, `$6` after this place, `$7` how many. No line: fenced. A line without `n`:
     /// nothing is there.
-    private static func nextChanges(_ living: String) -> String {
-        """
+    private static let nextChanges = """
         SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.is_parked
         FROM (
             SELECT FROM work_lease l, fleet f
@@ -113,11 +111,9 @@ extension PostgresWorkLog {
             FROM work k WHERE k.partition = $5::smallint AND k.n > $6::bigint ORDER BY k.n LIMIT $7::int) w ON true
         ORDER BY w.n
         """
-    }
 
     /// `$1` to `$4` the lease, `$5` partition, `$6` how many. As ``nextChanges``.
-    private static func dueChanges(_ living: String) -> String {
-        """
+    private static let dueChanges = """
         SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.first_n, w.parks
         FROM (
             SELECT FROM work_lease l, fleet f
@@ -127,7 +123,6 @@ extension PostgresWorkLog {
             ORDER BY p.due, p.first_n LIMIT $6::int) w ON true
         ORDER BY w.due, w.first_n
         """
-    }
 
     /// A line for each partition; the last three columns are the same in all.
     private static let facts = """

@@ -4,7 +4,8 @@ package import PostgreSQL
 
 /// A ``WorkLog`` in PostgreSQL: one member's handle.
 ///
-/// The tables are those of ``WorkLogTables``. Nearly every call is one statement and one round trip; a commit that does
+/// The tables are those of the state, and must be there. Ids and revisions are bytes, which are compared as a gateway
+/// does; nothing else of a document is stored. Nearly every call is one statement and one round trip; a commit that does
 /// more than move the position is a transaction of several. Leases run by `clock_timestamp()` alone. Each call that
 /// changes what a lease protects locks the lease's line first, so that nobody can take the lease before it is stored.
 /// The order of locks is always: leases, `fleet`, positions, the rest; members last.
@@ -19,8 +20,8 @@ package final class PostgresWorkLog: WorkLog {
     package let leaseTime: Duration
     let holder: String
     let works: Bool
-    /// Whether dead changes become dead letters of the state as well, whose tables are in the same schema.
-    let keepsDeadLetters: Bool
+    /// Saves dead letters for dead changes, as a part of the commit.
+    let keepDeadLetters: @Sendable ([DeadChange], PostgresConnection) throws -> Void
     /// Whether a member that was silent for too long ends, instead of going on under another membership.
     let endsWithMembership: Bool
     let renewals: WorkLogCalls
@@ -40,18 +41,18 @@ package final class PostgresWorkLog: WorkLog {
     ///   - owner: Of this start of the process alone.
     ///   - holder: Who it is, for people.
     ///   - works: False: a member that only leads.
-    ///   - keepsDeadLetters: Whether dead changes become dead letters of the state, in the same commit.
+    ///   - keepDeadLetters: Called in each commit with its dead changes, which are stored already.
     ///   - endsWithMembership: Whether a renewal after the membership was over is `.refused`, instead of a new membership.
     ///   - leaseTime: Members with different ones can live together.
     ///   - partitions: Of a new fleet; of another one the number that it has.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
-        works: Bool = true, keepsDeadLetters: Bool = false, endsWithMembership: Bool = false,
-        leaseTime: Duration = .seconds(5),
-        partitions: Int = Partitioning.defaultPartitions
+        works: Bool = true, endsWithMembership: Bool = false,
+        leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions,
+        keepDeadLetters: @escaping @Sendable ([DeadChange], PostgresConnection) throws -> Void = { _, _ in }
     ) {
         (self.owner, self.holder, self.works) = (owner, holder, works)
-        self.keepsDeadLetters = keepsDeadLetters
+        self.keepDeadLetters = keepDeadLetters
         self.endsWithMembership = endsWithMembership
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
@@ -59,9 +60,9 @@ package final class PostgresWorkLog: WorkLog {
         working = WorkLogCalls(makeQueue(leaseTime), leaseTime: leaseTime)
     }
 
-    /// Makes the schema and the tables if they are missing. Any number of members may do so at once.
+    /// Makes the partitions if they are missing. Any number of members may do so at once.
     ///
-    /// - Throws: ``WorkLogError``: `.refused` if the fleet has another number of partitions, or is of another version.
+    /// - Throws: ``WorkLogError``: `.refused` if the fleet has another number of partitions.
     package func prepare() async throws(WorkLogError) { try await leading.prepare(partitions: partitions) }
 
     /// Closes the connections once what is under way is done. Blocks that long, a deadline at most. Gives nothing back.

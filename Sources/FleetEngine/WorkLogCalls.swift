@@ -26,10 +26,10 @@ final class WorkLogCalls: Sendable {
     /// Blocks until what is under way is done.
     func close() { queue.close() }
 
-    /// Makes the tables if they are missing.
+    /// Makes the partitions if they are missing.
     func prepare(partitions: Int) async throws(WorkLogError) {
         try await perform { [leaseTime] connection in
-            try WorkLogTables.prepare(partitions: partitions, leaseTime: leaseTime, connection)
+            try WorkLogPartitions.prepare(partitions, leaseTime: leaseTime, connection)
         }
     }
 
@@ -77,6 +77,9 @@ final class WorkLogCalls: Sendable {
 }
 
 extension WorkLogError {
+    /// Another transaction made a row with the same key after this one had looked.
+    private static let uniqueViolation = "23505"
+
     /// What an error of PostgreSQL means for a work log that was prepared before: what somebody may mend is worth a retry.
     init(_ error: any Error) {
         switch error {
@@ -84,7 +87,8 @@ extension WorkLogError {
         case let error as PostgresError:
             switch error {
             case .unavailable, .conflict, .full: self = .unavailable(error.description)
-            case .refused where error.isMendable: self = .unavailable(error.description)
+            case .refused where error.isMendable || error.sqlState == Self.uniqueViolation:
+                self = .unavailable(error.description)
             case .unknownCommit: self = .unknownCommit(error.description)
             case .refused, .libraryMissing, .badAnswer: self = .refused(error.description)
             }

@@ -60,15 +60,6 @@ struct WorkLogIdentity: Sendable {
         }
     }
 
-    /// The next membership has a number that none ever had: those of a dump, or of new tables, would come again.
-    static func renumberMemberships(_ connection: PostgresConnection) throws(PostgresError) {
-        try connection.run(
-            """
-            SELECT setval(pg_get_serial_sequence('work_member', 'membership'),
-                CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint))
-            """)
-    }
-
     private func begin(_ leaseTime: Duration, _ connection: PostgresConnection) throws -> String {
         try connection.transaction { connection in
             try connection.run("SELECT FROM work_lease ORDER BY name FOR UPDATE")
@@ -81,7 +72,6 @@ struct WorkLogIdentity: Sendable {
                 """, [.int(leaseTime.wholeMilliseconds)])
             if changed.affected > 0 {
                 try connection.run("DELETE FROM work_member")
-                try Self.renumberMemberships(connection)
                 try connection.run("UPDATE work_lease SET owner = NULL WHERE owner IS NOT NULL")
             }
             return try connection.run("SELECT incarnation FROM fleet").rows.first?.first?.text ?? ""

@@ -3,7 +3,7 @@ import GRDB
 import TestKit
 import Testing
 
-/// Commands that only show a state leave it as it is, whichever version wrote it.
+/// Commands that only show a state leave it as it is.
 @Suite(.limitedParallelism) struct ShownStateTests {
     private static let rules = """
           - name: broken
@@ -27,33 +27,6 @@ import Testing
             #expect(try await bed.runOnce().code == 1)
             try await body(bed)
         }
-    }
-
-    /// Gives the state the form that it had before version 6.
-    private func makeOlder(_ bed: CommandTestBed) throws {
-        let file = try DatabaseQueue(path: bed.state + "/changebot.sqlite")
-        try file.writeWithoutTransaction { database in
-            try database.execute(
-                sql: """
-                    DROP TABLE timer;
-                    DROP TABLE schedule;
-                    DROP TABLE aggregate_rule;
-                    DROP TABLE contribution;
-                    DROP TABLE total;
-                    DROP TABLE total_to_write;
-                    DROP TABLE recount;
-                    DROP TABLE download;
-                    DROP TABLE own_write;
-                    CREATE TABLE own_revision (
-                        id BLOB NOT NULL, revision BLOB NOT NULL, rule_set TEXT NOT NULL, written_at INTEGER NOT NULL,
-                        UNIQUE (id, revision)
-                    );
-                    CREATE TABLE effect (id BLOB NOT NULL, content BLOB NOT NULL, written_at INTEGER NOT NULL);
-                    DELETE FROM grdb_migrations WHERE CAST(identifier AS INTEGER) >= 6;
-                    PRAGMA user_version = 0;
-                    """)
-        }
-        try file.close()
     }
 
     private func contents(_ folder: String) throws -> [String: Data] {
@@ -83,39 +56,6 @@ import Testing
         return texts
     }
 
-    /// They brought it to the form of this version: the program that had written it could not open it any more.
-    @Test func anOldStateIsShownLikeANewOneAndStaysAsItIs() async throws {
-        try await withState { bed in
-            let new = try await shown(bed)
-            #expect(new.allSatisfy { !$0.isEmpty })
-            try makeOlder(bed)
-            #expect(try await shown(bed) == new)
-            let doctor = try await Program.run(
-                ["doctor", "--no-wait", "--gateway", bed.url, "--state", bed.state])
-            #expect(doctor.output.contains("version 5; the next run brings it to version "), "\(doctor.output)")
-            // The next run does so.
-            #expect([0, 1].contains(try await bed.runOnce().code))
-            let later = try await Program.run(
-                ["doctor", "--no-wait", "--gateway", bed.url, "--state", bed.state])
-            #expect(!later.output.contains("the next run brings it"), "\(later.output)")
-        }
-    }
-
-    /// They failed: `another run uses this state`.
-    @Test func anOldStateIsShownWhileAnotherProcessHoldsIt() async throws {
-        try await withState { bed in
-            try makeOlder(bed)
-            let lock = open(bed.state + "/changebot.lock", O_RDWR | O_CLOEXEC)
-            try #require(lock >= 0)
-            defer { close(lock) }
-            try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
-            let texts = try await shown(bed)
-            #expect(!texts[0].contains("not running") && texts[4].contains("held by"), "\(texts)")
-            let drop = try await Program.run(["dead-letters", "drop", "--all", "--state", bed.state])
-            #expect(drop.code == 75 && drop.errors.contains("another run uses this state"), "\(drop.errors)")
-        }
-    }
-
     /// Root may write everywhere, unless it gives that right away.
     private static let launcher =
         getuid() == 0 ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
@@ -123,10 +63,9 @@ import Testing
     @Test(
         .enabled(
             if: launcher.isEmpty || FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
-            "needs setpriv, or a user that is not root"), arguments: [false, true])
-    func aStateInAFolderThatCannotBeWrittenToIsShown(isOld: Bool) async throws {
+            "needs setpriv, or a user that is not root"))
+    func aStateInAFolderThatCannotBeWrittenToIsShown() async throws {
         try await withState { bed in
-            if isOld { try makeOlder(bed) }
             let before = try await shown(bed)
             chmod(bed.state, 0o500)
             chmod(bed.state + "/changebot.sqlite", 0o400)

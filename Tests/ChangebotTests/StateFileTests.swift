@@ -44,28 +44,4 @@ import Testing
             #expect(try String(contentsOfFile: elsewhere, encoding: .utf8) == "kept")
         }
     }
-
-    /// As after a downgrade of the program.
-    @Test func stateOfALaterVersionIsRefusedByItsName() async throws {
-        try await CommandTestBed.with(rules: Self.rules) { bed in
-            #expect(try await bed.runOnce().code == 0)
-            let file = try DatabaseQueue(path: bed.state + "/changebot.sqlite")
-            try await file.writeWithoutTransaction { database in
-                try database.execute(
-                    sql: "INSERT INTO grdb_migrations VALUES ('99'); PRAGMA user_version = 2005001")
-            }
-            try file.close()
-            for arguments in [
-                ["checkpoint", "show"], ["dead-letters", "list"], ["dead-letters", "show", "1"],
-                ["dead-letters", "export"], ["list"], ["status"], ["checkpoint", "reset"],
-            ] {
-                let result = try await Program.run(arguments + ["--state", bed.state])
-                #expect(result.code == 78, "\(arguments): \(result.errors)")
-                #expect(result.errors.contains("newer changebot, version 2.5.1 (this is "), "\(result.errors)")
-            }
-            let run = try await bed.runOnce()
-            #expect(run.code == 78)
-            #expect(run.errors.contains("version 2.5.1"), "\(run.errors)")
-        }
-    }
 }

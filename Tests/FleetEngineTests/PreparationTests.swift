@@ -13,7 +13,7 @@ struct PreparationTests {
     @Test(arguments: 1...5) func severalMembersMakeTheTablesAtOnce(_ round: Int) async throws {
         let bed = try TestBed()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<12 { group.addTask { try await bed.log("\(number)").prepare() } }
+            for number in 0..<12 { group.addTask { _ = try await bed.prepared("\(number)") } }
             try await group.waitForAll()
         }
         #expect(try await bed.log("a").renew().free == [0, 1, 2, 3])
@@ -29,25 +29,6 @@ struct PreparationTests {
             return reason.contains("4 partitions")
         }
         await #expect(throws: WorkLogError.self) { try await bed.log("b", partitions: 0).prepare() }
-    }
-
-    @Test func tablesOfTheFirstVersionAreUpgraded() async throws {
-        let bed = try TestBed()
-        let log = try await bed.prepared("a")
-        try await log.fill([id(0), id(0)])
-        try await bed.run(
-            "ALTER TABLE work DROP COLUMN tries",
-            "ALTER TABLE parked DROP COLUMN tries, ALTER COLUMN attempts DROP DEFAULT", "UPDATE fleet SET version = 1")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<6 { group.addTask { try await bed.log("\(number)").prepare() } }
-            try await group.waitForAll()
-        }
-        let claim = try await log.take(0)
-        #expect(try await log.next(claim, after: 0, limit: 9).map(\.tries) == [Tries(), Tries()])
-        var outcome = Outcome(position: 1)
-        let change = LoggedChange(n: 1, entry: entry(1, id(0)), tries: Tries(text: "x:4"), parks: 1)
-        outcome.parked = [Parking(change, delay: .zero, reason: "why")]
-        #expect(try await log.due(try await log.commit(claim, outcome), limit: 9) == [change])
     }
 
     /// They may come back, for example with a dump.
@@ -81,12 +62,36 @@ struct PreparationTests {
         try await bed.run("CREATE ROLE \(role) LOGIN", "CREATE SCHEMA \(schema) AUTHORIZATION \(role)")
         let address = try PostgresAddress("postgres://\(role)@127.0.0.1:\(bed.server.port)/postgres")
         let log = bed.log("a", through: address)
-        try await log.prepare()
+        try await bed.prepare(log, through: address)
         let before = try await log.incarnation()
         #expect(try await log.claim([0, 1], atMost: 2).count == 2)
         // The superuser reads more of the server, and finds no other incarnation.
         #expect(try await bed.log("b").incarnation() == before)
         #expect(try await log.renew().leases.count == 2)
+    }
+
+    /// Once each start needed the right to create something.
+    @Test func aRoleThatMayOnlyUseTheTablesWillDo() async throws {
+        let bed = try TestBed()
+        let maker = bed.log("maker")
+        try await bed.prepare(maker)
+        try await bed.run("DELETE FROM partition_position", "DELETE FROM work_lease", "DELETE FROM fleet")
+        let role = bed.server.uniqueName("role")
+        let schema = PostgresConnection.quotedIdentifier(bed.schema)
+        try await bed.run(
+            "CREATE ROLE \(role) LOGIN", "GRANT USAGE ON SCHEMA \(schema) TO \(role)",
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
+        let address = try PostgresAddress("postgres://\(role)@127.0.0.1:\(bed.server.port)/postgres")
+        let log = bed.log("a", through: address)
+        try await bed.prepare(log, through: address)
+        #expect(try await log.renew().free == [0, 1, 2, 3])
+        let (claim, before) = (try await log.take(1), log.membership)
+        try await log.fill([id(1)])
+        _ = try await log.commit(claim, Outcome(position: 1))
+        // Another incarnation voids the membership.
+        try await bed.run("UPDATE fleet SET timeline = '00000000'")
+        #expect(try await log.renew().leases.isEmpty)
+        #expect(log.membership != before)
     }
 
     // MARK: Incarnations
@@ -141,7 +146,7 @@ struct PreparationTests {
     @Test func aChangeOfTheServerIsNoticedOnce() async throws {
         let bed = try TestBed()
         let logs = ["a", "b", "c", "d"].map { bed.log($0) }
-        try await logs[0].prepare()
+        try await bed.prepare(logs[0])
         for log in logs { _ = try await log.renew() }
         try await bed.run("UPDATE fleet SET timeline = '00000000'")
         let found = try await withThrowingTaskGroup(of: String.self) { group in

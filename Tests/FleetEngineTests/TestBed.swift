@@ -4,6 +4,8 @@ import Locking
 import PostgreSQL
 import TestKit
 
+@testable import Pipeline
+
 /// A work log in a schema of its own, on a server that all tests share, or another.
 struct TestBed: Sendable {
     /// With room for the connections of all tests at once.
@@ -52,8 +54,16 @@ struct TestBed: Sendable {
 
     func prepared(_ owner: String, works: Bool = true) async throws -> PostgresWorkLog {
         let log = log(owner, works: works)
-        try await log.prepare()
+        try await prepare(log)
         return log
+    }
+
+    /// Makes the tables and the partitions if they are missing.
+    func prepare(_ log: PostgresWorkLog, through other: PostgresAddress? = nil) async throws {
+        let queue = queue(.seconds(10), other)
+        defer { queue.close() }
+        try await queue.perform { [schema] in try EngineSchema.prepare(schema, $0) }
+        try await log.prepare()
     }
 
     /// Runs statements in the schema.
@@ -100,7 +110,7 @@ struct TestBed: Sendable {
     /// Puts back what was saved, as if another server had it.
     func restore() async throws {
         for table in Self.tables {
-            try await run("DELETE FROM \(table)", "INSERT INTO \(table) OVERRIDING SYSTEM VALUE TABLE old_\(table)")
+            try await run("DELETE FROM \(table)", "INSERT INTO \(table) TABLE old_\(table)")
         }
         try await run("UPDATE fleet SET timeline = timeline || '-'")
     }

@@ -18,7 +18,7 @@ import Testing
             log = bed.log(
                 "a \(mark)",
                 through: try PostgresAddress("postgres://postgres@127.0.0.1:\(relay.port)/postgres?sslmode=disable"))
-            try await log.prepare()
+            try await bed.prepare(log)
         }
     }
 

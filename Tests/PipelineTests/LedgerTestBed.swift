@@ -33,7 +33,7 @@ struct LedgerTestBed {
 
     /// Opens a copy of the state, which must exist, for a dry run.
     func preview() throws -> Ledger {
-        try Ledger(readOnly: files(), ReadOnlyState.copyInCurrentForm(files()), ruleSetHash: "r1")
+        try Ledger(readOnly: files(), ReadOnlyState.copy(files()), ruleSetHash: "r1")
     }
 
     /// The files of the folder but for SQLite's shared memory, whose marks of readers change.
@@ -76,35 +76,29 @@ struct LedgerTestBed {
 }
 
 extension LedgerTestBed {
-    /// Makes a state as the first version had it, open as a run of that version has it.
-    func makeFirstForm() throws -> DatabaseQueue {
+    /// Makes a state as it was before the first release, open as a run of then has it.
+    func makeOldForm() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         let database = try DatabaseQueue(path: databasePath, configuration: configuration)
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { database in
+        try database.writeWithoutTransaction { database in
             try database.execute(
                 sql: """
+                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                    INSERT INTO grdb_migrations VALUES ('1'), ('9');
                     CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-                    CREATE TABLE checkpoint (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT NOT NULL, rule_set TEXT NOT NULL,
-                        saved_at TEXT NOT NULL
-                    );
-                    CREATE TABLE own_revision (
-                        id TEXT NOT NULL, revision TEXT NOT NULL, rule_set TEXT NOT NULL, UNIQUE (id, revision)
-                    );
-                    CREATE TABLE dead_letter (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT, sequence TEXT, id TEXT NOT NULL, revision TEXT,
-                        rule TEXT, reason TEXT NOT NULL, attempts INTEGER NOT NULL, set_aside_at TEXT NOT NULL
-                    );
-                    INSERT INTO identity VALUES ('gateway', 'http://a:1/todo');
-                    INSERT INTO checkpoint VALUES (3, '"1::5"', 'r1', '2026-11-20T10:00:00Z');
-                    INSERT INTO own_revision VALUES ('ä', '2-x', 'r1');
-                    INSERT INTO dead_letter VALUES (8, '4', 'ä', '1-a', NULL, 'because', 3, '2026-11-20T10:00:00Z');
+                    INSERT INTO identity VALUES ('database', 'a');
+                    PRAGMA user_version = 1000;
                     """)
         }
-        try migrator.migrate(database)
         return database
+    }
+
+    /// Changes the tables of a state that nobody has open.
+    func change(_ sql: String) throws {
+        let file = try DatabaseQueue(path: databasePath)
+        try file.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try file.close()
     }
 }
 

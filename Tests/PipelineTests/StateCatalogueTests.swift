@@ -107,21 +107,12 @@ import Testing
 
     // MARK: - States that are there
 
-    /// As the versions before this one made it.
+    /// As where the user may keep no mark.
     private func makeBoundState(_ catalogue: StateCatalogue, identity: String?) async throws {
         let opened = try open(catalogue, .unknowable)
         try await opened.ledger.saveCheckpoint(sequence(5))
         try await opened.ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
-        try await #require(opened.ledger.store as? SQLiteStore).database.write { database in
-            try database.execute(
-                sql: """
-                    DROP TABLE address; DROP TABLE rule; DELETE FROM grdb_migrations WHERE identifier IN ('4', '5');
-                    INSERT INTO identity VALUES ('gateway', '\(Self.here)');
-                    """)
-            if let identity {
-                try database.execute(sql: "INSERT INTO identity VALUES ('database', ?)", arguments: [identity])
-            }
-        }
+        if let identity { try await opened.ledger.adoptDatabase(identity: identity) }
         opened.ledger.close()
     }
 

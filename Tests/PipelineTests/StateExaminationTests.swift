@@ -23,7 +23,7 @@ import Testing
             ledger.close()
             let before = try names(directory)
             let state = try #require(try catalogue(bed).examine().first)
-            #expect(state.version == StateExamination.newestVersion && state.problem == nil && state.holder == nil)
+            #expect(state.version == Schema.version && state.problem == nil && state.holder == nil)
             #expect(state.address == "http://a:1/todo" && state.checkpoint == "17")
             #expect(try names(directory) == before)
         }
@@ -40,33 +40,29 @@ import Testing
         }
     }
 
-    /// Nothing is migrated.
-    @Test func anOlderState() async throws {
+    @Test(arguments: ["", "UPDATE identity SET value = '99' WHERE name = 'version'"])
+    func aStateWithOtherTables(change: String) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            try bed.open().close()
-            let file = try DatabaseQueue(path: bed.databasePath)
-            try await file.write { database in
-                try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier > '5'")
+            if change.isEmpty {
+                try bed.makeOldForm().close()
+            } else {
+                try bed.open().close()
+                try bed.change(change)
             }
-            try file.close()
-            #expect(try catalogue(bed).examine().first?.version == 5)
-            #expect(try catalogue(bed).examine().first?.version == 5)
+            let state = try #require(try catalogue(bed).examine().first)
+            let problem = try #require(state.problem)
+            #expect(problem.contains(change.isEmpty ? "no version" : "newer changebot"), "\(problem)")
+            #expect(problem.contains("another --name") && state.version == nil, "\(problem)")
         }
     }
 
-    @Test func aNewerState() async throws {
+    /// A run was killed before it had made the tables.
+    @Test func anEmptyFile() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
-            try bed.open().close()
-            let file = try DatabaseQueue(path: bed.databasePath)
-            try await file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
-            try file.close()
-            let state = try #require(try catalogue(bed).examine().first)
-            #expect(state.version == 99)
-            let problem = try #require(state.problem)
-            #expect(problem.contains("version 99 of the state"), "\(problem)")
-            #expect(problem.contains("up to \(StateExamination.newestVersion)"), "\(problem)")
+            _ = try bed.files().create()
+            #expect(try catalogue(bed).examine() == [StateExamination(path: bed.databasePath)])
         }
     }
 

@@ -36,15 +36,12 @@ extension Engine {
                 try connection.run(
                     "UPDATE lease SET owner = '' WHERE name = $1 AND owner = $2 AND until > clock_timestamp()",
                     [.text(EngineLease.name), .text(member.owner)])
-                let isShared = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
-                if isShared.rows.first?.first == .int(1) {
-                    // Leases before members, as the members themselves do.
-                    try connection.run(
-                        "SELECT FROM work_lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
-                    try connection.run("UPDATE work_lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
-                    // Its next renewal finds that the membership is over. Its writes to the state are refused at once.
-                    try connection.run("DELETE FROM work_member WHERE owner = $1", [.text(member.owner)])
-                }
+                // Leases before members, as the members themselves do.
+                try connection.run(
+                    "SELECT FROM work_lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
+                try connection.run("UPDATE work_lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
+                // Its next renewal finds that the membership is over. Its writes to the state are refused at once.
+                try connection.run("DELETE FROM work_member WHERE owner = $1", [.text(member.owner)])
                 if drains { try Self.drain(member.owner, connection) }
             }
         }
@@ -97,12 +94,10 @@ extension Engine {
         try ask { connection in
             let gateway = try connection.run("SELECT url FROM address ORDER BY used DESC LIMIT 1")
                 .rows.first?.first?.text
-            let isShared = try connection.run("SELECT to_regclass('dead_change') IS NOT NULL")
-            guard isShared.rows.first?.first == .int(1) else { return ([], gateway) }
             let rows = try connection.run(
                 """
                 SELECT number, id, rev, kind, partition, attempts, reason, at FROM (
-                    SELECT (\(PostgresWorkLog.deadLetterOfChange) ORDER BY number DESC LIMIT 1) AS number, n, id, rev, kind,
+                    SELECT (\(DeadChanges.deadLetter) ORDER BY number DESC LIMIT 1) AS number, n, id, rev, kind,
                         partition, attempts, reason, CAST(EXTRACT(EPOCH FROM at) AS bigint) AS at
                     FROM dead_change) d
                 WHERE number IS NOT NULL OR $1::int = 1 ORDER BY n

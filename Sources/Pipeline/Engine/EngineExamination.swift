@@ -28,7 +28,7 @@ package struct EngineExamination: Sendable {
     /// Whether the fleet has another number of partitions than a member would have: what is so, and what to do.
     package func otherPartitions(than wanted: Int) -> (text: String, remedy: String)? {
         guard let there = standing?.shared?.parts.count, there != wanted else { return nil }
-        return (WorkLogTables.other(wanted, there), WorkLogTables.remedy(there))
+        return (WorkLogPartitions.other(wanted, there), WorkLogPartitions.remedy(there))
     }
 }
 
@@ -40,7 +40,7 @@ extension Engine {
         let queue = makeQueue()
         defer { queue.close() }
         do {
-            let (facts, right, tables, clock) = try queue.performNow { connection in
+            let (facts, problem, isThere, clock) = try queue.performNow { connection in
                 let sent = Timestamp.secondsNow
                 let row =
                     try connection.run(
@@ -53,21 +53,15 @@ extension Engine {
                 let clock = EngineExamination.Clock(
                     sent: sent, answered: Timestamp.secondsNow, engine: row.last?.int ?? sent)
                 let facts = row.map { $0.text ?? "" }
-                let right = try missingRight(connection)
-                guard right == nil else { return (facts, right, Result<Bool, StateError>.success(false), clock) }
-                do { return (facts, right, .success(try EngineSchema.check(self, connection)), clock) } catch let error
-                    as StateError
+                let problem = try missingRight(connection)
+                guard problem == nil else { return (facts, problem, false, clock) }
+                do { return (facts, nil, try EngineSchema.isThere(schema, connection), clock) } catch let error
+                    as SupersededSchema
                 {
-                    return (facts, right, .failure(error), clock)
+                    return (facts, "\(StateError.engine(self, .reading, error))", false, clock)
                 }
             }
-            var problem = right
-            var standing: FleetStanding?
-            switch tables {
-            case .success(true): standing = try self.standing()
-            case .success(false): break
-            case .failure(let error): problem = "\(error)"
-            }
+            let standing = isThere ? try self.standing() : nil
             return EngineExamination(
                 name: description, server: facts.first ?? "", forgets: facts.dropFirst().first == "off",
                 losesLastWrites: facts.dropFirst(2).first == "off", problem: problem, standing: standing, clock: clock)
@@ -81,8 +75,9 @@ extension Engine {
         let row = try connection.run(
             """
             SELECT current_user, has_database_privilege(current_database(), 'CREATE'),
-                (SELECT has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE')
-                    FROM pg_namespace WHERE nspname = $1),
+                (SELECT has_schema_privilege(n.oid, 'USAGE') AND (has_schema_privilege(n.oid, 'CREATE')
+                        OR EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'identity'))
+                    FROM pg_namespace n WHERE nspname = $1),
                 (SELECT bool_and(has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
                         AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
                     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -40,7 +40,9 @@ final class EngineLease: Sendable {
             let token = try queue.performNow { connection in
                 try connection.transaction { connection in
                     try EngineMember.lockTurn(engine, connection)
-                    guard try EngineSchema.check(engine, connection) else { throw EngineMember.removed(engine) }
+                    guard try EngineSchema.isThere(engine.schema, connection) else {
+                        throw EngineMember.removed(engine)
+                    }
                     try EngineMember.endExpiredSharing(connection)
                     if let holder = try EngineMember.sharing(connection) { throw StateError.locked(holder: holder) }
                     let taken = try connection.run(

@@ -44,9 +44,7 @@ enum EngineMember {
     /// A process that shares the work of the fleet with others: the one that reads the feed, or else the first one. Nil if
     /// none does now.
     static func sharing(_ connection: PostgresConnection) throws(PostgresError) -> String? {
-        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
-        guard there.rows.first?.first == .int(1) else { return nil }
-        return try connection.run(firstSharing).rows.first?.first?.text
+        try connection.run(firstSharing).rows.first?.first?.text
     }
 
     private static let firstSharing = """
@@ -57,14 +55,11 @@ enum EngineMember {
 
     /// The same, for those who look at a state.
     static func sharing(_ session: any StateSession) throws -> String? {
-        guard try session.value(Bool.self, "SELECT to_regclass('work_member') IS NOT NULL") == true else { return nil }
-        return try session.value(String.self, firstSharing)
+        try session.value(String.self, firstSharing)
     }
 
     /// Those that share the work and were silent for too long are no members any more: if they come back, they begin anew.
     static func endExpiredSharing(_ connection: PostgresConnection) throws(PostgresError) {
-        let there = try connection.run("SELECT to_regclass('work_member') IS NOT NULL")
-        guard there.rows.first?.first == .int(1) else { return }
         try connection.run("DELETE FROM work_member WHERE until <= clock_timestamp()")
     }
 
@@ -83,15 +78,14 @@ enum EngineMember {
     static func lockOut(_ engine: Engine, _ connection: PostgresConnection) throws -> String? {
         try lockTurn(engine, connection)
         try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(engine.schema))")
-        guard try EngineSchema.check(engine, connection) else { return nil }
+        guard try EngineSchema.isThere(engine.schema, connection) else { return nil }
         try connection.script("LOCK TABLE member, lease IN ACCESS EXCLUSIVE MODE")
-        let isShared = try connection.run("SELECT to_regclass('work_member') IS NOT NULL").rows.first?.first == .int(1)
         let found = try connection.run(
             """
             SELECT string_agg(DISTINCT holder, '; ' ORDER BY holder) FROM (
                 SELECT holder FROM lease WHERE until > clock_timestamp() AND owner <> ''
                 UNION ALL SELECT holder FROM member WHERE until > clock_timestamp()
-                \(isShared ? "UNION ALL SELECT holder FROM work_member WHERE until > clock_timestamp()" : "")) h
+                UNION ALL SELECT holder FROM work_member WHERE until > clock_timestamp()) h
             """)
         return found.rows.first?.first?.text
     }
@@ -102,18 +96,10 @@ enum EngineMember {
     static func beginSharing(_ engine: Engine, works: Bool, _ connection: PostgresConnection) throws {
         try connection.transaction { connection in
             try lockTurn(engine, connection)
-            let log = try connection.run(
-                """
-                SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-                WHERE nspname = $1 AND relname = 'work_member'
-                """, [.text(engine.schema)])
-            guard !log.rows.isEmpty else { throw removed(engine) }
-            let there = try connection.run("SELECT to_regclass('lease') IS NOT NULL")
-            if there.rows.first?.first == .int(1) {
-                let found = try connection.run(
-                    "SELECT holder FROM lease WHERE name = $1 AND until > clock_timestamp()", [.text(EngineLease.name)])
-                if let holder = found.rows.first?.first?.text { throw StateError.locked(holder: holder) }
-            }
+            guard try EngineSchema.isThere(engine.schema, connection) else { throw removed(engine) }
+            let found = try connection.run(
+                "SELECT holder FROM lease WHERE name = $1 AND until > clock_timestamp()", [.text(EngineLease.name)])
+            if let holder = found.rows.first?.first?.text { throw StateError.locked(holder: holder) }
             try noteTime(engine) { () throws(PostgresError) in
                 try connection.run(
                     """

@@ -12,7 +12,7 @@ enum EngineState {
         let lease = engine.fence == nil ? try EngineLease.take(engine, ruleSetHash: ruleSetHash) : nil
         let store = EngineStore(engine, fence: engine.fence ?? lease?.lock)
         do {
-            let facts = try store.read { try StateFacts(engine: $0) }
+            let facts = try store.read { try StateFacts($0) }
             try check(facts, engine, address, sighting)
             let former = StateCatalogue.formerAddress(facts, sighting, address)
             let used = (facts.addresses.map(\.used).max() ?? 0) + 1
@@ -43,7 +43,7 @@ enum EngineState {
         let queue = engine.makeQueue()
         defer { queue.close() }
         do {
-            guard try queue.performNow({ try EngineSchema.check(engine, $0) }) else {
+            guard try queue.performNow({ try EngineSchema.isThere(engine.schema, $0) }) else {
                 throw StateError.missing(
                     "there is no fleet '\(engine.fleet)' on \(engine.address); name the right one with --engine and --fleet"
                 )
@@ -66,7 +66,7 @@ enum EngineState {
     ) throws(StateError) -> StateCatalogue.Opened {
         do throws(StateError) {
             let ledger = try openExisting(engine, directory: directory, access: .readOnly, ruleSetHash: ruleSetHash)
-            let facts = try ledger.read { try StateFacts(engine: $0) }
+            let facts = try ledger.read { try StateFacts($0) }
             try check(facts, engine, address, sighting)
             return StateCatalogue.Opened(
                 ledger: ledger, formerAddress: StateCatalogue.formerAddress(facts, sighting, address))
@@ -85,7 +85,7 @@ enum EngineState {
             return nil
         }
         defer { ledger.close() }
-        return try ledger.read { try StateFacts(engine: $0) }
+        return try ledger.read { try StateFacts($0) }
     }
 
     private static func prepare(_ engine: Engine) throws(StateError) {
@@ -94,7 +94,7 @@ enum EngineState {
         do {
             try queue.performNow { connection in
                 try EngineSafety.require(engine, connection)
-                try EngineSchema.prepare(engine, connection)
+                try EngineSchema.prepare(engine.schema, connection)
             }
         } catch {
             throw .engine(engine, .creating, error)
@@ -111,16 +111,6 @@ enum EngineState {
         throw .foreign(
             "the fleet '\(engine.fleet)' on \(engine.address) works on another database, \(facts.lastAddress ?? "?"); "
                 + "choose another --fleet for \(address)")
-    }
-}
-
-extension StateFacts {
-    /// Reads the facts of a fleet's state.
-    init(engine session: any StateSession) throws {
-        identity = try session.value(String.self, "SELECT value FROM identity WHERE name = 'database'")
-        addresses = try session.rows("SELECT url, used FROM address").map { Address(url: $0[0], used: $0[1]) }
-        checkpoint = try session.value(String.self, "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
-        isBlank = identity == nil && checkpoint == nil
     }
 }
 

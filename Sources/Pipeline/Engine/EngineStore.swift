@@ -174,6 +174,7 @@ extension StateError {
         let place = place ?? engine.description
         if let error = error as? StateError { return error }
         if let error = error as? WorkLogError { return StateError(engine, error) }
+        if let error = error as? SupersededSchema { return .engineRefused(path: place, reason: "\(error)") }
         // Such as a file with the password that can't be read.
         guard let error = error as? PostgresError else {
             return .engineRefused(path: place, reason: "\(error)")

@@ -56,7 +56,7 @@ final class FleetWatch: Sendable {
         while began.duration(to: .now) < Self.deadline / 2 {
             do {
                 return try await queue.perform { [engine] connection in
-                    guard try EngineSchema.check(engine, connection) else { return nil }
+                    guard try EngineSchema.isThere(engine.schema, connection) else { return nil }
                     return try FleetStanding(connection)
                 }
             } catch PostgresError.unavailable {

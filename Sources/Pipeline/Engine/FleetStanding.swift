@@ -94,10 +94,14 @@ package struct FleetStanding: Sendable {
 extension FleetStanding {
     /// Asks the engine.
     init(_ connection: PostgresConnection) throws {
-        let isThere = try connection.run("SELECT to_regclass('work_member') IS NOT NULL").rows.first?.first == .int(1)
-        var members = try Self.members(isThere, connection)
+        var members = try Self.members(connection)
         var shared: Shared?
-        if isThere {
+        let facts = try connection.run(
+            """
+            SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(DeadChanges.deadLetter))) FROM fleet
+            """
+        ).rows.first
+        if let facts {
             let owners = Dictionary(members.map { ($0.owner, $0.id) }) { first, _ in first }
             let parts = try Self.parts(connection)
             let reader = try connection.run(
@@ -107,17 +111,12 @@ extension FleetStanding {
                 members[index].partitions = parts.count { $0.owner == members[index].owner }
                 members[index].readsFeed = reader == members[index].owner
             }
-            let facts = try connection.run(
-                """
-                SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(PostgresWorkLog.deadLetterOfChange))) FROM fleet
-                """
-            ).rows.first
             shared = Shared(
                 parts: parts.map { part in
                     Shared.Part(
                         number: part.number, member: part.owner.flatMap { owners[$0] }, waiting: part.waiting,
                         oldest: part.oldest, parked: part.parked)
-                }, dead: facts?[1].int ?? 0, takeovers: facts?[0].int ?? 0)
+                }, dead: facts[1].int ?? 0, takeovers: facts[0].int ?? 0)
         }
         self.members = members
         self.shared = shared
@@ -134,18 +133,15 @@ extension FleetStanding {
         (server, risks) = try Self.server(connection)
     }
 
-    private static func members(_ areShared: Bool, _ connection: PostgresConnection) throws(PostgresError) -> [Member] {
+    private static func members(_ connection: PostgresConnection) throws(PostgresError) -> [Member] {
         // Those that have just begun to share the work may not be in `member` yet.
-        let work =
-            areShared
-            ? "SELECT owner, holder, since FROM work_member WHERE until > clock_timestamp()"
-            : "SELECT '' AS owner, '' AS holder, clock_timestamp() AS since WHERE false"
         let rows = try connection.run(
             """
             SELECT owner, coalesce(m.holder, w.holder), coalesce(m.role, ''), lease.owner IS NOT NULL,
                 w.holder IS NOT NULL, drained.owner IS NOT NULL, coalesce(m.rule_set, ''), coalesce(m.program, ''),
                 CAST(EXTRACT(EPOCH FROM coalesce(m.since, w.since)) AS bigint)
-            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m FULL JOIN (\(work)) w USING (owner)
+            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m
+            FULL JOIN (SELECT * FROM work_member WHERE until > clock_timestamp()) w USING (owner)
             LEFT JOIN (SELECT owner FROM lease WHERE until > clock_timestamp()) lease USING (owner)
             LEFT JOIN drained USING (owner)
             ORDER BY 4 DESC, 5 DESC, 9, 1
@@ -212,7 +208,7 @@ extension Engine {
         defer { queue.close() }
         do {
             return try queue.performNow { connection in
-                guard try EngineSchema.check(self, connection) else {
+                guard try EngineSchema.isThere(schema, connection) else {
                     throw StateError.missing(
                         "there is no fleet '\(fleet)' on \(address); name the right one with --engine and --fleet")
                 }

@@ -183,7 +183,7 @@ final class Standby: Sendable {
     private func standing() async throws -> Standing {
         do {
             return try await queue.perform { [engine, ruleSetHash, role, shares = sharing != nil] connection in
-                guard try EngineSchema.upgrade(engine, connection) else { return .missing }
+                guard try EngineSchema.isThere(engine.schema, connection) else { return .missing }
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection)
                 try engine.tally.store(connection)
                 if try EngineMember.isDrained(engine, connection) { return .drained }

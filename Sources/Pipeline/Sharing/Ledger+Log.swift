@@ -1,9 +1,9 @@
 extension Ledger {
-    /// Moves the log of members that share the work, if there is one, elsewhere in the feed. Forgets what waits in it.
+    /// Moves the log of members that share the work elsewhere in the feed. Forgets what waits in it.
     ///
     /// - Parameter sequence: JSON text; nil: where a new bot begins.
     static func moveLog(to sequence: String?, _ session: any StateSession) throws {
-        guard session.language == .postgres, try session.hasTable("work_lease") else { return }
+        guard session.language == .postgres else { return }
         try session.execute("UPDATE fleet SET seq = ?", [sequence])
         for table in ["work", "parked", "mark"] { try session.execute("DELETE FROM \(table)") }
     }

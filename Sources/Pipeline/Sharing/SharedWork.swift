@@ -38,8 +38,8 @@ struct SharedWork: Sendable {
         self.logger = logger
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
-            works: sharing.role != .reader, keepsDeadLetters: true, endsWithMembership: true, leaseTime: engine.lease,
-            partitions: sharing.partitions)
+            works: sharing.role != .reader, endsWithMembership: true, leaseTime: engine.lease,
+            partitions: sharing.partitions, keepDeadLetters: DeadChanges.keepDeadLetters)
         self.log = log
         membership = Membership(engine: engine, log: log)
     }
@@ -50,7 +50,7 @@ struct SharedWork: Sendable {
         membership = nil
     }
 
-    /// Makes the log if there is none, and becomes a member of the fleet.
+    /// Makes the tables if they are missing, and becomes a member of the fleet.
     ///
     /// - Returns: What lets this process write, in each transaction, as long as it is one.
     /// - Throws: ``StateError``.
@@ -62,9 +62,9 @@ struct SharedWork: Sendable {
             defer { queue.close() }
             try await queue.perform { [engine, sharing] connection in
                 try EngineSafety.require(engine, connection)
+                try EngineSchema.prepare(engine.schema, connection)
                 do {
-                    try WorkLogTables.prepare(
-                        partitions: sharing.partitions, leaseTime: engine.lease, connection)
+                    try WorkLogPartitions.prepare(sharing.partitions, leaseTime: engine.lease, connection)
                 } catch WorkLogError.refused(let reason) {
                     throw StateError.engineRefused(path: engine.description, reason: reason)
                 }

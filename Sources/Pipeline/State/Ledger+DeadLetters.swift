@@ -10,12 +10,8 @@ extension Ledger {
     @discardableResult
     package func keep(_ deadLetters: [DeadLetter]) async throws(StateError) -> [Int] {
         guard !deadLetters.isEmpty else { return [] }
-        return try await write { try self.keep(deadLetters, in: $0) } ?? []
-    }
-
-    /// The same as a part of a transaction.
-    func keep(_ deadLetters: [DeadLetter], in database: any StateSession) throws -> [Int] {
-        try deadLetters.map { try Self.keep($0, ruleSetHash, database) }
+        return try await write { [ruleSetHash] in try DeadLetters($0).insert(deadLetters, ruleSetHash: ruleSetHash) }
+            ?? []
     }
 
     /// Dead letters by ascending number.
@@ -65,14 +61,7 @@ extension Ledger {
     @discardableResult
     package func drop(_ numbers: [Int]) async throws(StateError) -> Int {
         guard !numbers.isEmpty else { return 0 }
-        return try await write { try Self.drop(numbers, in: $0) } ?? 0
-    }
-
-    /// The same as a part of a transaction.
-    @discardableResult
-    static func drop(_ numbers: [Int], in database: any StateSession) throws -> Int {
-        guard !numbers.isEmpty else { return 0 }
-        return try database.executeEach("DELETE FROM dead_letter WHERE number = ?", numbers.map { [$0] })
+        return try await write { try DeadLetters($0).drop(numbers) } ?? 0
     }
 
     /// A document whose decision was completed, so that its dead letters are obsolete.
@@ -96,7 +85,7 @@ extension Ledger {
             self.highestDeadLetterNumber = highestDeadLetterNumber
         }
 
-        fileprivate func isResolved(rule: String?, number: Int) -> Bool {
+        func isResolved(rule: String?, number: Int) -> Bool {
             guard number <= highestDeadLetterNumber else { return false }
             guard let rule else { return rules == nil }
             return !failedRules.contains(rule) && rules?.contains(rule) != false
@@ -111,31 +100,7 @@ extension Ledger {
         of documents: [ResolvedDocument]
     ) async throws(StateError) -> [(id: DocumentID, count: Int)] {
         guard !documents.isEmpty else { return [] }
-        return try await write { try Self.dropDeadLetters(of: documents, in: $0) } ?? []
-    }
-
-    /// The same as a part of a transaction.
-    static func dropDeadLetters(
-        of documents: [ResolvedDocument], in database: any StateSession
-    ) throws -> [(id: DocumentID, count: Int)] {
-        guard !documents.isEmpty else { return [] }
-        var dropped: [(id: DocumentID, count: Int)] = []
-        // One with a rule, but without a change, is about the rule's total.
-        let found = try database.rowsOfEach(
-            """
-            SELECT number, rule FROM dead_letter
-            WHERE id = ? AND (sequence IS NOT NULL OR revision IS NOT NULL OR rule IS NULL
-                OR NOT EXISTS (SELECT 1 FROM total_to_write WHERE target = ?))
-            """, documents.map { [WholeText($0.id.text), OwnWrite.key($0.id.text)] })
-        for (document, rows) in zip(documents, found) {
-            let numbers = rows.compactMap { row -> Int? in
-                let rule = (row["rule"] as WholeText?)?.text
-                return document.isResolved(rule: rule, number: row["number"]) ? row["number"] : nil
-            }
-            try drop(numbers, in: database)
-            if !numbers.isEmpty { dropped.append((document.id, numbers.count)) }
-        }
-        return dropped
+        return try await write { try DeadLetters($0).dropObsolete(of: documents) } ?? []
     }
 
     /// The ids of up to `limit` documents with dead letters, each once.
@@ -156,50 +121,6 @@ extension Ledger {
             ).map(DeadLetter.init(row:))
         }
     }
-
-    private static func keep(_ deadLetter: DeadLetter, _ ruleSetHash: String, _ database: any StateSession) throws
-        -> Int
-    {
-        // Seen again after a crash, or retried. A change without a revision is identified by its sequence.
-        let known = try database.rows(
-            """
-            SELECT number, attempts FROM dead_letter
-            WHERE id = ?1 AND (
-                revision IS NOT DISTINCT FROM ?2
-                AND (revision IS NOT NULL OR sequence IS NOT DISTINCT FROM ?3)
-                AND (NOT ?4 OR rule IS NOT DISTINCT FROM ?5)
-                OR ?4 AND rule IS NOT DISTINCT FROM ?5)
-            """,
-            [
-                WholeText(deadLetter.id.text), WholeText(deadLetter.revision?.text), deadLetter.sequence?.description,
-                deadLetter.isOfRuleAlone, WholeText(deadLetter.rule),
-            ])
-        var attempts: [Int: Int] = [:]
-        for row in known { attempts[row["number"]] = row["attempts"] }
-        for number in deadLetter.replaced where attempts[number] == nil {
-            attempts[number] = try database.value(
-                Int.self, "SELECT attempts FROM dead_letter WHERE number = ?", [number])
-        }
-        try drop(Array(attempts.keys), in: database)
-        var columns = [
-            "sequence", "id", "revision", "rule", "reason", "attempts", "set_aside_at", "rule_set",
-        ]
-        var values: [(any StateArgument)?] = [
-            deadLetter.sequence?.description, WholeText(deadLetter.id.text),
-            WholeText(deadLetter.revision?.text), WholeText(deadLetter.rule), WholeText(deadLetter.reason),
-            deadLetter.attempts + attempts.values.reduce(0, +), Timestamp.now, ruleSetHash,
-        ]
-        if let number = attempts.keys.min() {
-            columns.append("number")
-            values.append(number)
-        }
-        let places = columns.map { _ in "?" }.joined(separator: ", ")
-        let number = try database.value(
-            Int.self,
-            "INSERT INTO dead_letter (\(columns.joined(separator: ", "))) VALUES (\(places)) RETURNING number", values)
-        return number ?? 0
-    }
-
 }
 
 extension DeadLetter {

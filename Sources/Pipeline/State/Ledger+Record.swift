@@ -41,9 +41,10 @@ extension Ledger {
         guard !record.isEmpty else { return StoredRecord() }
         return try await write { database in
             var stored = StoredRecord()
-            stored.dropped = try Self.dropDeadLetters(of: record.resolved, in: database)
-            stored.deadLetterNumbers = try self.keep(record.deadLetters, in: database)
-            try Self.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) }, in: database)
+            let deadLetters = DeadLetters(database)
+            stored.dropped = try deadLetters.dropObsolete(of: record.resolved)
+            stored.deadLetterNumbers = try deadLetters.insert(record.deadLetters, ruleSetHash: self.ruleSetHash)
+            try deadLetters.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) })
             try record.times.record(in: database)
             try Self.record(record.caused, in: database)
             try self.record(record.ownWrites, in: database)

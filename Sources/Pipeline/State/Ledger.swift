@@ -65,7 +65,7 @@ package final class Ledger: Sendable {
         let isOld = try files.create()
         do {
             let database = try Self.open(files.database)
-            try LedgerSchema.migrate(database)
+            try SQLiteStore.prepare(database)
             store = SQLiteStore(database: database, path: files.database)
         } catch {
             throw isOld ? .reading(files.database, error) : .creating(files.database, error)
@@ -78,8 +78,7 @@ package final class Ledger: Sendable {
     /// - Parameters:
     ///   - ruleSetHash: The rules that own revisions and dead letters belong to. Empty: none.
     ///   - access: `.shared` or `.exclusive`. For `.readOnly` see ``init(readOnly:_:ruleSetHash:)``.
-    /// - Throws: ``StateError``: `.locked` if a run has it and `.exclusive` is wanted, or if it has an older schema,
-    ///   which can't be migrated while a run uses it.
+    /// - Throws: ``StateError``: `.locked` if a run has it and `.exclusive` is wanted.
     init?(existing files: StateFiles, ruleSetHash: String, access: Access) throws(StateError) {
         guard try files.exists() else { return nil }
         (path, decisionNotes) = (files.database, files.decisionNotes)
@@ -91,12 +90,8 @@ package final class Ledger: Sendable {
         hold = .file(files, lock)
         do {
             let database = try Self.open(files.database)
+            try SQLiteStore.prepare(database)
             store = SQLiteStore(database: database, path: files.database)
-            if try !LedgerSchema.isCurrent(database) {
-                let held = try lock ?? StateLock(path: files.lock, holder: StateLock.thisProcess)
-                try LedgerSchema.migrate(database)
-                if lock == nil { held.release() }
-            }
         } catch {
             throw .reading(files.database, error)
         }
@@ -185,7 +180,7 @@ extension Ledger {
 
     private static func inMemory() throws -> DatabaseQueue {
         let database = try DatabaseQueue()
-        try LedgerSchema.migrate(database)
+        try SQLiteStore.prepare(database)
         return database
     }
 }

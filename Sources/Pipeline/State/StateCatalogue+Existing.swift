@@ -7,7 +7,7 @@ extension StateCatalogue {
 
     func numbers() throws(StateError) -> [Int] { try StateFiles.numbers(directory: directory, name: name) }
 
-    /// - Throws: ``StateError``: `.unreadable`, also if a newer changebot wrote a state.
+    /// - Throws: ``StateError``: `.unreadable`, also if the tables of a state are not those of this program.
     func states() throws(StateError) -> [StateFacts] {
         var states: [StateFacts] = []
         for number in try numbers() {
@@ -31,7 +31,10 @@ extension StateCatalogue {
             let files = files(number)
             guard try files.exists() else { continue }
             let database = try open(files)
-            do { opened.append((try database.read { try StateFacts(number: number, $0) }, database)) } catch {
+            do {
+                let facts = try database.read { try StateFacts(number: number, SQLiteSession(database: $0)) }
+                opened.append((facts, database))
+            } catch {
                 throw .reading(files.database, error)
             }
         }
@@ -43,8 +46,10 @@ extension StateCatalogue {
         configuration.busyMode = .timeout(Ledger.busyTimeout)
         let database = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? database.close() }
-        _ = try LedgerSchema.isCurrent(database)
-        return try database.read { try StateFacts(number: number, $0) }
+        return try database.read { database in
+            guard try SQLiteStore.isPrepared(database) else { return StateFacts(number: number) }
+            return try StateFacts(number: number, SQLiteSession(database: database))
+        }
     }
 
     func missing(_ address: String, _ states: [StateFacts]) -> StateError {
@@ -95,19 +100,18 @@ extension StateCatalogue {
 
     /// Opens the state of the database at `address`, for commands that don't contact the gateway.
     ///
-    /// `.readOnly` leaves no trace, and shows states of older versions, too. The other two migrate them.
+    /// `.readOnly` leaves no trace.
     ///
     /// - Parameters:
     ///   - address: Nil: there must be only one.
     ///   - isHint: `address` matters only if there are several states.
-    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.exclusive` is wanted, or
-    ///   if it must be migrated.
+    /// - Throws: ``StateError``: `.missing`, `.ambiguous`, `.locked` if a run holds it and `.exclusive` is wanted.
     package func openExisting(
         address: String?, isHint: Bool = false, access: Ledger.Access
     ) throws(StateError) -> Ledger {
         if let engine { return try EngineState.openExisting(engine, directory: directory, access: access) }
         if access == .readOnly {
-            let opened = try openAll(ReadOnlyState.inCurrentForm)
+            let opened = try openAll(ReadOnlyState.open)
             let state = try select(address, isHint: isHint, opened.map(\.facts))
             return try Ledger(readOnly: files(state.number), opened.first { $0.facts == state }?.database)
         }
@@ -137,7 +141,7 @@ extension StateCatalogue {
         for number in try numbers() {
             let files = files(number)
             guard try files.exists() else { continue }
-            let ledger = try Ledger(readOnly: files, ReadOnlyState.inCurrentForm(files))
+            let ledger = try Ledger(readOnly: files, ReadOnlyState.open(files))
             defer { ledger.close() }
             try body(ledger)
         }

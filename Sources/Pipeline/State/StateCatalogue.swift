@@ -159,7 +159,7 @@ package struct StateCatalogue: Sendable {
     private func openToLook(
         _ address: String, _ sighting: DatabaseSighting, _ ruleSetHash: String, mustExist: Bool
     ) throws(StateError) -> Opened {
-        let opened = try openAll(ReadOnlyState.copyInCurrentForm)
+        let opened = try openAll(ReadOnlyState.copy)
         let states = opened.map(\.facts)
         let state = sighting.choose(among: states, at: address)
         if mustExist, state == nil { throw missing(address, states) }

@@ -18,7 +18,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     /// The engine does not let this process do its work: a login that is refused, a database or tables that are missing,
     /// tables of another version. At a start, a mistake in the configuration; later, somebody may be about to mend it.
     case engineRefused(path: String, reason: String)
-    /// Written by a newer changebot, or no state file at all.
+    /// Its tables are not those of this program, or it is no state at all.
     case unreadable(path: String, reason: String)
     /// The write failed as a whole, most often because the disk is full.
     case cannotWrite(path: String, reason: String)
@@ -57,7 +57,7 @@ extension StateError {
         common(path, error) ?? .cannotWrite(path: path, reason: reason(error))
     }
 
-    /// When a temporary copy of a state is made or migrated.
+    /// When a temporary copy of a state is made.
     static func copying(_ path: String, _ error: any Error) -> StateError {
         let failure = reading(path, error)
         guard case .cannotWrite(path, let reason) = failure else { return failure }

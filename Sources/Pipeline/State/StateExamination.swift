@@ -6,7 +6,7 @@ internal import GatewayClient
 package struct StateExamination: Sendable, Equatable {
     /// The path of the database file.
     package let path: String
-    /// The version of its tables; nil if the file can't be read.
+    /// The version of its tables; nil if it has none yet, or can't be used.
     package var version: Int?
     /// Where its database was reached last; nil if it is not known.
     package var address: String?
@@ -30,8 +30,6 @@ package struct StateExamination: Sendable, Equatable {
         self.problem = problem
     }
 
-    /// The newest version that this program reads.
-    package static var newestVersion: Int { LedgerSchema.newestVersion }
     /// The library behind the state, as it is loaded now, with its version: `SQLite 3.40.1`.
     package static var libraryVersion: String {
         let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
@@ -52,17 +50,14 @@ extension StateCatalogue {
         do {
             guard try files.exists() else { return state }
             state.holder = StateLock.holder(path: files.lock)
-            let database = try ReadOnlyState.inItsOwnForm(files)
+            let database = try ReadOnlyState.openUnchecked(files)
             defer { try? database.close() }
             try database.read { database in
-                let version = try LedgerSchema.version(of: database)
-                state.version = version
-                if version > LedgerSchema.newestVersion {
-                    throw SupersededSchema(program: try ProgramVersion.later(in: database), version: version)
-                }
+                guard try SQLiteStore.isPrepared(database) else { return }
+                state.version = Schema.version
                 let damage = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
                 if let damage, damage != "ok" { state.problem = "it is damaged: \(damage)" }
-                let facts = try StateFacts(number: 1, database)
+                let facts = try StateFacts(SQLiteSession(database: database))
                 state.address = facts.lastAddress
                 state.checkpoint = facts.checkpoint.flatMap { SequenceID($0)?.queryValue }
             }

@@ -1,5 +1,3 @@
-internal import GRDB
-
 /// What is known of a state before it is opened for a run.
 struct StateFacts: Sendable, Equatable {
     struct Address: Sendable, Equatable {
@@ -30,27 +28,14 @@ struct StateFacts: Sendable, Equatable {
 }
 
 extension StateFacts {
-    /// Reads the facts from a state of any schema version.
-    init(number: Int, _ database: Database) throws {
+    /// Reads the facts of a state.
+    init(number: Int = 1, _ session: any StateSession) throws {
         self.number = number
-        guard try database.tableExists("identity") else { return }
-        func fact(_ name: String) throws -> String? {
-            try String.fetchOne(database, sql: "SELECT value FROM identity WHERE name = ?", arguments: [name])
-        }
-        identity = try fact("database")
-        if try database.tableExists("address") {
-            addresses = try Row.fetchAll(database, sql: "SELECT url, used FROM address").map { row in
-                Address(url: row["url"], used: row["used"])
-            }
-        } else if let url = try fact("gateway") {
-            addresses = [Address(url: url, used: 0)]
-        }
-        checkpoint = try String.fetchOne(
-            database, sql: "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
-        let isEmpty = try ["checkpoint", "own_revision", "own_write", "dead_letter", "timer"].allSatisfy { table in
-            // Older and newer files have different ones.
-            guard try database.tableExists(table) else { return true }
-            return try Row.fetchOne(database, sql: "SELECT 1 FROM \(table) LIMIT 1") == nil
+        identity = try session.value(String.self, "SELECT value FROM identity WHERE name = 'database'")
+        addresses = try session.rows("SELECT url, used FROM address").map { Address(url: $0[0], used: $0[1]) }
+        checkpoint = try session.value(String.self, "SELECT sequence FROM checkpoint ORDER BY number DESC LIMIT 1")
+        let isEmpty = try ["checkpoint", "own_write", "dead_letter", "timer"].allSatisfy { table in
+            try session.rows("SELECT 1 FROM \(table) LIMIT 1").isEmpty
         }
         isBlank = identity == nil && isEmpty
     }

@@ -157,13 +157,10 @@ enum StateCheck {
             )
         }
         let version = state.version.map { "version \($0)" } ?? "empty"
-        let older =
-            (state.version ?? StateExamination.newestVersion) < StateExamination.newestVersion
-            ? "; the next run brings it to version \(StateExamination.newestVersion)" : ""
         let parts = [
             state.checkpoint.map { "checkpoint \($0)" } ?? "no checkpoint", state.address.map { "of \($0)" },
             state.holder.map { "in use by \($0)" },
         ]
-        return .ok("\(state.path): \(version)\(older), \(parts.compactMap(\.self).joined(separator: ", "))")
+        return .ok("\(state.path): \(version), \(parts.compactMap(\.self).joined(separator: ", "))")
     }
 }

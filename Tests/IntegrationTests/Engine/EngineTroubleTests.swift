@@ -346,7 +346,7 @@ import Testing
             let engine = try fleet.engine(prefix + fleet.fleet)
             let queue = engine.makeQueue()
             defer { queue.close() }
-            try await queue.perform { try EngineSchema.prepare(engine, $0) }
+            try await queue.perform { try EngineSchema.prepare(engine.schema, $0) }
             let began = Signal()
             async let start: Void = queue.perform { connection in
                 try connection.transaction { connection in

@@ -76,7 +76,7 @@ import Testing
             let engine = try fleet.engine()
             let queue = engine.makeQueue()
             defer { queue.close() }
-            try await queue.perform { try EngineSchema.prepare(engine, $0) }
+            try await queue.perform { try EngineSchema.prepare(engine.schema, $0) }
             let lease = try EngineLease.take(engine, ruleSetHash: "r")
             let member = try #require(try engine.standing().members.first)
             try engine.drain(member)
@@ -239,8 +239,8 @@ import Testing
     /// The log of a member that the test plays.
     private static func joinedLog(of engine: Engine) async throws -> PostgresWorkLog {
         let log = PostgresWorkLog(
-            makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", keepsDeadLetters: true,
-            partitions: 8)
+            makeQueue: { engine.makeQueue(deadline: $0) }, owner: "test", holder: "test", partitions: 8,
+            keepDeadLetters: DeadChanges.keepDeadLetters)
         try await log.prepare()
         _ = try await log.renew()
         return log
@@ -368,24 +368,6 @@ import Testing
             let error = #expect(throws: StateError.self) { try engine.fleets() }
             let text = error?.description ?? ""
             #expect(text.contains("\(engine.address)") && !text.contains("the fleet"), "\(text)")
-        }
-    }
-
-    // MARK: - Older tables
-
-    @Test func tablesOfTheFirstVersionAreUpgradedByAMember() async throws {
-        try await EngineTestBed.with { fleet in
-            let rules = try fleet.bed.rules(EngineTestBed.apples)
-            try await fleet.running(rules, member: 1) { try await fleet.wait(until: .following, $0) }
-            try await fleet.sql("ALTER TABLE member DROP COLUMN role, DROP COLUMN program")
-            for table in ["drained", "fleet_count"] { try await fleet.sql("DROP TABLE \(table)") }
-            try await fleet.sql("UPDATE identity SET value = '1' WHERE name = 'schema'")
-            let error = #expect(throws: StateError.self) { try fleet.engine().standing() }
-            #expect(error?.description.contains("changebot run --engine") == true, "\(String(describing: error))")
-            try await fleet.running(rules, member: 1) { report in
-                try await fleet.wait(until: .following, report)
-                #expect(try fleet.engine().standing().members.map(\.role) == ["run"])
-            }
         }
     }
 }

@@ -152,12 +152,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [(EngineSchema.version + 1, "newer changebot"), (0, "made by something else")])
+    @Test(arguments: [(Schema.version + 1, "newer changebot"), (0, "no version")])
     func tablesOfAnotherVersionAreRefused(version: Int, advice: String) async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()
-            try await fleet.sql("UPDATE identity SET value = '\(version)' WHERE name = 'schema'")
+            try await fleet.sql("UPDATE identity SET value = '\(version)' WHERE name = 'version'")
             let error = await #expect(throws: StateError.self) {
                 try await fleet.bot(rules, member: 1, once: true).bot.run()
             }

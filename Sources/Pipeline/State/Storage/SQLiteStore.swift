@@ -36,6 +36,36 @@ struct SQLiteStore: StateStore {
     func close() { try? database.close() }
 }
 
+// MARK: - Tables
+
+extension SQLiteStore {
+    /// Makes the tables in a new file. Several processes may do so at the same time.
+    ///
+    /// - Throws: ``SupersededSchema`` if there are other tables; what SQLite says.
+    static func prepare(_ database: DatabaseQueue) throws {
+        guard try !database.read(isPrepared) else { return }
+        try database.write { database in
+            if try !isPrepared(database) { try database.execute(sql: Schema.script(.sqlite)) }
+        }
+    }
+
+    /// Whether the file has the tables, rather than none: the one place that asks. They are made in one transaction.
+    ///
+    /// - Throws: As ``prepare(_:)``.
+    static func isPrepared(_ database: Database) throws -> Bool {
+        guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master)") == true else {
+            return false
+        }
+        do { try Schema.check(SQLiteSession(database: database), .file) } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_ERROR
+        {
+            // No table `identity`, or another one.
+            throw SupersededSchema(version: nil, program: nil, place: .file)
+        }
+        return true
+    }
+}
+
 /// A transaction of SQLite. Statements are prepared once and kept.
 struct SQLiteSession: StateSession {
     let database: Database

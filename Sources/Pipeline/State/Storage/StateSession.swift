@@ -31,16 +31,6 @@ extension StateSession {
     @discardableResult
     func execute(_ sql: String) throws -> Int { try execute(sql, []) }
 
-    /// Whether there is a table of this name.
-    func hasTable(_ name: String) throws -> Bool {
-        let sql =
-            switch language {
-            case .sqlite: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)"
-            case .postgres: "SELECT to_regclass(CAST(? AS text)) IS NOT NULL"
-            }
-        return try value(Bool.self, sql, [name]) ?? false
-    }
-
     /// The first column of all rows.
     func values<Value: StateColumn>(
         _ type: Value.Type = Value.self, _ sql: String, _ values: [(any StateArgument)?] = []
