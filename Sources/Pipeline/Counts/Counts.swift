@@ -47,13 +47,15 @@ final class Counts: Sendable {
 
     /// Nil if no rule counts. Forgets what the ledger knows of other rules.
     static func keeper(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
-        let rules = try await ledger.openCounts(ruleSet.aggregates)
+        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: true)
         return ruleSet.aggregates.isEmpty ? nil : Counts(.keeper, ruleSet.aggregates, rules, ledger)
     }
 
     /// Of a process that shares its work.
     static func sharer(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts {
-        Counts(.sharer, ruleSet.aggregates, try await ledger.shareCounts(ruleSet.aggregates, begins: true), ledger)
+        // No other process has a state in a file when this one begins.
+        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: ledger.store.language == .sqlite)
+        return Counts(.sharer, ruleSet.aggregates, rules, ledger)
     }
 
     /// Nil if no rule counts.
@@ -120,7 +122,7 @@ final class Counts: Sendable {
     /// Tells the others which rules this process has, and finds out their numbers.
     private func lookAgain() async throws(StateError) {
         let now = ContinuousClock.now
-        let known = try await ledger.shareCounts(aggregates)
+        let known = try await ledger.openCounts(aggregates, countsAlone: false)
         state.withLock { state in
             (state.known, state.lookedAt) = (known, now)
             state.isComplete = known.values.allSatisfy(\.isComplete)

@@ -12,28 +12,28 @@ extension Ledger {
         let isComplete: Bool
     }
 
-    /// Prepares the counts for a run with these rules. One transaction.
+    /// Finds out what is known of these rules, and notes those that are new. One transaction.
     ///
-    /// What is known of other rules is forgotten: nobody counts for them any more. So is what is known of a rule that
-    /// has changed, and of one whose documents were not all counted: they are counted from the beginning.
+    /// A process that counts alone forgets what is known of other rules: they are not counted any more. So is what is known
+    /// of a rule that has changed, and of one whose documents were not all counted: they are counted from the beginning.
+    /// Processes that share the work keep it, as others may have such rules, or may be counting, and call this again and
+    /// again: ``dropUnusedCounts(otherThan:)`` forgets rules that no process has had for a while.
     ///
     /// - Returns: For each rule, by its index in the rule set.
-    func openCounts(_ rules: [AggregateRule]) async throws(StateError) -> [Int: CountedRule] {
-        let isUsed = try await read {
-            try $0.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM aggregate_rule)") ?? false
+    func openCounts(_ rules: [AggregateRule], countsAlone: Bool) async throws(StateError) -> [Int: CountedRule] {
+        if rules.isEmpty {
+            guard countsAlone, try await !countedRules().isEmpty else { return [:] }
         }
-        guard isUsed || !rules.isEmpty else { return [:] }
         return try await write { database in
             try database.lockCounts()
-            let wanted = Dictionary(rules.map { (OwnWrite.key($0.name), $0) }) { first, _ in first }
             var found: [Int: CountedRule] = [:]
             for row in try database.rows("SELECT number, name, fingerprint, is_complete FROM aggregate_rule") {
-                let rule = wanted[row["name"]].flatMap { $0.fingerprint == row["fingerprint"] ? $0 : nil }
-                let known = CountedRule(number: row["number"], isComplete: rule != nil && row["is_complete"])
-                if !known.isComplete { try Self.forget(known.number, database) }
+                let rule = rules.first { OwnWrite.key($0.name) == row["name"] && $0.fingerprint == row["fingerprint"] }
+                let known = CountedRule(number: row["number"], isComplete: row["is_complete"])
+                if countsAlone, rule == nil || !known.isComplete { try Self.forget(known.number, database) }
                 if let rule {
                     found[rule.index] = known
-                } else {
+                } else if countsAlone {
                     try database.execute("DELETE FROM aggregate_rule WHERE number = ?", [known.number])
                 }
             }
@@ -44,54 +44,15 @@ extension Ledger {
                     [OwnWrite.key(rule.name), rule.fingerprint])
                 found[rule.index] = number.map { CountedRule(number: $0, isComplete: false) }
             }
-            // What a gateway has refused is tried again.
-            try database.execute("UPDATE total_to_write SET has_failed = 0 WHERE has_failed <> 0")
-            try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
-            return found
-        } ?? [:]
-    }
-
-    /// The same for one of several processes that share the work: what is known of other rules is kept, as somebody may
-    /// have them, and of rules whose documents were not all counted, as somebody may be counting. To be called again and
-    /// again: ``dropUnusedCounts(otherThan:)`` forgets rules that nobody has had for a while.
-    ///
-    /// - Parameter begins: The first time. In a state's file, which no other process has, it then begins as a run that
-    ///   works alone.
-    func shareCounts(_ rules: [AggregateRule], begins: Bool = false) async throws(StateError) -> [Int: CountedRule] {
-        if store.language == .sqlite, begins { return try await openCounts(rules) }
-        guard !rules.isEmpty else { return [:] }
-        if store.language == .sqlite {
-            let counted = try await countedRules()
-            return try await read { database in
-                let rows = try database.rows("SELECT number, name FROM aggregate_rule")
-                var found: [Int: CountedRule] = [:]
-                for rule in rules {
-                    guard let row = rows.first(where: { $0["name"] == OwnWrite.key(rule.name) }) else { continue }
-                    let number: Int = row["number"]
-                    found[rule.index] = CountedRule(number: number, isComplete: counted[number] ?? false)
-                }
-                return found
+            if countsAlone {
+                // What a gateway has refused is tried again.
+                try database.execute("UPDATE total_to_write SET has_failed = 0 WHERE has_failed <> 0")
+                try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")
+            } else {
+                try database.executeEach(
+                    "UPDATE aggregate_rule SET seen = \(database.language.now) WHERE number = ?",
+                    found.values.map { [$0.number] })
             }
-        }
-        return try await write { database in
-            try database.lockCounts()
-            let rows = try database.rows("SELECT number, name, fingerprint, is_complete FROM aggregate_rule")
-            var found: [Int: CountedRule] = [:]
-            for rule in rules {
-                let row = rows.first { $0["name"] == OwnWrite.key(rule.name) && $0["fingerprint"] == rule.fingerprint }
-                if let row {
-                    found[rule.index] = CountedRule(number: row["number"], isComplete: row["is_complete"])
-                } else {
-                    found[rule.index] = try database.value(
-                        Int.self,
-                        "INSERT INTO aggregate_rule (name, fingerprint, is_complete) VALUES (?, ?, 0) RETURNING number",
-                        [OwnWrite.key(rule.name), rule.fingerprint]
-                    ).map { CountedRule(number: $0, isComplete: false) }
-                }
-            }
-            try database.executeEach(
-                "UPDATE aggregate_rule SET seen = EXTRACT(EPOCH FROM clock_timestamp()) WHERE number = ?",
-                found.values.map { [$0.number] })
             return found
         } ?? [:]
     }
@@ -101,20 +62,17 @@ extension Ledger {
 
     /// Forgets rules that no process of those that share the work has had for a while.
     func dropUnusedCounts(otherThan known: [Int]) async throws(StateError) {
-        guard store.language == .postgres else { return }
+        let isUnused = "seen < \(store.language.now) - ?"
         let unused = try await read { database in
             try database.values(
-                Int.self, "SELECT number FROM aggregate_rule WHERE seen < EXTRACT(EPOCH FROM clock_timestamp()) - ?",
-                [Self.timeOfUnusedCounts])
+                Int.self, "SELECT number FROM aggregate_rule WHERE \(isUnused)", [Self.timeOfUnusedCounts])
         }.filter { !known.contains($0) }
         guard !unused.isEmpty else { return }
         try await write { database in
             try database.lockCounts()
             for number in unused {
                 let gone = try database.execute(
-                    """
-                    DELETE FROM aggregate_rule WHERE number = ? AND seen < EXTRACT(EPOCH FROM clock_timestamp()) - ?
-                    """, [number, Self.timeOfUnusedCounts])
+                    "DELETE FROM aggregate_rule WHERE number = ? AND \(isUnused)", [number, Self.timeOfUnusedCounts])
                 if gone > 0 { try Self.forget(number, database) }
             }
             try database.execute("DELETE FROM total_to_write WHERE target NOT IN (SELECT target FROM total)")

@@ -104,6 +104,11 @@ enum StateLanguage: Sendable {
         }
     }
 
+    /// The seconds since 1970 by a clock that all processes share.
+    var now: String {
+        self == .sqlite ? "CAST(strftime('%s', 'now') AS INTEGER)" : "EXTRACT(EPOCH FROM clock_timestamp())"
+    }
+
     /// The smaller one of two values.
     func least(_ first: String, _ second: String) -> String {
         self == .sqlite ? "MIN(\(first), \(second))" : "LEAST(\(first), \(second))"
