@@ -6,52 +6,21 @@ package import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-/// The pipeline of a run: rules, writes, ledger. The caller feeds it changes or documents.
+/// The pipeline of a run: rules, writes, state. The caller feeds it changes or documents.
 package struct Delivery: Sendable {
-    /// Counters and safe sequence, for reports.
-    let progress: RunProgress
-    /// Readers of documents stop once it is exhausted.
-    let allowance: ChangeAllowance
-    private let gateway: Gateway
-    private let siblings: [String: Gateway]
-    /// Nil in a dry run.
-    private let outputs: LineOutputs?
-    /// Nil if no rule downloads anything.
-    private let downloads: Downloads?
-    /// What tells the database from others.
-    private let database: String
-    private let ruleSet: RuleSet
-    /// Nil: rules with `at:` leave no timers behind.
-    let timers: DocumentTimers?
-    let ledger: Ledger
-    let settings: Settings
-    let logger: Logger
-    private let deadLetterLog: DeadLetterLog
-    private let deadLettered: DeadLetteredDocuments
-    private let interruptions: InterruptedDecisions
-    private let webhooks: WebhookSender?
-    let queue = CandidateQueue()
-    let budget: MemoryBudget
-    private let pace = WritePace()
+    let context: RoundContext
     private let saving = TaskLock()
-    private let counts: Counts?
-    /// Nil if no rule resolves conflicts.
-    private let conflicts: (any ConflictResolving)?
-    private let locks = KeyedLock<DocumentPlace>()
-    private let busy: BusyDocuments
 
-    /// Rules that set or look at an expiry must know the present one.
-    ///
-    /// - Throws: `RunError` if the server has no expiry.
-    private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
-        if ruleSet.readsExpiry { gateway.keepExpiry() }
-        if let rule = ruleSet.expiringRule, !gateway.dialect.expiresDocuments {
-            throw RunError(
-                .badConfiguration,
-                "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
-                    + "or write a date with merge and delete what is due with an 'at:' rule")
-        }
-    }
+    /// Counters and safe sequence, for reports.
+    var progress: RunProgress { context.progress }
+    /// Readers of documents stop once it is exhausted.
+    var allowance: ChangeAllowance { context.allowance }
+    /// Nil: rules with `at:` leave no timers behind.
+    var timers: DocumentTimers? { context.state.timers }
+    var ledger: Ledger { context.state.ledger }
+    var settings: Settings { context.settings }
+    var logger: Logger { context.logger }
+    var flow: CandidateFlow { context.flow }
 
     /// - Parameters:
     ///   - start: Where the feed is read from; any sequence without a feed.
@@ -65,46 +34,47 @@ package struct Delivery: Sendable {
         timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
         settings: Settings, logger: Logger
     ) async throws {
-        self.counts = counts
-        busy = BusyDocuments(settings.effectLimits)
-        self.gateway = gateway
-        self.ruleSet = ruleSet
-        self.ledger = ledger
-        self.timers = timers
-        self.settings = settings
-        self.logger = logger
         try Self.prepareExpiry(of: ruleSet, gateway)
-        siblings = try Self.siblings(of: gateway, ruleSet)
-        outputs = settings.preview == nil ? try LineOutputs(ruleSet.emitTargets, logger: logger) : nil
-        let sources = ruleSet.downloadSources
-        downloads =
-            sources.isEmpty
-            ? nil
-            : try Downloads(
-                sources, ledger: ledger, settings.retries, settings.outsideBackoff,
-                settings.receivers.makeReporter(settings.observer), logger)
-        database = try ledger.databaseIdentity() ?? "\(gateway.url)"
-        let accesses = ruleSet.webhookAccesses
-        webhooks =
-            accesses.isEmpty || settings.preview != nil
-            ? nil
-            : try WebhookSender(
-                accesses, settings.retries, settings.outsideBackoff, settings.receivers.makeReporter(settings.observer),
-                logger, now: settings.now)
-        conflicts =
-            ruleSet.resolvesConflicts
-            ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil
-        progress = RunProgress(
+        let progress = RunProgress(
             start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
             observer: settings.observer)
-        allowance = ChangeAllowance(limit: settings.changeLimit)
-        deadLetterLog = DeadLetterLog(
-            logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
-        deadLettered = DeadLetteredDocuments(
-            try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
-            newest: try ledger.highestDeadLetterNumber(), isShared: settings.isShared)
-        interruptions = try await ledger.interruptedDecisions()
-        budget = MemoryBudget(settings.memory, documents: settings.documentBudget)
+        let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
+        let contact = GatewayContact(
+            settings: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
+        let pass = SearchPass(
+            gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
+        let isDryRun = settings.preview != nil
+        context = RoundContext(
+            flow: CandidateFlow(
+                queue: CandidateQueue(), budget: MemoryBudget(settings.memory, documents: settings.documentBudget)),
+            state: try await KnownState(ledger, timers, counts, settings, logger),
+            rules: RuleContext(
+                set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
+                comparison: AttachmentComparison(gateway, contact, logger),
+                database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
+            targets: TargetContext(
+                gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),
+                locks: KeyedLock(), busy: BusyDocuments(settings.effectLimits),
+                search: RelatedSearch.Shared(SharedSearch(pass))),
+            outputs: isDryRun ? nil : try LineOutputs(ruleSet.emitTargets, logger: logger),
+            webhooks: isDryRun ? nil : try WebhookSender(ruleSet, settings, logger),
+            conflicts: ruleSet.resolvesConflicts
+                ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil,
+            settings: settings, progress: progress, allowance: ChangeAllowance(limit: settings.changeLimit),
+            logger: logger)
+    }
+
+    /// Rules that set or look at an expiry must know the present one.
+    ///
+    /// - Throws: `RunError` if the server has no expiry.
+    private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
+        if ruleSet.readsExpiry { gateway.keepExpiry() }
+        if let rule = ruleSet.expiringRule, !gateway.dialect.expiresDocuments {
+            throw RunError(
+                .badConfiguration,
+                "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
+                    + "or write a date with merge and delete what is due with an 'at:' rule")
+        }
     }
 
     private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunError) -> [String: Gateway] {
@@ -141,13 +111,13 @@ package struct Delivery: Sendable {
                     return .postponing
                 }
                 group.addTask {
-                    await deadLetterLog.keepReporting()
+                    await context.state.deadLetterLog.keepReporting()
                     return .loggingDeadLetters
                 }
                 group.addTask {
-                    await queue.gather(true)
+                    await flow.queue.gather(true)
                     if endsItself { try await read() } else { try await readAndWriteTotals(read) }
-                    await queue.finish()
+                    await flow.queue.finish()
                     return .reading
                 }
                 do {
@@ -182,14 +152,14 @@ package struct Delivery: Sendable {
 
     /// Writes totals while changes are read, and those that are left at the end.
     private func readAndWriteTotals(_ read: @escaping @Sendable () async throws -> Void) async throws {
-        guard let counts, counts.role == .keeper else { return try await readUntilStopped(read) }
+        guard let counts = context.state.counts, counts.role == .keeper else { return try await readUntilStopped(read) }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 try await readUntilStopped(read)
                 return true
             }
             group.addTask {
-                var writer = totalsWriter(counts, busy)
+                var writer = totalsWriter(counts, context.targets.busy)
                 try await writer.run(progress)
                 return false
             }
@@ -206,7 +176,7 @@ package struct Delivery: Sendable {
         var writer = totalsWriter(counts, BusyDocuments(nil))
         var isSettled = false
         while !isSettled {
-            guard await queue.untilIdle() else { return }
+            guard await flow.queue.untilIdle() else { return }
             if settings.decidesPuts, try await intake.takeRecounts() { continue }
             guard counts.isComplete else { return }
             isSettled = try await !writer.writeAll().hasQueued
@@ -214,84 +184,69 @@ package struct Delivery: Sendable {
     }
 
     /// Writes the totals of members that share the work.
-    func makeTotalsWriter(_ counts: Counts) -> TotalsWriter { totalsWriter(counts, busy) }
+    func makeTotalsWriter(_ counts: Counts) -> TotalsWriter { totalsWriter(counts, context.targets.busy) }
 
     private func totalsWriter(_ counts: Counts, _ busy: BusyDocuments) -> TotalsWriter {
-        let sender = BulkSender(
-            gateway: gateway, progress: progress, pace: pace, pauses: settings.pauses,
-            policy: RetryPolicy.ofKnownGateway(settings.retries), logger: logger)
+        let sender = context.makeSender(context.gateway)
         return TotalsWriter(
-            counts: counts, ledger: ledger, queue: queue, home: gateway.url.keyspace, deadLettered: deadLettered,
-            settings: settings, logger: logger, intake: makeIntake(), decider: ruleSet.makeDecider(),
+            counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
+            deadLettered: context.state.deadLettered, settings: settings, logger: logger, intake: makeIntake(),
+            decider: context.rules.set.makeDecider(),
             others: OtherDocuments(
-                ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender], locks: locks,
-                busy: busy, logger: logger))
+                ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender],
+                locks: context.targets.locks, busy: busy, logger: logger))
     }
 
     /// Whether it must know the members of tombstones.
-    var decidesDeletions: Bool { ruleSet.decidesDeletions }
+    var decidesDeletions: Bool { context.rules.set.decidesDeletions }
 
     /// Whether it must know the leaf revisions of changed documents.
-    var resolvesConflicts: Bool { conflicts != nil }
+    var resolvesConflicts: Bool { context.conflicts != nil }
 
     /// To be called when a feed has been read to its end, and when that is no longer certain.
     func noteStanding(isCaughtUp: Bool) async {
         await progress.note(isCaughtUp ? .following : .catchingUp)
-        await queue.gather(!isCaughtUp)
+        await flow.queue.gather(!isCaughtUp)
     }
 
     /// The input for one task that delivers changes in the order of the feed, or documents.
     ///
     /// - Parameter decider: Of some of the rules; nil: of all.
     func makeIntake(decider: Decider? = nil) -> Intake {
+        let (ruleSet, state) = (context.rules.set, context.state)
         let filter = ChangeFilter(
             decider: decider ?? ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
-            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : deadLettered,
-            timers: ruleSet.isPartial || settings.isPass ? nil : timers, interruptions: interruptions,
+            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
+            timers: ruleSet.isPartial || settings.isPass ? nil : state.timers, interruptions: state.interruptions,
             namesLeaves: resolvesConflicts && !settings.isPass,
             // The writers have the slots before.
-            note: interruptions.makeNote(DecisionNoteFile.slots - 1))
+            note: state.interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
-            filter: filter, queue: queue, budget: budget, progress: progress, ledger: ledger,
-            deadLettered: deadLettered, deadLetterLog: deadLetterLog, settings: settings,
-            counts: counts?.role == .keeper ? counts : nil)
+            filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
+            deadLetterLog: state.deadLetterLog, settings: settings,
+            counts: state.counts?.role == .keeper ? state.counts : nil)
     }
 
     /// Notes which of these documents hold totals that somebody else has changed.
     func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
-        try await counts?.noteHolders(among: documents)
+        try await context.state.counts?.noteHolders(among: documents)
     }
 
     /// Takes changes that are not from this run's feed. Returns once there is room for more.
     func take(_ candidates: [Candidate]) async throws {
         await progress.count { $0.changes += candidates.count }
-        try await Intake.submit(candidates, try await deadLettered.newest(in: ledger), queue, budget)
+        try await flow.submit(candidates, try await context.state.deadLettered.newest(in: ledger))
     }
 
     /// Writes until the queue is finished and everything taken in is settled.
     private func write() async throws {
-        let pass = SearchPass(
-            gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger,
-            noteRetry: { [progress] in await progress.noteRetry() })
-        let comparison = AttachmentComparison(
-            gateway,
-            GatewayContact(settings: settings.retries, pauses: settings.pauses, logger: logger) { [progress] in
-                await progress.noteRetry()
-            }, logger)
-        let shared = BulkWriter.Shared(
-            gateway: gateway, siblings: siblings, outputs: outputs, downloads: downloads, comparison: comparison,
-            database: database,
-            ruleSet: ruleSet, queue: queue, ledger: ledger, progress: progress, budget: budget, allowance: allowance,
-            pace: pace, locks: locks, search: RelatedSearch.Shared(SharedSearch(pass)), busy: busy,
-            deadLettered: deadLettered, deadLetterLog: deadLetterLog, timers: timers, interruptions: interruptions,
-            webhooks: webhooks, counts: counts, conflicts: conflicts, settings: settings, logger: logger)
         // The order of output, and the choice of documents under a limit, must not depend on timing.
         let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
         try await withThrowingTaskGroup { group in
             for number in 0..<writers {
                 group.addTask {
-                    do { try await BulkWriter(shared: shared, number: number).run() } catch {
-                        await queue.abort()
+                    do { try await DeliveryWriter(context: context, number: number).run() } catch {
+                        await flow.queue.abort()
                         throw error
                     }
                 }
@@ -303,12 +258,12 @@ package struct Delivery: Sendable {
     /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
     private func resumePostponed() async throws {
         do {
-            while let due = await queue.nextDue() {
+            while let due = await flow.queue.nextDue() {
                 try await settings.pauses.wait(until: due)
-                await queue.resume(dueBy: .now)
+                await flow.queue.resume(dueBy: .now)
             }
         } catch is RunIsStopping {
-            await queue.stopPostponing()
+            await flow.queue.stopPostponing()
         }
     }
 
@@ -339,23 +294,23 @@ package struct Delivery: Sendable {
 
     /// Drops what is not finished, so that every task of the pipeline ends.
     private func abandon() async {
-        await queue.abort()
+        await flow.queue.abort()
         await progress.end()
     }
 
     private func close() async {
-        await downloads?.close()
-        await webhooks?.close()
-        deadLetterLog.finish()
-        interruptions.close()
+        await context.rules.downloads?.close()
+        await context.webhooks?.close()
+        context.state.deadLetterLog.finish()
+        context.state.interruptions.close()
     }
 
     /// Where the run stands.
     var facts: RunFacts {
         get async {
             var facts = await progress.facts
-            (facts.bytesInFlight, facts.documentsInFlight) = await budget.inUse
-            facts.writeRate = await pace.limit
+            (facts.bytesInFlight, facts.documentsInFlight) = await flow.budget.inUse
+            facts.writeRate = await context.targets.pace.limit
             facts.outage = settings.retries.outage.standing
             facts.receivers = settings.receivers.standing
             return facts
@@ -379,7 +334,7 @@ extension Delivery {
         /// bytes.
         package var documentBudget = 1000
         /// The size of requests, and how often a write is tried.
-        package var limits = BulkWriter.Limits()
+        package var limits = RequestLimits()
         /// How failed requests are retried.
         package var retries = RetryPolicy.Settings()
         /// How long to wait before a receiver of webhooks, or a server of attachments, that failed is tried again.

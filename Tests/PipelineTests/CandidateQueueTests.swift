@@ -9,8 +9,8 @@ import Testing
         var tracker = SafeSequenceTracker(start: .start)
         return ids.enumerated().map { index, id in
             Candidate(
-                ticket: tracker.open(sequence(index + 1)), sequence: sequence(index + 1), id: DocumentID(id),
-                revision: RevisionID("\(index + 1)-a"), isDeleted: false, document: [UInt8](repeating: 0, count: bytes))
+                DocumentID(id), Content(RevisionID("\(index + 1)-a"), [UInt8](repeating: 0, count: bytes)),
+                reason: Reason(sequence: sequence(index + 1)), receipts: Receipts(tracker.open(sequence(index + 1))))
         }
     }
 
@@ -41,7 +41,7 @@ import Testing
         for isDeleted in [true, false] {
             let queue = CandidateQueue()
             var all = candidates(["a", "a"], bytes: 10)
-            all[1].isDeleted = isDeleted
+            all[1].content.isDeleted = isDeleted
             let newer = Candidate(ofTimer: "a")
             var freed = await queue.submit(all)
             let more = await queue.submit([newer])
@@ -49,8 +49,8 @@ import Testing
             #expect(freed.documents == 1)
             await queue.release(await queue.take(limit: 9, byteLimit: 1000))
             let left = await queue.take(limit: 9, byteLimit: 1000)
-            #expect(all[0].cost + left[0].cost + freed.bytes == 60)
-            #expect(left[0].cost == (isDeleted ? 30 : 0))
+            #expect(all[0].content.cost + left[0].content.cost + freed.bytes == 60)
+            #expect(left[0].content.cost == (isDeleted ? 30 : 0))
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
         await queue.submit(candidates(["c"]))
         #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["c"])
         await queue.release(["b"] as [DocumentID])
-        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(3)])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(3)])
         // A hold beside a candidate that is under way: both must end.
         await queue.hold(["b"] as [DocumentID])
         await queue.release(["b"] as [DocumentID])
@@ -83,14 +83,14 @@ import Testing
         for isOfTimer in [true, false] {
             let queue = CandidateQueue()
             var all = candidates(["a", "a"])
-            all[1].isDeleted = true
-            var later = isOfTimer ? Candidate(ofTimer: "a") : Candidate(id: "a", revision: nil, document: [])
-            later.countsOnly = !isOfTimer
+            all[1].content.isDeleted = true
+            let later =
+                isOfTimer ? Candidate(ofTimer: "a") : Candidate(unread: "a", reason: Reason(countsOnly: true))
             await queue.submit(all + [later])
             _ = await queue.take(limit: 9, byteLimit: 1000)
             await queue.release(["a"] as [DocumentID])
             let taken = await queue.take(limit: 9, byteLimit: 1000)
-            #expect(taken.map(\.isDeleted) == [true] && taken.map(\.countsOnly) == [false])
+            #expect(taken.map(\.content.isDeleted) == [true] && taken.map(\.reason.countsOnly) == [false])
         }
     }
 
@@ -99,12 +99,12 @@ import Testing
         let freed = await queue.submit(candidates(["a", "b", "a", "a", "a"], bytes: 5))
         #expect(freed == CandidateQueue.Freed(bytes: 30, documents: 2))
         let first = await queue.take(limit: 9, byteLimit: 1000)
-        #expect(first.map(\.sequence) == [sequence(1), sequence(2)])
+        #expect(first.map(\.reason.sequence) == [sequence(1), sequence(2)])
         await queue.release(first)
         let second = await queue.take(limit: 9, byteLimit: 1000)
-        #expect(second.map(\.sequence) == [sequence(5)])
-        #expect(second.map(\.revision) == [RevisionID("5-a")])
-        #expect(second.first?.tickets.count == 3)
+        #expect(second.map(\.reason.sequence) == [sequence(5)])
+        #expect(second.map(\.content.revision) == [RevisionID("5-a")])
+        #expect(second.first?.receipts.tickets.count == 3)
         await queue.release(second)
         await queue.finish()
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
@@ -115,40 +115,40 @@ import Testing
         let queue = CandidateQueue()
         let all = candidates(["a", "a", "a"], bytes: 5)
         var unread = all[1]
-        unread.dropContent()
+        unread.content.drop()
         await queue.submit([all[0], unread, all[2]])
         await queue.release([all[0]])
-        #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.isUnread) == [false, true])
+        #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.content.isUnread) == [false, true])
     }
 
     /// A queued row was decided from its old body after the document had been read again.
     @Test func whatIsReadAgainStandsForWhatCameMeanwhile() async {
         let queue = CandidateQueue()
         var all = candidates(["a", "a", "b", "b"], bytes: 5)
-        all[3].isDeleted = true
+        all[3].content.isDeleted = true
         await queue.submit(all)
         var first = await queue.take(limit: 9, byteLimit: 1000)
         let freed = await queue.absorbWaiting(into: &first[0])
         #expect(freed == CandidateQueue.Freed(bytes: 15, documents: 1))
-        #expect(first[0].tickets.count == 2)
+        #expect(first[0].receipts.tickets.count == 2)
         // A tombstone is a change of its own.
         let nothing = await queue.absorbWaiting(into: &first[1])
         #expect(nothing == CandidateQueue.Freed())
         await queue.release(first)
-        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.sequence) == [sequence(4)])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(4)])
     }
 
     /// A log names only the revision of a deletion.
     @Test func aDeletionIsReadIfAnyRuleDecidesIt() {
         let read = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: true)
-        #expect(read.isUnread && read.unreadTombstone == RevisionID("2-b"))
+        #expect(read.content.isUnread && read.content.unreadTombstone == RevisionID("2-b"))
         var tombstone = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: false)
         let body = #"{"_id":"a","_rev":"2-b","_deleted":true}"#
-        #expect(!tombstone.isUnread && tombstone.document == Array(body.utf8))
+        #expect(!tombstone.content.isUnread && tombstone.content.document == Array(body.utf8))
         // A gateway that keeps no members does not take away those that the feed has brought.
         tombstone.setTombstone(Array(#"{"_id":"a","_rev":"2-b","_deleted":true,"n":1}"#.utf8))
         tombstone.setTombstone(nil)
-        #expect(tombstone.isDeleted && tombstone.document.count > body.utf8.count)
+        #expect(tombstone.content.isDeleted && tombstone.content.document.count > body.utf8.count)
         #expect(tombstone.isConfirmed(by: .missing) && tombstone.isConfirmed(by: .deleted(RevisionID("2-b"))))
         #expect(!tombstone.isConfirmed(by: .deleted(RevisionID("4-d"))))
     }
@@ -206,7 +206,7 @@ import Testing
         async let next = queue.take(limit: 9, byteLimit: 1000)
         await queue.release(first)
         let second = await next
-        #expect(second.map(\.sequence) == [sequence(2)])
+        #expect(second.map(\.reason.sequence) == [sequence(2)])
         await queue.release(second)
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }

@@ -31,12 +31,23 @@ import Testing
             countsEffects: countsEffects, now: { 0 })
     }
 
-    private func plan(_ document: String, countsEffects: Bool = true) async throws -> (Planner.Plan?, Settlement) {
-        var settled = Settlement()
-        let candidate = Candidate(id: "a", revision: RevisionID("1-a"), document: Array(document.utf8))
-        let plans = try await planner(countsEffects: countsEffects).plan([candidate], &settled)
-        return (plans.first, settled)
+    private func course(_ document: String) -> Course {
+        Course(Candidate("a", Content(RevisionID("1-a"), Array(document.utf8))))
     }
+
+    private func decide(_ document: String, countsEffects: Bool = true) async throws -> Course.Decided {
+        let answers = try await planner(countsEffects: countsEffects).plan([course(document)])
+        return try #require(answers.first)
+    }
+
+    /// A course with its decision.
+    private func planned(_ document: String) async throws -> Course {
+        var course = course(document)
+        guard case .goOn = course.take(try await decide(document)) else { throw NotPlanned() }
+        return course
+    }
+
+    private struct NotPlanned: Error {}
 
     @Test(arguments: [
         (#"{"_id":"a","_rev":"1-a","type":"task"}"#, #"{"_id":"a","_rev":"1-a","type":"task","done":false}"#),
@@ -47,22 +58,20 @@ import Testing
         (#"{"_id":"a","_rev":"1-a","type":"task","done":true}"#, nil), (#"{"_id":"a","type":"logged"}"#, nil),
     ])
     func theChangedDocumentIsWrittenIfItChanged(document: String, written: String?) async throws {
-        let (found, settled) = try await plan(document)
-        let plan = try #require(found)
-        #expect(settled.isEmpty)
-        #expect(plan.decision.isChanged == (written != nil))
+        var course = try await planned(document)
+        #expect(course.plan?.decision.isChanged == (written != nil))
         guard let written else { return }
-        let write = plan.write(keepsContent: false)
-        #expect(String(decoding: write.document.segments.joined(), as: UTF8.self) == written)
+        let made = course.makeWrite(keepsContent: false)
+        let request = try #require(made)
+        #expect(String(decoding: request.document.segments.joined(), as: UTF8.self) == written)
         // What was read is let go: after a refusal the document is read again.
-        #expect(write.candidate.isUnread && write.candidate.rules == ["done"])
+        #expect(course.candidate.content.isUnread && course.plan == nil && course.result.rules == ["done"])
     }
 
     @Test func aDeletionIsMarkedAsOne() async throws {
-        let plan = try #require(try await plan(#"{"_id":"a","_rev":"1-a","type":"old"}"#).0)
-        #expect(
-            plan.write(keepsContent: false).candidate.isDeletion
-                && plan.write(keepsContent: false).candidate.rules == ["remove"])
+        let course = try await planned(#"{"_id":"a","_rev":"1-a","type":"old"}"#)
+        #expect(course.result.isDeletion && course.result.rules == ["remove"])
+        #expect(course.candidate.history.lastRule == "remove")
     }
 
     /// A `put` alone is an effect, too: the content that leads to it is counted.
@@ -71,8 +80,10 @@ import Testing
         (#"{"_id":"a","type":"task"}"#, false, false), (#"{"_id":"a","type":"other"}"#, true, false),
     ])
     func whatHasAnEffectHasAFingerprint(document: String, countsEffects: Bool, isPrinted: Bool) async throws {
-        let plan = try #require(try await plan(document, countsEffects: countsEffects).0)
-        #expect((plan.candidate.content != nil) == isPrinted)
+        guard case .plan(_, let result) = try await decide(document, countsEffects: countsEffects) else {
+            throw NotPlanned()
+        }
+        #expect((result.fingerprint != nil) == isPrinted)
     }
 
     /// A write goes where its `_id` says: with another one it would make a document that nobody asked for.
@@ -82,9 +93,10 @@ import Testing
         (#"[]"#, "_id is not the id"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
     ])
     func whatCannotBeDecidedIsDeadLettered(document: String, reason: String) async throws {
-        let (plan, settled) = try await plan(document)
-        #expect(plan == nil)
-        let deadLetter = try #require(settled.deadLetters.first)
+        var course = course(document)
+        guard case .end(.deadLettered(let deadLetter)) = course.take(try await decide(document)) else {
+            throw NotPlanned()
+        }
         #expect(deadLetter.reason.contains(reason), "\(deadLetter.reason)")
         #expect(deadLetter.id == "a" && deadLetter.revision == RevisionID("1-a"))
     }

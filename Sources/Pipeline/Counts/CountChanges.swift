@@ -13,6 +13,12 @@ struct CountChanges: Sendable {
         let contributions: [Int: Contribution]
         /// The rules that led to the document.
         let chain: RuleChain
+
+        init(_ id: DocumentID, _ contributed: Counts.Contributed) {
+            self.id = id
+            contributions = contributed.contributions
+            chain = contributed.chain
+        }
     }
 
     /// Decided documents.

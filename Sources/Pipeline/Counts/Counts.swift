@@ -110,13 +110,47 @@ final class Counts: Sendable {
         return Contributed(contributions: byNumber)
     }
 
-    /// What to save about settled candidates; nil: nothing, because nobody counts.
-    func changes(of settled: Settlement) async throws(StateError) -> CountChanges? {
-        if role == .sharer {
-            if aggregates.isEmpty, try await nobodyCounts() { return nil }
-            if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
+    /// What to save about candidates that are over; nil: nothing, because nobody counts.
+    func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
+        guard try await isCounting() else { return nil }
+        var changes = makeChanges()
+        if role == .helper {
+            changes.undecided = endings.candidates.map(\.id)
+            return changes
         }
-        return changesWithoutLook(of: settled)
+        changes.documents = (endings.decided + endings.passedOver).compactMap { ended in
+            ended.result.contributed.map { CountChanges.Document(ended.candidate.id, $0) }
+        }
+        changes.recounted = endings.candidates.compactMap { candidate in
+            candidate.reason.recount.map { (candidate.id, $0) }
+        }
+        changes.undecided = endings.deadLettered.lazy.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
+        return changes
+    }
+
+    /// What to save about candidates that a log keeps while they wait for something: what they add to totals need not
+    /// wait for that. Nil: nothing.
+    func changes(ofWaiting waiting: [Round.WaitingCourse]) async throws(StateError) -> CountChanges? {
+        guard try await isCounting() else { return nil }
+        var changes = makeChanges()
+        changes.documents = waiting.compactMap { waiting in
+            waiting.contributed.map { CountChanges.Document(waiting.candidate.id, $0) }
+        }
+        return changes
+    }
+
+    private func makeChanges() -> CountChanges {
+        var changes = CountChanges(rules: rules.mapValues(\.name))
+        changes.isShared = role == .sharer
+        return changes
+    }
+
+    /// Whether there is anything to count. Those that share the work must know now and then who counts what.
+    private func isCounting() async throws(StateError) -> Bool {
+        guard role == .sharer else { return true }
+        if aggregates.isEmpty, try await nobodyCounts() { return false }
+        if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
+        return true
     }
 
     /// Tells the others which rules this process has, and finds out their numbers.
@@ -148,32 +182,6 @@ final class Counts: Sendable {
         guard try await ledger.countedRules().isEmpty else { return false }
         state.withLock { $0.nobodyCountedAt = now }
         return true
-    }
-
-    /// What to save about candidates that a log keeps while they wait for something: what they add to totals need not
-    /// wait for that. Nil: nothing.
-    func changes(ofParked candidates: [Candidate]) async throws(StateError) -> CountChanges? {
-        var parked = Settlement()
-        parked.passedOver = candidates
-        return try await changes(of: parked)
-    }
-
-    private func changesWithoutLook(of settled: Settlement) -> CountChanges {
-        var changes = CountChanges(rules: rules.mapValues(\.name))
-        changes.isShared = role == .sharer
-        if role == .helper {
-            changes.undecided = settled.finished.map(\.id)
-            return changes
-        }
-        for candidate in settled.decided + settled.passedOver {
-            guard let contributed = candidate.contributed else { continue }
-            changes.documents.append(
-                CountChanges.Document(
-                    id: candidate.id, contributions: contributed.contributions, chain: contributed.chain))
-        }
-        changes.recounted = settled.finished.compactMap { candidate in candidate.recount.map { (candidate.id, $0) } }
-        changes.undecided = settled.deadLettered.lazy.map(\.candidate).filter { !$0.countsOnly }.map(\.id)
-        return changes
     }
 
     /// A total has changed.
@@ -268,7 +276,7 @@ final class Counts: Sendable {
 
     /// These candidates are settled, and their counts are on disk.
     func noteSettled(_ candidates: [Candidate]) {
-        let count = candidates.reduce(0) { $0 + $1.passCandidates }
+        let count = candidates.reduce(0) { $0 + $1.reason.passDocuments }
         guard count > 0, role == .keeper else { return }
         let isPassed = state.withLock { state in
             state.openOfPass -= count

@@ -98,10 +98,10 @@ extension Intake {
                 leftovers += counts.leftovers(document).map { ($0.rule, id, $0.members) }
             }
             guard filter.decider.mayFire(on: document, isDeleted: false) else { continue }
-            var candidate = Candidate(id: id, revision: nil, document: [], expectedBytes: document.bytes.count)
-            candidate.countsOnly = true
-            candidate.passCandidates = 1
-            candidates.append(candidate)
+            candidates.append(
+                Candidate(
+                    unread: id, expectedBytes: document.bytes.count,
+                    reason: Reason(countsOnly: true, passDocuments: 1)))
         }
         try await ledger.noteLeftovers(leftovers)
         return candidates
@@ -114,10 +114,7 @@ extension Intake {
         guard let counts else { return false }
         let recounts = try await counts.nextRecounts()
         let candidates = recounts.map { number, id in
-            var candidate = Candidate(id: id, revision: nil, document: [])
-            candidate.countsOnly = true
-            candidate.recount = number
-            return candidate
+            Candidate(unread: id, reason: Reason(countsOnly: true, recount: number))
         }
         try await submit(candidates, deadLettered.newest)
         return !candidates.isEmpty

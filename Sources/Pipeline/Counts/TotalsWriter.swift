@@ -177,14 +177,7 @@ struct TotalsWriter {
     }
 
     private func log(_ written: [OtherDocuments.Written]) {
-        if let observer = settings.observer, !written.isEmpty {
-            observer.note(
-                .wrote(
-                    written.suffix(observer.wantedWrites).map { other in
-                        WrittenDocument(
-                            id: other.place.id, revision: other.revision, rules: other.rules, isDeletion: false)
-                    }))
-        }
+        settings.observe(written)
         guard logger.logLevel <= .debug else { return }
         for other in written {
             logger.debug(
@@ -199,7 +192,7 @@ struct TotalsWriter {
         guard settings.decidesPuts else { return false }
         counts.noteDecided(written)
         let candidates = written.filter { decider.mayFire(on: $0.document.root, isDeleted: false) }
-            .map { Candidate(id: $0.place.id, revision: nil, document: [], expectedBytes: $0.document.bytes.count) }
+            .map { Candidate(unread: $0.place.id, expectedBytes: $0.document.bytes.count) }
         try await intake.submit(candidates, deadLettered.newest)
         return !candidates.isEmpty
     }

@@ -42,11 +42,11 @@ struct ChangeProcessor: Processor {
         for change in changes where left.contains(change.n) { answer(change, .postponed) }
     }
 
-    private static func verdict(_ end: Candidate.End) -> Verdict {
+    private static func verdict(_ end: Receipts.Over) -> Verdict {
         switch end {
         case .finished: .done
-        case .givenUp: .postponed
-        case .postponed(let due):
+        case .abandoned: .postponed
+        case .waits(let due):
             .parked(max(ContinuousClock.now.duration(to: due), .zero), "it waits to be tried again")
         }
     }
@@ -54,8 +54,8 @@ struct ChangeProcessor: Processor {
     /// An own revision is not decided, but it may have to be counted.
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
-        if change.mustBeCounted { candidate.passCandidates = 1 }
-        candidate.hasWaited = change.parks > 0
+        if change.mustBeCounted { candidate.reason.passDocuments = 1 }
+        candidate.history.hasWaited = change.parks > 0
         return candidate
     }
 
@@ -64,22 +64,18 @@ struct ChangeProcessor: Processor {
         let id = DocumentID(change.id.text)
         switch entry.kind {
         case .changed:
-            var candidate = Candidate(
-                sequence: SequenceID(entry.sequence), id: id, revision: RevisionID(entry.revision), document: [],
-                expectedBytes: Candidate.usualBytes)
-            if delivery.resolvesConflicts {
-                candidate.leaves = ([entry.revision] + entry.otherLeaves).map { RevisionID($0) }
-            }
-            return candidate
+            var leaves: [RevisionID]?
+            if delivery.resolvesConflicts { leaves = ([entry.revision] + entry.otherLeaves).map { RevisionID($0) } }
+            return Candidate(
+                id, Content(RevisionID(entry.revision), expectedBytes: Content.usualBytes),
+                reason: Reason(sequence: SequenceID(entry.sequence), leaves: leaves))
         case .deleted:
             return Candidate(
                 ofDeletion: id, RevisionID(entry.revision), sequence: SequenceID(entry.sequence),
                 readsMembers: delivery.decidesDeletions)
         case .due: return Candidate(ofTimer: id)
         case .uncounted:
-            var candidate = Candidate(id: id, revision: nil, document: [], expectedBytes: Candidate.usualBytes)
-            candidate.countsOnly = true
-            return candidate
+            return Candidate(unread: id, expectedBytes: Content.usualBytes, reason: Reason(countsOnly: true))
         }
     }
 }

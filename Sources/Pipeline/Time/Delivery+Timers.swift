@@ -37,9 +37,7 @@ extension Delivery {
     }
 
     private func submit(_ candidates: [Candidate]) async throws {
-        try await budget.room()
-        await budget.take(bytes: candidates.reduce(0) { $0 + $1.cost }, documents: candidates.count)
-        let freed = await queue.submit(candidates)
-        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+        try await flow.budget.room()
+        await flow.submit(candidates)
     }
 }

@@ -59,26 +59,15 @@ package final class DocumentTimers: Sendable {
         return state.withLock { $0.documents.mayContain(hash) }
     }
 
-    /// The same candidates with their times, as the ledger has them.
-    func withTimes(_ candidates: [Candidate]) async throws -> [Candidate] {
-        let places = candidates.indices.filter { mayContain(candidates[$0].id) }
-        guard !places.isEmpty else { return candidates }
-        var candidates = candidates
-        for (place, times) in zip(places, try await ledger.times(of: places.map { candidates[$0].id })) {
-            candidates[place].earlierTimes = times
-        }
-        return candidates
-    }
-
     /// What decisions change of the times. To be recorded at once: a change that arrives from now on finds the documents.
     ///
     /// - Parameter isWhole: Whether all rules of the run, and the newest revision, were decided; else times are only
     ///   added.
-    func changes(_ decided: [Candidate], isWhole: Bool) -> TimeChanges {
+    func changes(_ decided: [Endings.Ended], isWhole: Bool) -> TimeChanges {
         let isWhole = isWhole && isOfRun
-        let documents = decided.compactMap { candidate in
-            candidate.times.flatMap { times in
-                needsRecord(candidate, times, isWhole) ? TimedDocument(id: candidate.id, times: times) : nil
+        let documents = decided.compactMap { ended in
+            ended.result.times.flatMap { times in
+                needsRecord(ended, times, isWhole) ? TimedDocument(id: ended.candidate.id, times: times) : nil
             }
         }
         if !documents.isEmpty {
@@ -98,12 +87,12 @@ package final class DocumentTimers: Sendable {
         changed.raise()
     }
 
-    private func needsRecord(_ candidate: Candidate, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
+    private func needsRecord(_ ended: Endings.Ended, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
         guard isWhole else { return !times.isEmpty }
-        if let earlier = candidate.earlierTimes {
+        if let earlier = ended.earlierTimes {
             return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
         }
-        return !times.isEmpty || mayContain(candidate.id)
+        return !times.isEmpty || mayContain(ended.candidate.id)
     }
 
     // MARK: - Firing

@@ -1,0 +1,50 @@
+internal import GatewayClient
+
+/// The queue of a run, and the memory that its candidates take.
+struct CandidateFlow: Sendable {
+    let queue: CandidateQueue
+    let budget: MemoryBudget
+
+    /// Adds candidates. Never waits: what has been read is in memory already.
+    func submit(_ candidates: [Candidate]) async {
+        guard !candidates.isEmpty else { return }
+        await budget.take(bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
+        await giveBack(queue.submit(candidates))
+    }
+
+    /// Merges what has arrived for a candidate's document meanwhile into it.
+    func absorbWaiting(into candidate: inout Candidate) async {
+        await giveBack(queue.absorbWaiting(into: &candidate))
+    }
+
+    private func giveBack(_ freed: CandidateQueue.Freed) async {
+        guard freed != CandidateQueue.Freed() else { return }
+        await budget.giveBack(bytes: freed.bytes, documents: freed.documents)
+    }
+
+    /// These candidates are over, and hold no memory any more. Others of the same documents become ready.
+    func release(_ candidates: [Candidate]) async {
+        guard !candidates.isEmpty else { return }
+        await budget.giveBack(
+            bytes: candidates.reduce(0) { $0 + $1.content.cost }, documents: candidates.count)
+        await queue.release(candidates)
+    }
+
+    /// Puts candidates off, without their documents: the latest content is decided later.
+    ///
+    /// - Returns: The candidates as they wait.
+    @discardableResult
+    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async -> [Candidate] {
+        var freed = 0
+        let waiting = candidates.map { due, candidate in
+            var candidate = candidate
+            candidate.history.hasWaited = true
+            freed += candidate.content.releaseBudget()
+            if !candidate.content.isDeleted { candidate.content.drop() }
+            return (due: due, candidate: candidate)
+        }
+        await budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.receipts.isOfLog })
+        await queue.postpone(waiting)
+        return waiting.map(\.candidate)
+    }
+}

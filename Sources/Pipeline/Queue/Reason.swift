@@ -1,0 +1,37 @@
+internal import DocumentFlow
+internal import GatewayClient
+
+/// Why a document is decided. The reasons of changes that are merged are merged, too.
+struct Reason: Sendable {
+    /// The sequence of its newest change; nil if it is not from a feed.
+    var sequence: SequenceID?
+    /// The leaf revisions that the newest row of the feed names, the winner first; nil: unknown.
+    var leaves: [RevisionID]?
+    /// Whether a timer was due for it: then this bot's own revisions are decided, too.
+    var isTimer = false
+    /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
+    /// all rules.
+    var countsOnly = false
+    /// For how many documents of a pass that counts it stands.
+    var passDocuments = 0
+    /// If it must be counted again: the entries of the state up to this number are done with it.
+    var recount: Int?
+    /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
+    var deadLetters: [Int] = []
+
+    /// Whether a retry was asked for: then this bot's own revisions are decided, too.
+    var isRetry: Bool { !deadLetters.isEmpty }
+
+    /// Adds the reason of another change of the same document.
+    ///
+    /// - Parameter other: What it says of the document itself counts only where this one says nothing.
+    mutating func absorb(_ other: Reason) {
+        sequence = sequence ?? other.sequence
+        leaves = leaves ?? other.leaves
+        isTimer = isTimer || other.isTimer
+        countsOnly = countsOnly && other.countsOnly
+        passDocuments += other.passDocuments
+        if let other = other.recount { recount = max(recount ?? other, other) }
+        deadLetters += other.deadLetters
+    }
+}

@@ -1,0 +1,48 @@
+internal import DocumentFlow
+
+/// Who must be told what became of a candidate.
+struct Receipts: Sendable {
+    /// Hold the safe sequence back, one per change of the feed. Empty if it is not from a feed.
+    private(set) var tickets: [SafeSequenceTracker.Ticket] = []
+    /// Called when this run has nothing more to do with it.
+    private var whenOver: [@Sendable (Over) -> Void] = []
+    /// Whether it comes from a log, which keeps it while it waits for something.
+    private(set) var isOfLog = false
+    /// When its oldest change was read.
+    private(set) var arrivedAt = ContinuousClock.now
+
+    /// What a log is told of a candidate.
+    enum Over: Sendable {
+        /// Every effect is on disk, or a dead letter is.
+        case finished
+        /// The run stops before.
+        case abandoned
+        /// It is to be decided again then, as the document is then.
+        case waits(until: ContinuousClock.Instant)
+    }
+
+    /// - Parameter ticket: Nil: it is not from a feed.
+    init(_ ticket: SafeSequenceTracker.Ticket? = nil) { tickets = ticket.map { [$0] } ?? [] }
+
+    /// Of a candidate that a log keeps while it waits.
+    ///
+    /// - Parameter whenOver: Called once.
+    init(ofLog whenOver: @escaping @Sendable (Over) -> Void) {
+        self.whenOver = [whenOver]
+        isOfLog = true
+    }
+
+    /// Whether the feed brought it, here or to another member of the fleet.
+    var areOfFeed: Bool { !tickets.isEmpty || !whenOver.isEmpty }
+
+    func tell(_ over: Over) {
+        for tell in whenOver { tell(over) }
+    }
+
+    mutating func absorb(_ other: Receipts) {
+        tickets += other.tickets
+        whenOver += other.whenOver
+        isOfLog = isOfLog && other.isOfLog
+        arrivedAt = min(arrivedAt, other.arrivedAt)
+    }
+}

@@ -1,0 +1,74 @@
+internal import DocumentFlow
+internal import Locking
+
+/// Takes candidates from the queue, and brings them to their end: a round for each batch. One of several that share a
+/// queue.
+struct DeliveryWriter: Sendable {
+    let context: RoundContext
+    /// The number of this writer, from 0.
+    let number: Int
+
+    /// Works until the queue is finished and empty.
+    ///
+    /// Cancelling aborts the request under way: a later run sees its documents again. The same goes for candidates that
+    /// wait for a retry when the run is to stop.
+    ///
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
+    func run() async throws {
+        let (batches, beside) = AsyncStream<WebhookBatch>.makeStream()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask {
+                defer { beside.finish() }
+                do { try await work(beside) } catch is RunIsStopping { await context.flow.queue.abort() }
+            }
+            for await batch in batches { group.addTask { try await batch.run(context) } }
+        }
+    }
+
+    private func work(_ beside: AsyncStream<WebhookBatch>.Continuation) async throws {
+        var tools = RoundTools(context, writer: number)
+        let limits = context.limits
+        while true {
+            var open = await context.flow.queue.take(
+                limit: limits.documents, byteLimit: limits.bytes, writer: number)
+            if open.isEmpty { return }
+            while !open.isEmpty {
+                var round = Round(context)
+                let later = takeLater(from: &open)
+                try await round.run(&open, &tools)
+                try await hand(round.beside, round.reading, to: beside)
+                try await tools.pause(before: round.undecided)
+                open = round.again + later
+            }
+        }
+    }
+
+    /// Divides candidates into rounds. Those whose programs are slow are decided one at a time after the others, which
+    /// need not wait for them. Those that must be read come after those that need not be, since a writer waits for memory
+    /// only while it holds none.
+    ///
+    /// - Returns: Those of a later round.
+    private func takeLater(from open: inout [Candidate]) -> [Candidate] {
+        let slow = open.filter(\.history.isSlow)
+        var later: [Candidate] = []
+        if !slow.isEmpty, open.count > 1 {
+            let isMixed = slow.count < open.count
+            open = isMixed ? open.filter { !$0.history.isSlow } : [slow[0]]
+            later = isMixed ? slow : Array(slow.dropFirst())
+        }
+        let unread = open.filter(context.mustBeRead)
+        guard !unread.isEmpty, unread.count < open.count else { return later }
+        open.removeAll(where: context.mustBeRead)
+        return later + unread
+    }
+
+    /// Hands candidates over that wait for receivers. Returns when they are settled, or soon.
+    private func hand(
+        _ courses: [Course], _ reading: MemoryBudget.Reading?, to beside: AsyncStream<WebhookBatch>.Continuation
+    ) async throws {
+        guard !courses.isEmpty else { return }
+        let batch = WebhookBatch(courses: courses, reading: reading)
+        beside.yield(batch)
+        try await batch.ended.wait(until: .now + WebhookBatch.quickAnswer)
+    }
+}

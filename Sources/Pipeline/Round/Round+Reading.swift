@@ -1,0 +1,111 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+
+// Candidates whose documents must be read: the feed did not bring them, or they may have changed since. Their sizes are
+// unknown, so they are read in portions, as far as the memory budget has room.
+
+extension RoundContext {
+    func mustBeRead(_ candidate: Candidate) -> Bool {
+        // The feed and lists do not show when a document expires.
+        candidate.content.isUnread
+            || gateway.keepsExpiry && candidate.content.lacksExpiry && !candidate.reason.countsOnly
+    }
+}
+
+extension Round {
+    /// Reads the candidates' documents as they are now, unless they are in memory. Changes that arrived for them
+    /// meanwhile are merged in. Those for which there is no room are put back into the queue.
+    ///
+    /// - Parameter open: Emptied.
+    mutating func read(_ open: inout [Candidate], _ sender: inout BulkSender) async throws {
+        var left = open[...]
+        open = []
+        guard left.contains(where: context.mustBeRead) else {
+            courses = left.map { Course($0) }
+            return
+        }
+        left = await emptied(left)[...]
+        while !left.isEmpty, courses.reduce(0, { $0 + $1.candidate.content.byteCount }) < context.limits.bytes {
+            let budget = context.flow.budget
+            let portion = await budget.portion(isAlone: sender.reader.most == 1)
+            if reading == nil || courses.isEmpty {
+                reading = nil
+                reading = try await budget.beginReading(portion)
+            } else if !(await budget.goOn(portion)) {
+                break
+            }
+            let before = courses.count
+            do { try await read(portion, of: &left, &sender) } catch {
+                await budget.end(portion, bytes: 0)
+                throw error
+            }
+            await budget.end(portion, bytes: courses[before...].reduce(0) { $0 + $1.candidate.content.cost })
+        }
+        if !left.isEmpty { await context.flow.queue.putBackFirst(left) }
+    }
+
+    /// Reads one portion of the candidates that are left.
+    private mutating func read(
+        _ portion: MemoryBudget.Portion, of left: inout ArraySlice<Candidate>, _ sender: inout BulkSender
+    ) async throws {
+        var group = Array(left.prefix(min(context.limits.documents, sender.reader.most)))
+        for index in group.indices { await context.flow.absorbWaiting(into: &group[index]) }
+        left.replaceSubrange(left.startIndex..<left.startIndex + group.count, with: group)
+        let newestDeadLetter = try await context.state.deadLettered.newest(in: context.state.ledger)
+        guard var lookups = try await sender.reader.readSeveral(group.map(\.id)[...], limit: portion.limit) else {
+            return
+        }
+        let tombstones = try await Tombstones(of: group, &lookups, sender.reader, limit: portion.limit)
+        var unread: [Candidate] = []
+        for (index, (var candidate, lookup)) in zip(group, lookups).enumerated() {
+            candidate.content.highestDeadLetterNumber = newestDeadLetter
+            guard !tombstones.isLeft.contains(index) else {
+                unread.append(candidate)
+                continue
+            }
+            add(Course(candidate), found(lookup, tombstones.read[index], for: candidate))
+        }
+        left = unread + left.dropFirst(lookups.count)
+    }
+
+    private mutating func add(_ course: Course, _ found: Course.Found) {
+        var course = course
+        let command = course.take(found)
+        follow(command, of: course)
+        if !course.isOver { courses.append(course) }
+    }
+
+    /// What the lookups say of a candidate's document.
+    ///
+    /// - Parameter tombstone: As it was read; nil if it was not.
+    private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate) -> Course.Found {
+        guard candidate.isConfirmed(by: lookup) else {
+            return switch lookup {
+            case .found(let revision, let document): .document(revision, document.bytes)
+            case .deleted, .missing: .gone(context.state.counts?.contributed([]))
+            case .refused(let reason): .unreadable(reason: "can't be read again: \(reason)")
+            }
+        }
+        return switch tombstone {
+        case .refused(let reason)?: .unreadable(reason: "can't be read again: \(reason)")
+        case .found(_, let text)? where text.root["_deleted"]?.bool == true: .tombstone(text.bytes)
+        // A gateway may have dropped the content, or not show it to this user.
+        default: .tombstone(nil)
+        }
+    }
+
+    /// Drops the documents that are read anew, and gives back the memory. Tombstones stay: they may not be read anew. They
+    /// are booked once more with what was read.
+    private func emptied(_ candidates: ArraySlice<Candidate>) async -> [Candidate] {
+        var freed = 0
+        let emptied = candidates.map { candidate in
+            var candidate = candidate
+            if !candidate.content.isDeleted { candidate.content.drop() }
+            freed += candidate.content.releaseBudget()
+            return candidate
+        }
+        await context.flow.budget.giveBack(bytes: freed, documents: 0)
+        return emptied
+    }
+}

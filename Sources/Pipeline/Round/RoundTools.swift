@@ -1,0 +1,77 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import Rules
+
+/// What one writer works with, from round to round: nothing of it is shared.
+struct RoundTools {
+    let planner: Planner
+    var sender: BulkSender
+    var resolve: ResolveStage
+    var busy: BusyStage
+    var put: PutStage
+    var related: RelatedStage
+    let lines: LineStage
+    /// What a dry run would have `put` so far.
+    var previewed = PreviewedPuts()
+    /// For a machine that can't run jq programs at the moment.
+    private var retrier: Retrier
+
+    /// - Parameter writer: Its number, from 0.
+    init(_ context: RoundContext, writer: Int) {
+        let settings = context.settings
+        planner = Planner(context, writer: writer)
+        retrier = Retrier(
+            RetryPolicy.ofKnownGateway(settings.retries), pauses: settings.pauses, logger: context.logger
+        ) { [progress = context.progress] in await progress.noteRetry() }
+        sender = context.makeSender(context.gateway)
+        resolve = ResolveStage(context: context)
+        busy = BusyStage(context: context)
+        put = PutStage(context: context, decider: planner.decider, others: context.makeOtherDocuments(sender))
+        related = RelatedStage(
+            context: context, put: put,
+            search: RelatedSearch(
+                gateway: context.gateway, shared: context.targets.search, reader: sender.reader,
+                idsPerRequest: context.limits.documents, retrier: retrier, logger: context.logger))
+        lines = LineStage(context: context)
+    }
+
+    /// Waits before candidates are decided again for whose programs no process could be started.
+    ///
+    /// - Throws: `RunError` if a one-shot job has waited long enough.
+    mutating func pause(before undecided: Int) async throws {
+        guard undecided > 0 else { return retrier.succeed() }
+        let error = GatewayError(.unavailable, "no process for jq programs can be started")
+        try await retrier.wait(
+            after: error, "can't run the rules on some documents now; trying again",
+            [LogKey.documents: .stringConvertible(undecided)])
+    }
+}
+
+extension Planner {
+    fileprivate init(_ context: RoundContext, writer: Int) {
+        let rules = context.rules
+        let interruptions = context.state.interruptions
+        self.init(
+            ruleSet: rules.set, decider: rules.set.makeDecider(), downloads: rules.downloads,
+            stored: rules.comparison.reader, interruptions: interruptions, note: interruptions.makeNote(writer),
+            countsEffects: context.settings.effectLimits != nil, now: context.settings.now)
+    }
+}
+
+extension RoundContext {
+    func makeSender(_ gateway: Gateway) -> BulkSender {
+        BulkSender(
+            gateway: gateway, progress: progress, pace: targets.pace, pauses: settings.pauses,
+            policy: .ofKnownGateway(settings.retries), logger: logger)
+    }
+
+    /// - Parameter sender: For the followed keyspace.
+    fileprivate func makeOtherDocuments(_ sender: BulkSender) -> OtherDocuments {
+        var senders: [String?: BulkSender] = [nil: sender]
+        for (keyspace, sibling) in targets.siblings { senders[keyspace] = makeSender(sibling) }
+        return OtherDocuments(
+            ledger: state.ledger, progress: progress, limits: limits, senders: senders, locks: targets.locks,
+            busy: targets.busy, logger: logger)
+    }
+}

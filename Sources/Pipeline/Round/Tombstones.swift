@@ -1,0 +1,36 @@
+internal import DocumentFlow
+internal import GatewayClient
+
+/// Tombstones of some candidates, by the candidates' places: of those that were only named, or whose write conflicted.
+struct Tombstones {
+    private(set) var read: [Int: DocumentLookup] = [:]
+    /// Nothing is known of these yet: others were large.
+    private(set) var isLeft: Set<Int> = []
+
+    /// Reads the tombstones that the candidates name, as far as the gateway has them now, until `limit` bytes have
+    /// arrived.
+    ///
+    /// - Parameter lookups: What the list shows. Sync Gateway lists no tombstones: where one is found, it is set.
+    init(
+        of candidates: [Candidate], _ lookups: inout [DocumentLookup], _ reader: CurrentDocumentReader, limit: Int
+    ) async throws {
+        let unlisted = zip(lookups.indices, candidates).filter { index, candidate in
+            if case .missing = lookups[index] { candidate.isConfirmed(by: .missing) } else { false }
+        }
+        let found = try await reader.readTombstones(of: unlisted.map(\.1.id), limit: limit)
+        for ((index, candidate), found) in zip(unlisted, found) {
+            if case .found(let revision, _) = found { lookups[index] = .deleted(revision) }
+            if candidate.content.unreadTombstone != nil { read[index] = found }
+        }
+        isLeft.formUnion(unlisted.dropFirst(found.count).map(\.0))
+        var named: [(index: Int, id: DocumentID, revision: RevisionID)] = []
+        for (index, (candidate, lookup)) in zip(candidates, lookups).enumerated()
+        where read[index] == nil && !isLeft.contains(index) {
+            guard candidate.isConfirmed(by: lookup), let revision = candidate.content.unreadTombstone else { continue }
+            named.append((index, candidate.id, revision))
+        }
+        let revisions = try await reader.readRevisions(named.map { ($0.id, $0.revision) }, limit: limit)
+        for (name, revision) in zip(named, revisions) { read[name.index] = revision }
+        isLeft.formUnion(named.dropFirst(revisions.count).map(\.index))
+    }
+}

@@ -1,0 +1,11 @@
+/// Carries out one kind of effect of decisions.
+protocol EffectStage {
+    /// Whether a decision wants anything of this stage.
+    func isFor(_ plan: Plan) -> Bool
+
+    /// Carries out what decisions want. May be repeated: what is done is found to be done.
+    ///
+    /// - Returns: An answer for each, in order.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`. Some of it may be done then.
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer]
+}
