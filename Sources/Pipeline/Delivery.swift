@@ -192,7 +192,7 @@ package struct Delivery: Sendable {
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
             deadLettered: context.state.deadLettered, settings: settings, logger: logger, intake: makeIntake(),
             decider: context.rules.set.makeDecider(),
-            others: OtherDocuments(
+            targets: TargetWriter(
                 ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender],
                 locks: context.targets.locks, busy: busy, logger: logger))
     }

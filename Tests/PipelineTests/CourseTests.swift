@@ -14,7 +14,8 @@ import Testing
     private static func candidate(
         _ reason: Reason = Reason(), isDeleted: Bool = false, _ edit: (inout Candidate) -> Void = { _ in }
     ) -> Candidate {
-        var candidate = Candidate("a", Content(RevisionID("1-a"), Array("{}".utf8), isDeleted: isDeleted), reason: reason)
+        var candidate = Candidate(
+            "a", Content(RevisionID("1-a"), Array("{}".utf8), isDeleted: isDeleted), reason: reason)
         candidate.history.lastRule = "last"
         edit(&candidate)
         return candidate

@@ -63,7 +63,8 @@ import Testing
     /// A rule that failed alone has its dead letter, once the effects of the others are written.
     @Test func skippedRuleHasADeadLetterOfItsOwn() {
         let endings = endings(
-            course(deadLetters: [4]) { $0.skippedRules = [SkippedRule(rule: "broken", reason: "no number")] }, .tookEffect)
+            course(deadLetters: [4]) { $0.skippedRules = [SkippedRule(rule: "broken", reason: "no number")] },
+            .tookEffect)
         #expect(endings.deadLetters.map(\.rule) == ["broken"] && endings.deadLetters.map(\.replaced) == [[]])
         #expect(endings.deadLetters.map(\.isOfRuleAlone) == [true])
         #expect(endings.deadLettered.isEmpty)

@@ -55,7 +55,7 @@ import Testing
         var pages = RelatedPages([["a", "b"], [], ["b", "c", "d"], ["a"]], size: 3)
         var shown: [String] = []
         while let page = pages.next() {
-            shown.append(page.map { "\($0.id):\($0.orders)" }.joined(separator: " "))
+            shown.append(page.map { "\($0.place.id):\($0.orders)" }.joined(separator: " "))
         }
         #expect(shown == ["a:[0] b:[0, 2] c:[2]", "d:[2] a:[3]"])
     }

@@ -221,7 +221,7 @@ final class Counts: Sendable {
     }
 
     /// Notes documents that a run that ends is about to decide without waiting for the feed.
-    func noteDecided(_ written: [OtherDocuments.Written]) {
+    func noteDecided(_ written: [WrittenTarget]) {
         state.withLock { state in
             for other in written { state.decidedWrites[other.place.id] = other.revision }
         }

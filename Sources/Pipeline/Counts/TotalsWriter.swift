@@ -21,7 +21,7 @@ struct TotalsWriter {
     /// Takes dead letters, and documents to decide.
     let intake: Intake
     let decider: Decider
-    var others: OtherDocuments
+    var targets: TargetWriter
 
     /// The result of a look at all totals that have changed.
     struct Round {
@@ -75,11 +75,11 @@ struct TotalsWriter {
             PutOrder(plan: index, effect: try effect(total), rule: nil, home: home, chain: total.chain)
         }
         // They are written whatever becomes of the documents that were counted.
-        let triggers = totals.map { PutTrigger(id: $0.id, revision: nil, isWritten: true, willBeDecidedAgain: true) }
+        let triggers = totals.map { Trigger(id: $0.id, revision: nil, isWritten: true, willBeDecidedAgain: true) }
         let held = totals.map(\.id)
         await queue.hold(held)
-        let result: OtherDocuments.Result
-        do { result = try await others.write(orders, triggers: triggers) } catch {
+        let result: TargetResult
+        do { result = try await targets.write(PutBatch(orders), triggers: triggers) } catch {
             await queue.release(held)
             throw error
         }
@@ -143,7 +143,7 @@ struct TotalsWriter {
 
     // MARK: - Afterwards
 
-    private func settle(_ totals: [Ledger.TotalToWrite], _ result: OtherDocuments.Result) async throws {
+    private func settle(_ totals: [Ledger.TotalToWrite], _ result: TargetResult) async throws {
         var written: [(id: DocumentID, version: Int)] = []
         var refused: [(id: DocumentID, version: Int)] = []
         var deadLetters: [DeadLetter] = []
@@ -176,7 +176,7 @@ struct TotalsWriter {
             })
     }
 
-    private func log(_ written: [OtherDocuments.Written]) {
+    private func log(_ written: [WrittenTarget]) {
         settings.observe(written)
         guard logger.logLevel <= .debug else { return }
         for other in written {
@@ -188,7 +188,7 @@ struct TotalsWriter {
     /// A run that ends does not wait for the feed to bring what it wrote: it decides that itself.
     ///
     /// - Returns: Whether there is anything to decide.
-    private func decide(_ written: [OtherDocuments.Written]) async throws -> Bool {
+    private func decide(_ written: [WrittenTarget]) async throws -> Bool {
         guard settings.decidesPuts else { return false }
         counts.noteDecided(written)
         let candidates = written.filter { decider.mayFire(on: $0.document.root, isDeleted: false) }

@@ -120,8 +120,8 @@ struct ChangeFilter {
 
         func candidate(ticket: SafeSequenceTracker.Ticket?) -> Candidate {
             Candidate(
-                id, Content(revision, document, isDeleted: isDeleted), reason: Reason(sequence: sequence, leaves: leaves),
-                receipts: Receipts(ticket))
+                id, Content(revision, document, isDeleted: isDeleted),
+                reason: Reason(sequence: sequence, leaves: leaves), receipts: Receipts(ticket))
         }
     }
 

@@ -39,8 +39,8 @@ struct PreviewedPuts {
         var earlier: [DocumentPlace: DocumentLookup] = [:]
         for order in orders {
             let now = earlier[order.place] ?? current(order.place, lookups[order.place])
-            do throws(PutTarget.PutImpossible) {
-                guard let document = try PutTarget.write(order.effect, over: now) else { continue }
+            do throws(PutBatch.PutImpossible) {
+                guard let document = try PutBatch.write(order.effect, over: now) else { continue }
                 earlier[order.place] = .found(RevisionID(""), document)
                 puts.append(Put(order: order, document: document))
             } catch {

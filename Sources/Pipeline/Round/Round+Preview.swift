@@ -19,12 +19,12 @@ extension Round {
     /// rules may fire, is decided in the next round.
     mutating func show(to preview: Preview, _ tools: inout RoundTools) async throws {
         let staged = courses.compactMap(\.staged)
-        let orders = context.orders(of: staged)
-        let lookups = try await tools.put.others.lookUp(orders)
+        let puts = context.puts(of: staged)
+        let lookups = try await tools.put.targets.lookUp(puts)
         /// A batch writes each document once, whatever it wants of it.
         var places: Set<DocumentPlace> = []
         for index in courses.indices {
-            let wanted = orders.filter { $0.plan == index }
+            let wanted = puts.orders.filter { $0.plan == index }
             guard let finding = try await survey(staged[index], index, wanted, lookups, preview, &tools) else {
                 continue
             }

@@ -79,7 +79,8 @@ extension Round {
     /// What the lookups say of a candidate's document.
     ///
     /// - Parameter tombstone: As it was read; nil if it was not.
-    private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate) -> Course.Found {
+    private func found(_ lookup: DocumentLookup, _ tombstone: DocumentLookup?, for candidate: Candidate) -> Course.Found
+    {
         guard candidate.isConfirmed(by: lookup) else {
             return switch lookup {
             case .found(let revision, let document): .document(revision, document.bytes)

@@ -44,7 +44,10 @@ extension RoundContext {
     fileprivate func note(_ written: [(course: Course, request: OwnWriteRequest)]) {
         if let observer = settings.observer, !written.isEmpty {
             observer.note(
-                .wrote(written.suffix(observer.wantedWrites).map { shown($0.course, $0.request, withContent: observer.wantsDocuments) }))
+                .wrote(
+                    written.suffix(observer.wantedWrites).map { course, request in
+                        shown(course, request, withContent: observer.wantsDocuments)
+                    }))
         }
         guard logger.logLevel <= .debug else { return }
         for (course, _) in written {
@@ -52,7 +55,8 @@ extension RoundContext {
             logger.debug(
                 result.isDeletion ? "deleted a document" : "wrote a document",
                 metadata: [
-                    LogKey.id: "\(course.candidate.id)", LogKey.revision: "\(course.candidate.content.revision?.text ?? "")",
+                    LogKey.id: "\(course.candidate.id)",
+                    LogKey.revision: "\(course.candidate.content.revision?.text ?? "")",
                     LogKey.rules: .array(result.rules.map { "\($0)" }),
                 ])
         }

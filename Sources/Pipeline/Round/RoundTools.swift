@@ -27,7 +27,7 @@ struct RoundTools {
         sender = context.makeSender(context.gateway)
         resolve = ResolveStage(context: context)
         busy = BusyStage(context: context)
-        put = PutStage(context: context, decider: planner.decider, others: context.makeOtherDocuments(sender))
+        put = PutStage(context: context, decider: planner.decider, targets: context.makeTargetWriter(sender))
         related = RelatedStage(
             context: context, put: put,
             search: RelatedSearch(
@@ -67,10 +67,10 @@ extension RoundContext {
     }
 
     /// - Parameter sender: For the followed keyspace.
-    fileprivate func makeOtherDocuments(_ sender: BulkSender) -> OtherDocuments {
+    fileprivate func makeTargetWriter(_ sender: BulkSender) -> TargetWriter {
         var senders: [String?: BulkSender] = [nil: sender]
         for (keyspace, sibling) in targets.siblings { senders[keyspace] = makeSender(sibling) }
-        return OtherDocuments(
+        return TargetWriter(
             ledger: state.ledger, progress: progress, limits: limits, senders: senders, locks: targets.locks,
             busy: targets.busy, logger: logger)
     }

@@ -9,26 +9,26 @@ struct PutStage: EffectStage {
     let context: RoundContext
     /// Says which documents are worth deciding.
     let decider: Decider
-    var others: OtherDocuments
+    var targets: TargetWriter
 
     func isFor(_ plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
-        let result = try await write(context.orders(of: plans), plans.map(context.trigger))
+        let result = try await write(context.puts(of: plans), plans.map(context.trigger))
         return plans.indices.map(result.answer)
     }
 
     /// Writes documents. Until the state knows what led to them, nobody decides them.
     ///
     /// - Parameter triggers: One for each plan.
-    mutating func write(_ orders: [PutOrder], _ triggers: [PutTrigger]) async throws -> OtherDocuments.Result {
-        guard !orders.isEmpty else { return OtherDocuments.Result() }
+    mutating func write(_ batch: PutBatch, _ triggers: [Trigger]) async throws -> TargetResult {
+        guard !batch.orders.isEmpty else { return TargetResult() }
         // The feed may show these documents before the state has their rule chains on disk.
-        let held = orders.filter { $0.place.keyspace == nil }.map(\.place.id)
+        let held = batch.orders.filter { $0.place.keyspace == nil }.map(\.place.id)
         let queue = context.flow.queue
         await queue.hold(held)
         do {
-            var result = try await others.write(orders, triggers: triggers)
+            var result = try await targets.write(batch, triggers: triggers)
             context.settings.observe(result.documents)
             context.log(result.documents)
             await decideWritten(result.documents.filter { $0.place.keyspace == nil })
@@ -42,7 +42,7 @@ struct PutStage: EffectStage {
     }
 
     /// A run that ends does not wait for the feed to bring what it wrote for other documents: it decides that itself.
-    func decideWritten(_ written: [OtherDocuments.Written]) async {
+    func decideWritten(_ written: [WrittenTarget]) async {
         let settings = context.settings
         guard settings.decidesPuts else { return }
         // A document that no rule is for any more may still add to a total.
@@ -54,7 +54,7 @@ struct PutStage: EffectStage {
                 && (countsAll || decider.mayFire(on: other.document.root, isDeleted: other.isDeletion))
         }.map { other in
             other.isDeletion
-                ? Candidate(other.place.id, Content(other.revision, other.tombstone, isDeleted: true))
+                ? Candidate(ofDeletion: other.place.id, other.revision, sequence: nil, readsMembers: false)
                 : Candidate(unread: other.place.id, expectedBytes: other.document.bytes.count)
         }
         await context.flow.submit(candidates)
@@ -64,11 +64,19 @@ struct PutStage: EffectStage {
     ///
     /// - Parameter previewed: What a dry run would have written before.
     mutating func wanted(_ plans: [StagedPlan], after previewed: PreviewedPuts) async throws -> Set<Int> {
-        try await others.wanted(context.orders(of: plans), after: previewed)
+        let batch = context.puts(of: plans)
+        let lookups = try await targets.lookUp(batch)
+        return batch.orders.reduce(into: []) { plans, order in
+            let current = previewed.current(order.place, lookups[order.place])
+            // An impossible one must be reported.
+            do { if try PutBatch.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
+                plans.insert(order.plan)
+            }
+        }
     }
 }
 
-extension OtherDocuments.Result {
+extension TargetResult {
     /// What became of the other documents that a plan wants.
     func answer(of plan: Int) -> Course.StageAnswer {
         if outdated.contains(plan) { return .outdated }
@@ -80,27 +88,29 @@ extension OtherDocuments.Result {
 
 extension RoundContext {
     /// The other documents that rules want, with the rules that led to them.
-    func orders(of plans: [StagedPlan]) -> [PutOrder] {
+    func puts(of plans: [StagedPlan]) -> PutBatch {
         let home = gateway.url.keyspace
-        return plans.enumerated().flatMap { index, plan in
+        let orders = plans.enumerated().flatMap { index, plan in
             let chain = plan.known.chain ?? RuleChain()
             return plan.decision.puts.map { put in
                 let rule = rules.set.names[put.rule]
                 return PutOrder(plan: index, effect: put, rule: rule, home: home, chain: chain.followed(by: rule))
             }
         }
+        return PutBatch(orders)
     }
 
     /// The changed document that led to other documents.
-    func trigger(_ plan: StagedPlan) -> PutTrigger {
-        let isOfFeed = plan.candidate.receipts.areOfFeed && !settings.isPass
-        return PutTrigger(
-            plan,
-            willBeDecidedAgain: isOfFeed
-                && plan.candidate.history.outdatedDecisions >= Course.outdatedBeforeInsisting)
+    func trigger(_ plan: StagedPlan) -> Trigger {
+        let candidate = plan.candidate
+        let isOfFeed = candidate.receipts.areOfFeed && !settings.isPass
+        return Trigger(
+            id: candidate.id, revision: candidate.content.revision, isDeleted: candidate.content.isDeleted,
+            isWritten: plan.decision.isChanged,
+            willBeDecidedAgain: isOfFeed && candidate.history.outdatedDecisions >= Course.outdatedBeforeInsisting)
     }
 
-    func log(_ written: [OtherDocuments.Written]) {
+    func log(_ written: [WrittenTarget]) {
         guard logger.logLevel <= .debug else { return }
         for other in written {
             var metadata: Logger.Metadata = [
@@ -115,7 +125,7 @@ extension RoundContext {
 
 extension Delivery.Settings {
     /// Tells the observer of other documents that were written.
-    func observe(_ written: [OtherDocuments.Written]) {
+    func observe(_ written: [WrittenTarget]) {
         guard let observer, !written.isEmpty else { return }
         observer.note(
             .wrote(

@@ -13,7 +13,7 @@ struct RelatedStage: EffectStage {
     func isFor(_ plan: Plan) -> Bool { !plan.decision.related.isEmpty }
 
     mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
-        var result = OtherDocuments.Result()
+        var result = TargetResult()
         var waiting = orders(of: plans)
         let triggers = plans.map(context.trigger)
         while true {
@@ -25,9 +25,7 @@ struct RelatedStage: EffectStage {
             }
         }
         try context.rules.comparison.check()
-        // A trigger that is written itself gets a conflict if it has changed. The others are checked here.
-        let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
-        try await put.others.noteOutdated(among: unwritten, triggers, &result)
+        try await put.targets.noteOutdatedUnwritten(triggers, &result)
         return plans.indices.map(result.answer)
     }
 
@@ -54,7 +52,7 @@ struct RelatedStage: EffectStage {
     ///
     /// - Returns: The orders whose documents may be changed, and these documents; nil if no order was left.
     private mutating func find(
-        _ orders: inout [RelatedOrder], _ result: inout OtherDocuments.Result
+        _ orders: inout [RelatedOrder], _ result: inout TargetResult
     ) async throws -> (RelatedBatch, [[DocumentID]])? {
         guard !orders.isEmpty else { return nil }
         let answers = try await search.find(orders.map(\.query))
@@ -66,7 +64,7 @@ struct RelatedStage: EffectStage {
                 batch.append(order)
                 found.append(ids)
             case .tooMany:
-                result.failures[order.plan] = PlanFailure(rule: order.rule, reason: order.tooMany)
+                result.fail(order.plan, PlanFailure(rule: order.rule, reason: order.tooMany))
             }
         }
         orders.removeFirst(answers.count)
@@ -78,21 +76,20 @@ struct RelatedStage: EffectStage {
     ///
     /// - Returns: What must be read again.
     private mutating func write(
-        _ page: [RelatedTarget], _ batch: RelatedBatch, _ triggers: [PutTrigger], _ result: inout OtherDocuments.Result
-    ) async throws -> [RelatedTarget] {
+        _ page: [Target], _ batch: RelatedBatch, _ triggers: [Trigger], _ result: inout TargetResult
+    ) async throws -> [Target] {
         let ended = result.ended
         var targets = page.filter { !$0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
         guard !targets.isEmpty else { return [] }
         if batch.orders.contains(where: \.effect.mayPut) {
-            let orders = try await put.others.puts(of: &targets, batch, home: context.gateway.url.keyspace, &result)
-            result.merge(try await put.write(orders, triggers))
+            result.merge(try await put.write(try await puts(of: &targets, batch, &result), triggers))
         }
         // The feed may show these documents before the state has their rule chains on disk.
-        let held = targets.map(\.id)
+        let held = targets.map(\.place.id)
         let queue = context.flow.queue
         await queue.hold(held)
         do {
-            let again = try await put.others.write(targets, batch, triggers: triggers, &result)
+            let again = try await put.targets.write(targets, in: nil, batch, triggers, &result)
             context.settings.observe(result.documents)
             context.log(result.documents)
             await put.decideWritten(result.documents)
@@ -106,14 +103,42 @@ struct RelatedStage: EffectStage {
         }
     }
 
+    /// The documents that actions on a page of related documents `put`. Notes for each target the revision that led to
+    /// them.
+    private mutating func puts(
+        of targets: inout [Target], _ batch: RelatedBatch, _ result: inout TargetResult
+    ) async throws -> PutBatch {
+        let (needs, lookups) = try await needs(targets, batch, ended: result.ended)
+        result.note(needs)
+        for (index, lookup) in lookups.enumerated() { targets[index].revisionWithPuts = lookup.revision }
+        let home = context.gateway.url.keyspace
+        return PutBatch(
+            needs.needs.flatMap { need in
+                need.puts.map { order, effect in
+                    let order = batch.orders[order]
+                    return PutOrder(plan: order.plan, effect: effect, rule: order.rule, home: home, chain: order.chain)
+                }
+            })
+    }
+
+    /// Reads the first documents of a page, and decides about them.
+    private mutating func needs(
+        _ targets: [Target], _ batch: RelatedBatch, ended: Set<Int>
+    ) async throws -> (TargetNeeds, [DocumentLookup]) {
+        let lookups = try await put.targets.lookUpSome(targets.map(\.place.id), in: nil)
+        let needs = await batch.needs(Array(targets.prefix(lookups.count)), lookups, ended: ended)
+        try Task.checkCancellation()
+        return (needs, lookups)
+    }
+
     // MARK: - Without writing
 
     /// The plans that would change related documents, given these as they are now. Writes nothing.
     mutating func changing(_ plans: [StagedPlan]) async throws -> Set<Int> {
         var wanted: Set<Int> = []
-        let result = try await survey(orders(of: plans)) { needs in
+        let result = try await survey(orders(of: plans)) { batch, needs in
             // One document is enough.
-            wanted.formUnion(needs.plans)
+            wanted.formUnion(needs.plans(batch.orders))
             return wanted
         }
         // What is impossible must be reported.
@@ -130,14 +155,14 @@ struct RelatedStage: EffectStage {
         let orders = orders(of: [plan])
         var findings = orders.map { _ in RelatedFinding() }
         let names = context.rules.set.names
-        let result = try await survey(orders) { needs in
+        let result = try await survey(orders) { batch, needs in
             for need in needs.needs {
                 for order in need.target.orders {
-                    let origin = needs.batch.orders[order].effect.origin
+                    let origin = batch.orders[order].effect.origin
                     guard let place = orders.firstIndex(where: { $0.effect.origin == origin }) else { continue }
                     findings[place].noteFound(1)
                     guard need.isWrite, need.orders.last == order, let before = need.before,
-                        let decision = need.decision
+                        case .decision(let decision)? = need.content
                     else { continue }
                     findings[place].noteChange(DecisionReport(before, decision, names: names))
                 }
@@ -151,9 +176,9 @@ struct RelatedStage: EffectStage {
     ///
     /// - Parameter take: Returns the plans of which no further documents are wanted.
     private mutating func survey(
-        _ orders: [RelatedOrder], _ take: (RelatedNeeds) -> Set<Int>
-    ) async throws -> OtherDocuments.Result {
-        var result = OtherDocuments.Result()
+        _ orders: [RelatedOrder], _ take: (RelatedBatch, TargetNeeds) -> Set<Int>
+    ) async throws -> TargetResult {
+        var result = TargetResult()
         var waiting = orders
         var ended: Set<Int> = []
         while let (batch, found) = try await find(&waiting, &result) {
@@ -161,10 +186,11 @@ struct RelatedStage: EffectStage {
             while var targets = pages.next() {
                 targets.removeAll { $0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
                 while !targets.isEmpty {
-                    let needs = try await put.others.survey(&targets, batch, ended: ended)
+                    let (needs, lookups) = try await needs(targets, batch, ended: ended)
+                    targets.removeFirst(lookups.count)
                     result.note(needs)
                     ended.formUnion(result.failures.keys)
-                    ended.formUnion(take(needs))
+                    ended.formUnion(take(batch, needs))
                 }
             }
             ended.formUnion(result.failures.keys)

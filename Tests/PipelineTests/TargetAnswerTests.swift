@@ -6,7 +6,7 @@ import Testing
 @testable import Rules
 
 /// What the answer to the write of another document means.
-@Suite struct PutAnswerTests {
+@Suite struct TargetAnswerTests {
     private static let limit = 10
 
     private static func order(_ plan: Int, rules: [String] = ["r"]) throws -> PutOrder {
@@ -17,14 +17,18 @@ import Testing
 
     /// - Parameter unexplainedConflicts: How many of the conflicts came although nobody else had changed the document.
     private static func target(orders: Int = 1, attempts: Int, conflicts: Int, unexplainedConflicts: Int) throws
-        -> PutTarget
+        -> Target
     {
-        var target = try #require(try PutTarget.targets(of: (0..<orders).map { try order($0) }).first)
-        target.note(.missing)
+        var target = try #require(PutBatch(try (0..<orders).map { try order($0) }).targets.first)
+        target.history.note(.missing)
         target.history.conflicts = conflicts
-        for _ in 0..<unexplainedConflicts { target.note(.missing) }
+        for _ in 0..<unexplainedConflicts { target.history.note(.missing) }
         target.history.attempts = attempts
         return target
+    }
+
+    private static func write(_ orders: [Int] = [0], rest: [Int] = []) throws -> TargetWrite {
+        TargetWrite(content: .document(try JSONText(#"{"_id":"a"}"#)), orders: orders, rest: rest, earlier: nil)
     }
 
     struct Case: Sendable {
@@ -32,7 +36,7 @@ import Testing
         var attempts = 0
         var conflicts = 0
         var unexplainedConflicts = 0
-        let result: PutTarget.WriteResult
+        let result: WriteHistory.Advice
     }
 
     @Test(arguments: [
@@ -65,8 +69,7 @@ import Testing
         var target = try Self.target(
             attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
         #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
-        let need = target.need(.missing)
-        #expect(target.record(test.outcome, of: need, attemptLimit: Self.limit) == test.result)
+        #expect(target.record(test.outcome, of: try Self.write(), attemptLimit: Self.limit) == test.result)
     }
 
     /// What the outcomes of several writes count as, while nobody else changes the document.
@@ -90,9 +93,9 @@ import Testing
     private func whatIsNotWrittenIsCounted(test: Count) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         for outcome in test.outcomes {
-            let result = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+            let result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
             #expect(result == .again)
-            target.note(.missing)
+            target.history.note(.missing)
         }
         #expect(target.history.attempts == test.attempts && target.history.conflicts == test.conflicts)
         #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
@@ -105,14 +108,14 @@ import Testing
             ([(.conflict, 9), (.undecided(reason: ""), 1)], .again),
             ([(.conflict, 9), (.undecided(reason: ""), 1), (.conflict, 1)], .again),
             ([(.conflict, 10), (.unmentioned, 1)], .again),
-        ] as [([(BulkOutcome, Int)], PutTarget.WriteResult)])
-    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: PutTarget.WriteResult) throws {
+        ] as [([(BulkOutcome, Int)], WriteHistory.Advice)])
+    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: WriteHistory.Advice) throws {
         var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
-        var result: PutTarget.WriteResult?
+        var result: WriteHistory.Advice?
         let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
         for (number, outcome) in each.enumerated() {
-            target.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
-            result = target.record(outcome, of: target.need(.missing), attemptLimit: Self.limit)
+            target.history.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
+            result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
         }
         #expect(result == last)
     }
@@ -121,38 +124,28 @@ import Testing
     @Test func ordersThatWereRefusedTogetherAreTriedAlone() throws {
         var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")
-        let need = try Self.need(of: 3)
-        #expect(target.record(refusal, of: need, attemptLimit: Self.limit) == .again)
-        #expect(target.isOneByOne && target.orders.map(\.plan) == [0, 1, 2])
-        let alone = target.need(.missing)
-        #expect(alone.orders.map(\.plan) == [0] && alone.rest.map(\.plan) == [1, 2])
+        #expect(target.record(refusal, of: try Self.write([0, 1, 2]), attemptLimit: Self.limit) == .splitUp)
+        #expect(target.isOneByOne && target.orders == [0, 1, 2])
+        let alone = try Self.write([0], rest: [1, 2])
         #expect(target.record(refusal, of: alone, attemptLimit: Self.limit) != .again)
         #expect(target.record(.written(RevisionID("1-a")), of: alone, attemptLimit: Self.limit) != .again)
-        #expect(target.orders.map(\.plan) == [1, 2])
-    }
-
-    private static func need(of orders: Int) throws -> PutTarget.Need {
-        var need = PutTarget.Need()
-        need.orders = try (0..<orders).map { try order($0) }
-        return need
+        #expect(target.orders == [1, 2])
     }
 
     @Test func onceWrittenNothingRemains() throws {
         var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
-        _ = target.record(.written(RevisionID("1-a")), of: try Self.need(of: 2), attemptLimit: Self.limit)
+        _ = target.record(.written(RevisionID("1-a")), of: try Self.write([0, 1]), attemptLimit: Self.limit)
         #expect(target.orders.isEmpty)
     }
 
     @Test func theLastRulesOfAllOrdersAreNamedOnce() throws {
-        var need = PutTarget.Need()
-        need.orders = [
+        let batch = PutBatch([
             try Self.order(0, rules: ["a", "b"]), try Self.order(1, rules: ["c", "d", "b"]),
-            try Self.order(2, rules: ["e"]),
-        ]
-        #expect(need.lastRules == ["b", "e"])
-        #expect(need.chain.rules == ["e"])
-        need.orders.append(try Self.order(3, rules: []))
-        #expect(need.lastRules == ["b", "e"])
-        #expect(need.chain.rules.isEmpty)
+            try Self.order(2, rules: ["e"]), try Self.order(3, rules: []),
+        ])
+        #expect(batch.rules(of: [0, 1, 2]) == ["b", "e"])
+        #expect(batch.chain(of: [0, 1, 2]).rules == ["e"])
+        #expect(batch.rules(of: [0, 1, 2, 3]) == ["b", "e"])
+        #expect(batch.chain(of: [0, 1, 2, 3]).rules.isEmpty)
     }
 }

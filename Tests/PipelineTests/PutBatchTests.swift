@@ -6,7 +6,7 @@ import Testing
 @testable import Rules
 
 /// What a `put` still needs, by the document that is there.
-@Suite struct PutTargetTests {
+@Suite struct PutBatchTests {
     private static let home = "todo"
 
     private func order(
@@ -19,6 +19,17 @@ import Testing
         return PutOrder(
             plan: plan, effect: effect, rule: "rule\(plan)", home: try KeyspaceName(Self.home),
             chain: RuleChain(["rule\(plan)"]))
+    }
+
+    /// What the first target of a batch needs.
+    private func need(
+        _ orders: [PutOrder], _ lookup: DocumentLookup, isOneByOne: Bool = false
+    ) throws -> (need: TargetNeed, failures: [Int: PlanFailure]) {
+        let batch = PutBatch(orders)
+        var targets = batch.targets
+        targets[0].isOneByOne = isOneByOne
+        let needs = batch.needs(targets, [lookup], ended: [])
+        return (needs.needs[0], needs.failures)
     }
 
     private func found(_ document: String) throws -> DocumentLookup {
@@ -38,24 +49,24 @@ import Testing
             (.merge, #"{"_id":"a","_rev":"3-c","_cv":"9@x","n":5}"#, #"{"_id":"a","_rev":"3-c","n":1}"#),
         ] as [(PutEffect.Existing, String?, String?)])
     private func whatIsWritten(existing: PutEffect.Existing, present: String?, written: String?) throws {
-        let target = PutTarget(try order(#"{"_id":"a","n":1,"x":null}"#, existing))
-        let need = target.need(try present.map(found) ?? .missing)
-        #expect(need.document?.string == written)
-        #expect(need.orders.count == (written == nil ? 0 : 1))
-        #expect(need.failures.isEmpty && need.rest.isEmpty)
+        let (need, failures) = try need(
+            [try order(#"{"_id":"a","n":1,"x":null}"#, existing)], try present.map(found) ?? .missing)
+        #expect(need.content?.document.string == written)
+        #expect(need.isWrite == (written != nil) && need.orders.count == (written == nil ? 0 : 1))
+        #expect(failures.isEmpty && need.rest.isEmpty)
     }
 
     /// A tombstone is no document: the `put` begins anew.
     @Test func overATombstoneItIsNew() throws {
-        let need = PutTarget(try order(#"{"_id":"a"}"#)).need(.deleted(RevisionID("4-d")))
-        #expect(need.document?.string == #"{"_id":"a"}"#)
+        let (need, _) = try need([try order(#"{"_id":"a"}"#)], .deleted(RevisionID("4-d")))
+        #expect(need.content?.document.string == #"{"_id":"a"}"#)
     }
 
     @Test func whatCannotBeReadFailsItsPlansAlone() throws {
-        let need = PutTarget(try order(#"{"_id":"a"}"#, plan: 3)).need(.refused(reason: "forbidden"))
-        #expect(need.document == nil)
+        let (need, failures) = try need([try order(#"{"_id":"a"}"#, plan: 3)], .refused(reason: "forbidden"))
+        #expect(!need.isWrite)
         #expect(
-            need.failures == [
+            failures == [
                 3: PlanFailure(rule: "rule3", reason: "document 'a', put by rule 'rule3': can't be read: forbidden")
             ])
     }
@@ -63,29 +74,24 @@ import Testing
     /// The orders of a batch for one document are one write, each applied to what the one before leaves.
     @Test func ordersForOneDocumentAreOneWrite() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
-        let targets = PutTarget.targets(of: orders)
-        #expect(targets.count == 1)
-        let need = try #require(targets.first?.need(.missing))
-        #expect(need.document?.string == #"{"_id":"a","n":1,"m":2}"#)
-        #expect(need.orders.map(\.plan) == [0, 1])
+        #expect(PutBatch(orders).targets.count == 1)
+        let (need, _) = try need(orders, .missing)
+        #expect(need.content?.document.string == #"{"_id":"a","n":1,"m":2}"#)
+        #expect(need.orders == [0, 1])
     }
 
     @Test func ordersThatCancelEachOtherOutWriteNothing() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","n":5}"#, plan: 1)]
-        let need = try #require(
-            PutTarget.targets(of: orders).first?.need(try found(#"{"_id":"a","_rev":"3-c","n":5}"#)))
-        #expect(need.document == nil && need.orders.isEmpty)
+        let (need, _) = try need(orders, try found(#"{"_id":"a","_rev":"3-c","n":5}"#))
+        #expect(!need.isWrite)
     }
 
     /// After a refusal each order is tried alone: one that is refused does not take the others with it.
     @Test func oneByOneTheRestWaits() throws {
-        var target = PutTarget.targets(of: [
-            try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1),
-        ])[0]
-        target.splitUp()
-        let need = target.need(.missing)
-        #expect(need.orders.map(\.plan) == [0] && need.rest.map(\.plan) == [1])
-        #expect(need.document?.string == #"{"_id":"a","n":1}"#)
+        let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
+        let (need, _) = try need(orders, .missing, isOneByOne: true)
+        #expect(need.orders == [0] && need.rest == [1])
+        #expect(need.content?.document.string == #"{"_id":"a","n":1}"#)
     }
 
     /// The same id in another keyspace is another document; the followed keyspace by its name is not.
@@ -94,21 +100,21 @@ import Testing
             try order(#"{"_id":"a"}"#, plan: 0), try order(#"{"_id":"a"}"#, keyspace: "todo.s.c", plan: 1),
             try order(#"{"_id":"a"}"#, keyspace: Self.home, plan: 2),
         ]
-        #expect(PutTarget.targets(of: orders).map { $0.orders.map(\.plan) } == [[0, 2], [1]])
+        #expect(PutBatch(orders).targets.map(\.orders) == [[0, 2], [1]])
     }
 
     /// A conflict with a document that has not changed is a refusal; one with another writer is not.
     @Test func aConflictCountsAsARefusalIfNothingChanged() throws {
-        var target = PutTarget(try order(#"{"_id":"a"}"#))
+        var history = WriteHistory()
         let same = try found(#"{"_id":"a","_rev":"3-c"}"#)
-        target.note(same)
+        history.note(same)
         for expected in 1...3 {
-            target.history.conflicts += 1
-            target.note(same)
-            #expect(target.history.unexplainedConflicts == expected)
+            history.conflicts += 1
+            history.note(same)
+            #expect(history.unexplainedConflicts == expected)
         }
-        target.history.conflicts += 1
-        target.note(.found(RevisionID("4-d"), try JSONText("{}")))
-        #expect(target.history.unexplainedConflicts == 0)
+        history.conflicts += 1
+        history.note(.found(RevisionID("4-d"), try JSONText("{}")))
+        #expect(history.unexplainedConflicts == 0)
     }
 }

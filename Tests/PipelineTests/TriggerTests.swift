@@ -4,8 +4,8 @@ import Testing
 
 @testable import Pipeline
 
-/// Whether a decision is outdated, and what a dry run remembers of its puts.
-@Suite struct PutTriggerTests {
+/// Whether a decision is outdated.
+@Suite struct TriggerTests {
     private static func found(_ revision: String) throws -> DocumentLookup {
         .found(RevisionID(revision), try JSONText(#"{"_id":"a"}"#))
     }
@@ -26,7 +26,7 @@ import Testing
             default: try Self.found(now)
             }
         for willBeDecidedAgain in [false, true] {
-            let trigger = PutTrigger(
+            let trigger = Trigger(
                 id: "a", revision: RevisionID("1-a"), isDeleted: isDeleted, isWritten: false,
                 willBeDecidedAgain: willBeDecidedAgain)
             #expect(trigger.isOutdated(lookup) == (isOutdated && !willBeDecidedAgain))

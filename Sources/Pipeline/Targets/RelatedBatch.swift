@@ -4,15 +4,13 @@ internal import LosslessJSON
 internal import Rules
 
 /// What one decision wants of the documents that a selector matches.
-struct RelatedOrder: Sendable {
-    /// The index of the decision's plan.
+struct RelatedOrder: TargetOrder {
     let plan: Int
     let effect: RelatedEffect
     /// The name of the rule that wants it.
     let rule: String
     /// The changed document as it arrived.
     let input: DecisionInput
-    /// The rules that led to it, the last one included.
     let chain: RuleChain
     /// Why no document may be changed for it; nil if they may.
     let refusal: String?
@@ -29,7 +27,9 @@ struct RelatedOrder: Sendable {
             + "was done to any of them; if that many are meant, write a higher 'limit' and retry the dead letter"
     }
 
-    func failure(_ id: DocumentID, _ reason: String) -> String { "the related document '\(id)': \(reason)" }
+    func failure(_ id: DocumentID, _ reason: String) -> PlanFailure {
+        PlanFailure(rule: rule, reason: "the related document '\(id)': \(reason)")
+    }
 }
 
 /// A search for the documents of one order.
@@ -50,8 +50,9 @@ struct RelatedQuery: Sendable {
 }
 
 /// The orders of a batch for which documents were found, with what decides about these.
-struct RelatedBatch {
+struct RelatedBatch: TargetBatch {
     let orders: [RelatedOrder]
+    let crashPoints = (written: CrashPoint.relatedWritten, remembered: CrashPoint.relatedRemembered)
     /// One for each order.
     let deciders: [RelatedDecider]
     /// The programs' `$now`, in seconds since 1970.
@@ -65,22 +66,6 @@ struct RelatedBatch {
         self.now = now
         self.stored = stored
     }
-}
-
-/// One document that was found, and the orders that want something of it.
-struct RelatedTarget: Sendable {
-    let id: DocumentID
-    /// Indexes in the ``RelatedBatch``, in order.
-    var orders: [Int]
-    /// Set after a refusal: one order per write, to find the one that is refused.
-    var isOneByOne = false
-    var history = WriteHistory()
-    /// The orders and the decision of the last write, if no answer says that it was made.
-    var unconfirmed: (orders: [Int], decision: Decision, earlier: RevisionID?)?
-    /// The revision for which the documents that its actions `put` were written.
-    var revisionWithPuts: RevisionID?
-
-    var place: DocumentPlace { DocumentPlace(keyspace: nil, id: id) }
 }
 
 /// Divides the documents that were found into pages, each document of a page once.
@@ -99,8 +84,8 @@ struct RelatedPages {
     }
 
     /// Nil at the end.
-    mutating func next() -> [RelatedTarget]? {
-        var page: [RelatedTarget] = []
+    mutating func next() -> [Target]? {
+        var page: [Target] = []
         var places: [DocumentID: Int] = [:]
         while order < found.count, page.count < size {
             guard position < found[order].count else {
@@ -113,7 +98,7 @@ struct RelatedPages {
                 if page[place].orders.last != order { page[place].orders.append(order) }
             } else {
                 places[id] = page.count
-                page.append(RelatedTarget(id: id, orders: [order]))
+                page.append(Target(DocumentPlace(keyspace: nil, id: id), order))
             }
         }
         return page.isEmpty ? nil : page

@@ -1,0 +1,29 @@
+/// Lets tasks work on the same keys one after the other, and on different keys concurrently.
+///
+/// A task locks all that it needs at once, so there is no deadlock. Tasks that want the same key get it in order.
+actor KeyedLock<Key: Hashable & Sendable> {
+    private var taken: Set<Key> = []
+    private(set) var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
+    func lock(_ keys: Set<Key>) async {
+        guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
+            return taken.formUnion(keys)
+        }
+        await withCheckedContinuation { waiting.append((keys, $0)) }
+    }
+
+    func unlock(_ keys: Set<Key>) {
+        taken.subtract(keys)
+        var wanted: Set<Key> = []
+        waiting.removeAll { waiter in
+            defer { wanted.formUnion(waiter.keys) }
+            guard isFree(waiter.keys), wanted.isDisjoint(with: waiter.keys) else { return false }
+            taken.formUnion(waiter.keys)
+            waiter.continuation.resume()
+            return true
+        }
+    }
+
+    private func isFree(_ keys: Set<Key>) -> Bool { taken.isDisjoint(with: keys) }
+}

@@ -1,0 +1,66 @@
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+
+/// What became of the orders of a batch, by plan.
+struct TargetResult {
+    /// Why a plan can't have what it wants.
+    private(set) var failures: [Int: PlanFailure] = [:]
+    /// Plans whose documents have changed since: they are decided again.
+    var outdated: Set<Int> = []
+    /// Plans that wait for a busy document, and until when.
+    private(set) var postponed: [Int: ContinuousClock.Instant] = [:]
+    /// Plans for which something was written.
+    var plansWithWrites: Set<Int> = []
+    /// The documents that were written.
+    var documents: [WrittenTarget] = []
+
+    /// Plans for which nothing more is done here.
+    var ended: Set<Int> { outdated.union(failures.keys).union(postponed.keys) }
+
+    /// The first failure of a plan counts.
+    mutating func fail(_ plan: Int, _ failure: PlanFailure) {
+        if failures[plan] == nil { failures[plan] = failure }
+    }
+
+    /// A plan with several busy documents waits for the last of them.
+    mutating func postpone(plans: some Sequence<Int>, until due: ContinuousClock.Instant) {
+        for plan in plans { postponed[plan] = max(due, postponed[plan] ?? due) }
+    }
+
+    /// Notes the plans that can't be carried out, or not now.
+    mutating func note(_ needs: TargetNeeds) {
+        for (plan, failure) in needs.failures { fail(plan, failure) }
+        postpone(plans: needs.undecided, until: .now + AttemptLimits.contestedWait)
+    }
+
+    /// Adds the results of further orders.
+    mutating func merge(_ other: Self) {
+        for (plan, failure) in other.failures { fail(plan, failure) }
+        outdated.formUnion(other.outdated)
+        for (plan, due) in other.postponed { postpone(plans: [plan], until: due) }
+        plansWithWrites.formUnion(other.plansWithWrites)
+        documents += other.documents
+    }
+
+    /// Without the orders of plans for which nothing more is done.
+    func withoutEnded(_ targets: [Target], of orders: [some TargetOrder]) -> [Target] {
+        let ended = ended
+        return targets.compactMap { target in
+            var target = target
+            target.orders.removeAll { ended.contains(orders[$0].plan) }
+            return target.orders.isEmpty ? nil : target
+        }
+    }
+}
+
+/// Another document as it was written.
+struct WrittenTarget: Sendable {
+    let place: DocumentPlace
+    let revision: RevisionID
+    let document: JSONText
+    /// The rules that wanted it, each once.
+    let rules: [String]
+    /// Whether it is a tombstone now.
+    let isDeletion: Bool
+}
