@@ -381,8 +381,6 @@ extension Delivery {
         package var totalsInterval: Duration = .milliseconds(200)
         /// The same while it catches up.
         package var totalsCatchUpInterval: Duration = .seconds(5)
-        /// Whether other processes do the same work with the same state.
-        var isShared = false
 
         /// Without effect limits: the caller sets those of a run that follows a feed.
         package init() {}

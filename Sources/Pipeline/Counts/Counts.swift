@@ -53,8 +53,7 @@ final class Counts: Sendable {
 
     /// Of a process that shares its work.
     static func sharer(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts {
-        // No other process has a state in a file when this one begins.
-        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: ledger.store.language == .sqlite)
+        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: !ledger.isShared)
         return Counts(.sharer, ruleSet.aggregates, rules, ledger)
     }
 

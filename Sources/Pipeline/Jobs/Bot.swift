@@ -219,7 +219,6 @@ package struct Bot: Service {
         if let sharedWork {
             delivering.retries.requireTenure = { try sharedWork.requireTenure() }
             delivering.savesCheckpoint = false
-            delivering.isShared = true
         }
         let counts = try await counts(ledger)
         let delivery = try await Delivery(
@@ -315,10 +314,9 @@ package struct Bot: Service {
     /// - Parameter changed: Rules that are about to be applied to all documents: their times are found anew.
     private func timers(_ ledger: Ledger, catchingUp changed: [String]) async throws -> DocumentTimers? {
         let rules = ruleSet.timedRules
-        // Another member may have other rules.
-        if sharedWork != nil { return rules.isEmpty ? nil : DocumentTimers(sharing: ledger, rules: rules) }
         guard !rules.isEmpty else {
-            try await ledger.keepTimers(ofRules: [])
+            // Another member may have other rules.
+            if !ledger.isShared { try await ledger.keepTimers(ofRules: []) }
             return nil
         }
         if !changed.isEmpty { try await ledger.dropTimers(ofRules: changed) }

@@ -1,4 +1,3 @@
-internal import Dispatch
 package import DocumentFlow
 internal import GatewayClient
 
@@ -84,28 +83,27 @@ package actor RunReport {
     package nonisolated func openDeadLetters(
         limit: Int
     ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
-        await read { ledger in (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts()) }
+        await read { ledger throws(StateError) in
+            (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts())
+        }
     }
 
-    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or can't be read now.
+    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
+    /// can't be read now.
     package nonisolated func waiting(
         limit: Int
     ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
-        await read { ledger in
+        await read { ledger throws(StateError) in
             let timers = try ledger.waitingTimers(limit: limit)
             return (timers.first, timers.count, try ledger.schedules())
         }
     }
 
     private nonisolated func read<Value: Sendable>(
-        _ body: @escaping @Sendable (Ledger) throws -> Value
+        _ body: @escaping @Sendable (Ledger) throws(StateError) -> Value
     ) async -> Value? {
         guard let ledger = await delivery?.ledger else { return nil }
-        guard await fleet != nil else { return try? body(ledger) }
-        // An engine may take its time to answer, and must hold up no task of the run meanwhile.
-        return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: try? body(ledger)) }
-        }
+        return try? await ledger.apart(body)
     }
 
     /// The summary of the run so far; it has no `last_seq` if the run follows no feed.

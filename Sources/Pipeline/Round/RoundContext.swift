@@ -45,7 +45,7 @@ struct KnownState: Sendable {
         deadLetterLog = DeadLetterLog(logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
         deadLettered = DeadLetteredDocuments(
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
-            newest: try ledger.highestDeadLetterNumber(), isShared: settings.isShared)
+            newest: try ledger.highestDeadLetterNumber(), isShared: ledger.isShared)
         interruptions = try await ledger.interruptedDecisions()
     }
 }

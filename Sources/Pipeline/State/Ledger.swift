@@ -157,6 +157,9 @@ package final class Ledger: Sendable {
         }
     }
 
+    /// Whether other processes do the same work with this state.
+    var isShared: Bool { if case .engine(let engine, _) = hold { engine.fence != nil } else { false } }
+
     /// How long this process may act, if that can end: in a fleet.
     package var tenure: Tenure? { if case .engine(_, let lease) = hold { lease?.tenure } else { nil } }
 }

@@ -31,24 +31,16 @@ package final class DocumentTimers: Sendable {
     /// Something has changed for whoever fires timers.
     let changed = Signal()
 
-    /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others. Nil: of a command that
-    ///   may have other rules than the run, and works beside it; it only adds times.
+    /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others, unless the state is
+    ///   shared. Nil: of a command that may have other rules than the run, and works beside it; it only adds times.
     /// - Throws: ``StateError``.
     init(_ ledger: Ledger, rules: [String]?) async throws {
         self.ledger = ledger
-        sharedRules = nil
         isOfRun = rules != nil
+        sharedRules = ledger.isShared ? rules.map { Set($0) } : nil
+        guard sharedRules == nil else { return }
         if let rules { try await ledger.keepTimers(ofRules: rules) }
         try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
-    }
-
-    /// Of a process that shares its work with others.
-    ///
-    /// - Parameter rules: The names of its rules with `at:`.
-    init(sharing ledger: Ledger, rules: [String]) {
-        self.ledger = ledger
-        sharedRules = Set(rules)
-        isOfRun = true
     }
 
     /// - Parameter id: Evaluated only if any document has times.
