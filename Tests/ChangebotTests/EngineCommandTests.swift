@@ -1,4 +1,5 @@
 import Foundation
+import GatewayClient
 import LosslessJSON
 import PostgreSQL
 import TestKit
@@ -118,6 +119,29 @@ import Testing
         Self.expect(
             found.findings.first, "error", "may not make the schema", remedy: "GRANT CREATE ON DATABASE \"postgres\" TO"
         )
+    }
+
+    /// Whoever made the tables may keep the rights to make more.
+    @Test(arguments: [[], ["--role", "auto", "--partitions", "4"]])
+    func aUserWhoMayOnlyUseTheTablesCanWork(role: [String]) async throws {
+        let server = try TestPostgres.shared
+        let (fleet, user) = (server.uniqueName("granted"), server.uniqueName("granted_user"))
+        try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.rule) { bed in
+            let run = ["--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state, "--fleet", fleet]
+            #expect(try await Program.run(["run", "--once"] + run + ["--engine", server.url()]).code == 0)
+            try await Self.administer(
+                server,
+                """
+                CREATE ROLE \(user) LOGIN; GRANT USAGE ON SCHEMA "changebot_\(fleet)" TO \(user);
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "changebot_\(fleet)" TO \(user)
+                """)
+            let engine = server.url().replacing("postgres@", with: "\(user)@")
+            Self.expect(try await Self.doctor(engine, ["--fleet", fleet]).findings.first, "ok", "nobody runs")
+            let bot = try await WatchedBot.start(run + ["--engine", engine] + role)
+            try await bed.put([#"{"_id":"b","type":"task"}"#])
+            try await bed.wait(for: "b") { $0["done"] != nil }
+            #expect(await bot.process.stop() == 0)
+        }
     }
 
     @Test func theDoctorNamesSettingsThatLoseData() async throws {
