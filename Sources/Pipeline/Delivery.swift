@@ -1,8 +1,8 @@
-package import DocumentFlow
+internal import DocumentFlow
 internal import Encodings
-package import GatewayClient
+internal import GatewayClient
 internal import Locking
-package import Logging
+internal import Logging
 internal import Rules
 internal import ServiceLifecycle
 
@@ -18,6 +18,7 @@ package struct Delivery: Sendable {
     /// Nil: rules with `at:` leave no timers behind.
     var timers: DocumentTimers? { context.state.timers }
     var ledger: Ledger { context.state.ledger }
+    var mode: Mode { context.mode }
     var settings: Settings { context.settings }
     var logger: Logger { context.logger }
     var flow: CandidateFlow { context.flow }
@@ -31,7 +32,7 @@ package struct Delivery: Sendable {
     ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
     init(
         gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
-        timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
+        mode: Mode, timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
         settings: Settings, logger: Logger
     ) async throws {
         try Self.prepareExpiry(of: ruleSet, gateway)
@@ -43,10 +44,10 @@ package struct Delivery: Sendable {
             settings: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
         let pass = SearchPass(
             gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
-        let isDryRun = settings.preview != nil
         context = RoundContext(
             flow: CandidateFlow(
-                queue: CandidateQueue(), budget: MemoryBudget(settings.memory, documents: settings.documentBudget)),
+                queue: CandidateQueue(),
+                budget: MemoryBudget(settings.capacity.memory, documents: settings.capacity.documents)),
             state: try await KnownState(ledger, timers, counts, settings, logger),
             rules: RuleContext(
                 set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
@@ -54,13 +55,13 @@ package struct Delivery: Sendable {
                 database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
             targets: TargetContext(
                 gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),
-                locks: KeyedLock(), busy: BusyDocuments(settings.effectLimits),
+                locks: KeyedLock(), busy: BusyDocuments(mode.guards),
                 search: RelatedSearch.Shared(SharedSearch(pass))),
-            outputs: isDryRun ? nil : try LineOutputs(ruleSet.emitTargets, logger: logger),
-            webhooks: isDryRun ? nil : try WebhookSender(ruleSet, settings, logger),
+            outputs: settings.isDryRun ? nil : try LineOutputs(ruleSet.emitTargets, logger: logger),
+            webhooks: settings.isDryRun ? nil : try WebhookSender(ruleSet, settings, logger),
             conflicts: ruleSet.resolvesConflicts
                 ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil,
-            settings: settings, progress: progress, allowance: ChangeAllowance(limit: settings.changeLimit),
+            mode: mode, settings: settings, progress: progress, allowance: ChangeAllowance(limit: settings.changeLimit),
             logger: logger)
     }
 
@@ -177,7 +178,7 @@ package struct Delivery: Sendable {
         var isSettled = false
         while !isSettled {
             guard await flow.queue.untilIdle() else { return }
-            if settings.decidesPuts, try await intake.takeRecounts() { continue }
+            if mode.endsOnceSettled, try await intake.takeRecounts() { continue }
             guard counts.isComplete else { return }
             isSettled = try await !writer.writeAll().hasQueued
         }
@@ -190,7 +191,8 @@ package struct Delivery: Sendable {
         let sender = context.makeSender(context.gateway)
         return TotalsWriter(
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
-            deadLettered: context.state.deadLettered, settings: settings, logger: logger, intake: makeIntake(),
+            deadLettered: context.state.deadLettered, mode: mode, settings: settings, logger: logger,
+            intake: makeIntake(),
             decider: context.rules.set.makeDecider(),
             targets: TargetWriter(
                 ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender],
@@ -215,15 +217,15 @@ package struct Delivery: Sendable {
     func makeIntake(decider: Decider? = nil) -> Intake {
         let (ruleSet, state) = (context.rules.set, context.state)
         let filter = ChangeFilter(
-            decider: decider ?? ruleSet.makeDecider(), decidesTombstones: !settings.isPass,
+            decider: decider ?? ruleSet.makeDecider(), decidesTombstones: mode.decidesChanges,
             deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
-            timers: ruleSet.isPartial || settings.isPass ? nil : state.timers, interruptions: state.interruptions,
-            namesLeaves: resolvesConflicts && !settings.isPass,
+            timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers, interruptions: state.interruptions,
+            namesLeaves: resolvesConflicts && mode.decidesChanges,
             // The writers have the slots before.
             note: state.interruptions.makeNote(DecisionNoteFile.slots - 1))
         return Intake(
             filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
-            deadLetterLog: state.deadLetterLog, settings: settings,
+            deadLetterLog: state.deadLetterLog, mode: mode, settings: settings,
             counts: state.counts?.role == .keeper ? state.counts : nil)
     }
 
@@ -241,7 +243,7 @@ package struct Delivery: Sendable {
     /// Writes until the queue is finished and everything taken in is settled.
     private func write() async throws {
         // The order of output, and the choice of documents under a limit, must not depend on timing.
-        let writers = settings.preview == nil && settings.changeLimit == nil ? settings.writers : 1
+        let writers = settings.isDryRun || settings.changeLimit != nil ? 1 : settings.capacity.writers
         try await withThrowingTaskGroup { group in
             for number in 0..<writers {
                 group.addTask {
@@ -271,9 +273,10 @@ package struct Delivery: Sendable {
     ///
     /// Each waits for what is finished next, so that one write to the disk covers it, too.
     private func keepCheckpoint() async throws {
-        while settings.savesCheckpoint, await progress.untilCheckpointIsDue() {
+        while mode.keepsCheckpoint, await progress.untilCheckpointIsDue() {
             let isFollowing = await progress.facts.phase == .following
-            try await Task.sleep(for: isFollowing ? settings.followingInterval : settings.checkpointInterval)
+            try await Task.sleep(
+                for: isFollowing ? settings.intervals.followingCheckpoint : settings.intervals.checkpoint)
             try await saveCheckpoint()
         }
     }
@@ -282,7 +285,7 @@ package struct Delivery: Sendable {
     ///
     /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
     func saveCheckpoint() async throws {
-        guard settings.savesCheckpoint else { return }
+        guard mode.keepsCheckpoint else { return }
         // One after the other: an older sequence must not follow a newer one.
         try await saving.withLock {
             guard let sequence = await progress.unsaved else { return }
@@ -312,84 +315,8 @@ package struct Delivery: Sendable {
             (facts.bytesInFlight, facts.documentsInFlight) = await flow.budget.inUse
             facts.writeRate = await context.targets.pace.limit
             facts.outage = settings.retries.outage.standing
-            facts.receivers = settings.receivers.standing
+            facts.receivers = settings.outside.receivers.standing
             return facts
-        }
-    }
-}
-
-// MARK: - Settings
-
-extension Delivery {
-    /// How a run delivers. All defaults are set here and nowhere else.
-    package struct Settings: Sendable {
-        /// Concurrent `_bulk_docs` requests. A dry run and a run with ``changeLimit`` have one.
-        package var writers = 4
-        /// Bytes of documents in the pipeline, of all runs that have the same pool: 24 MiB.
-        package var memory = MemoryPool(bytes: 24 << 20)
-        /// Makes what resolves conflicts for rules with `resolve`. Nil: these rules do nothing.
-        package var makeConflictResolver:
-            (@Sendable (Gateway, RetryPolicy.Settings, Pauses, Logger) -> any ConflictResolving)?
-        /// Documents in the pipeline: as many as the writers can send. A small document costs more memory than its
-        /// bytes.
-        package var documentBudget = 1000
-        /// The size of requests, and how often a write is tried.
-        package var limits = RequestLimits()
-        /// How failed requests are retried.
-        package var retries = RetryPolicy.Settings()
-        /// How long to wait before a receiver of webhooks, or a server of attachments, that failed is tried again.
-        package var outsideBackoff = Backoff(base: .seconds(1))
-        /// Knows which of them are down, for all parts of the run.
-        package let receivers = ReceiverOutages()
-        /// Stops the run when too many documents fail. Nil: never.
-        package var errorLimit: ErrorLimit?
-        /// How many documents the run may change. Nil: any number.
-        package var changeLimit: Int?
-        /// Guards against rules that write the same documents over and over. Nil for a pass over documents, which can't
-        /// loop.
-        package var effectLimits: EffectLimits?
-        /// Whether this is a pass over all documents: it decides again what an earlier pass wrote.
-        package var isPass = false
-        /// When the pass began, in seconds since 1970: it decides again what was written before. Nil: up to an hour ago.
-        package var passBeganAt: Int?
-        /// The time for which a pass of scheduled rules runs, in seconds since 1970: what it does outside the database is
-        /// other than what the pass before did. Nil: it is no such pass.
-        package var passTime: Int?
-        /// Whether documents that rules `put` are decided in the same run, without waiting for the feed.
-        package var decidesPuts = false
-        /// Set for a dry run: nothing is written; what would be is passed to it.
-        package var preview: Preview?
-        /// The programs' `$now`: seconds since 1970.
-        package var now: @Sendable () -> Int = { Timestamp.secondsNow }
-        /// The longest sleep of whoever waits for a time: after it, a clock that was set is noticed.
-        package var longestSleep: Duration = .seconds(60)
-        /// Whether a later run continues where this one ends. A full pass has no such place.
-        package var savesCheckpoint = true
-        /// How writers wait before a retry; a run that can be stopped ends these waits early.
-        package var pauses = Pauses()
-        /// The options by which the commands that the log advises find the state of this run.
-        /// Nil: none can, because the state is gone with the run.
-        package var stateOptions: String?
-        /// The shortest time between two checkpoints while the run catches up. A crash repeats at most the work since
-        /// the last one.
-        package var checkpointInterval: Duration = .seconds(1)
-        /// The same while it waits for changes: an idle disk is not woken for each. What the run wrote is known without a
-        /// checkpoint, so a crash only reads and decides the changes of these seconds again.
-        package var followingInterval: Duration = .seconds(5)
-        /// The shortest time between two writes of totals while the run waits for changes: those that come meanwhile are
-        /// one write.
-        package var totalsInterval: Duration = .milliseconds(200)
-        /// The same while it catches up.
-        package var totalsCatchUpInterval: Duration = .seconds(5)
-
-        /// Without effect limits: the caller sets those of a run that follows a feed.
-        package init() {}
-
-        /// Told what the run does. Nil: nobody. Set it in ``retries``.
-        var observer: (any RunObserver)? { retries.observer }
-
-        func observe(_ deadLetters: [DeadLetter]) {
-            for deadLetter in deadLetters { observer?.note(.deadLettered(rule: deadLetter.rule)) }
         }
     }
 }

@@ -141,17 +141,17 @@ struct BotTestBed {
     /// One full pass. Returns what it did.
     @discardableResult
     func fix(
-        _ ruleSet: RuleSet, state: String = "fix", configure: (inout Delivery.Settings) -> Void = { _ in }
+        _ ruleSet: RuleSet, state: String = "fix", mode: Mode = .pass,
+        configure: (inout Delivery.Settings) -> Void = { _ in }
     ) async throws -> RunCounters {
         var settings = Delivery.Settings()
-        settings.savesCheckpoint = false
         settings.now = { 1_795_168_800 }
         configure(&settings)
         let report = RunReport()
         let fixer = Fixer(
             gateway: Gateway(url, settings: self.settings), ruleSet: ruleSet,
-            state: try place(ruleSet, state, isDryRun: settings.preview != nil), settings: settings, report: report,
-            logger: Self.logger)
+            state: try place(ruleSet, state, isDryRun: settings.preview != nil), mode: mode,
+            settings: settings, report: report, logger: Self.logger)
         try await fixer.run()
         return await report.counters()
     }

@@ -220,7 +220,7 @@ import Testing
     @Test func thousandsOfChangesMatchingOrNot() async throws {
         try await BotTestBed.with { bed in
             try await bed.load((0..<5000).map { task("t\($0)", $0 % 10 == 0 ? "apple" : "tea \($0)") })
-            let counters = try await bed.runOnce { $0.delivery.memory = MemoryPool(bytes: 64 << 10) }
+            let counters = try await bed.runOnce { $0.delivery.capacity.memory = MemoryPool(bytes: 64 << 10) }
             #expect(counters.written == 500)
             #expect(counters.changes >= 5000)
             #expect(try await bed.runOnce().written == 0)
@@ -245,7 +245,7 @@ import Testing
             try await bed.load([
                 ("large", #"{"_id":"large","type":"task","task":"apple","text":"\#(text)"}"#), task("t1", "coffee"),
             ])
-            let counters = try await bed.runOnce { $0.delivery.memory = MemoryPool(bytes: 1 << 20) }
+            let counters = try await bed.runOnce { $0.delivery.capacity.memory = MemoryPool(bytes: 1 << 20) }
             #expect(counters.written == 2)
             #expect(try await bed.stored("large")?.root["text"]?.rawContent.count == 7 << 20)
         }

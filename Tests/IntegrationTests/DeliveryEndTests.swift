@@ -166,9 +166,9 @@ import Testing
             try await bed.load(tasks + [("u", #"{"_id":"u","type":"list","task":"t7"}"#)])
             let dry = try await bed.fix(rules, state: "dry") {
                 $0.preview = Preview { _ in }
-                $0.writers = 1
+                $0.capacity.writers = 1
             }
-            let done = try await bed.fix(rules) { $0.writers = 1 }
+            let done = try await bed.fix(rules) { $0.capacity.writers = 1 }
             #expect(dry.shown == done.written, "\(dry.shown) \(done.written)")
         }
     }

@@ -49,8 +49,8 @@ import Testing
 
     /// Retries that come soon.
     private static func hasty(_ settings: inout BotSettings) {
-        settings.delivery.outsideBackoff.base = .milliseconds(5)
-        settings.delivery.outsideBackoff.cap = .milliseconds(50)
+        settings.delivery.outside.backoff.base = .milliseconds(5)
+        settings.delivery.outside.backoff.cap = .milliseconds(50)
     }
 
     private static func document(_ id: String, _ path: String) -> (DocumentID, String) {

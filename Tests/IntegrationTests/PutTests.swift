@@ -190,7 +190,7 @@ import Testing
                           document: { jq: '{seen: {(._id): true}}' }
                 """)
             try await bed.load((0..<40).map { task("t\($0)", "tea") })
-            try await bed.runOnce(rules) { $0.delivery.writers = 3 }
+            try await bed.runOnce(rules) { $0.delivery.capacity.writers = 3 }
             #expect(try await bed.stored("all")?.root["seen"]?.childCount == 40)
         }
     }

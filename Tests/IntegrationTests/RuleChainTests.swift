@@ -151,8 +151,7 @@ import Testing
             try await bed.runOnce(rules)
             let letter = try #require(try deadLetters(bed, rules).first)
             #expect(letter.id == "d10")
-            var settings = Delivery.Settings()
-            settings.savesCheckpoint = false
+            let settings = Delivery.Settings()
             try await DeadLetterRetry(
                 gateway: Gateway(bed.url, settings: bed.settings), ruleSet: rules, state: try bed.place(rules, "state"),
                 name: "bot", choose: { _ in .numbers([letter.filing?.number ?? 0]) }, outcome: RetryOutcome(),

@@ -124,8 +124,7 @@ final class ScriptedServer: Sendable {
         let file = directory + "/fix.yaml"
         try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
         let ruleSet = try RuleSet.load(paths: [file])
-        var settings = Delivery.Settings()
-        settings.savesCheckpoint = false
+        let settings = Delivery.Settings()
         let report = RunReport()
         let fixer = Fixer(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet,
@@ -177,7 +176,7 @@ final class ScriptedServer: Sendable {
         settings.isOneShot = once
         settings.delivery.retries.isDaemon = !once
         settings.delivery.retries.retryFor = retryFor
-        settings.delivery.writers = 1
+        settings.delivery.capacity.writers = 1
         return Bot(
             gateway: Gateway(try GatewayURL(server.url("/todo"))), ruleSet: ruleSet,
             state: try place(directory, ruleSet), settings: settings, report: report, logger: BotTestBed.logger)

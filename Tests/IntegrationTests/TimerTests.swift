@@ -20,7 +20,7 @@ final class SetClock: Sendable {
     func set(_ settings: inout BotSettings) {
         settings.delivery.now = { self.now }
         settings.takesEngineTime = false
-        settings.delivery.longestSleep = .milliseconds(5)
+        settings.delivery.intervals.longestSleep = .milliseconds(5)
     }
 }
 
@@ -84,7 +84,7 @@ final class SetClock: Sendable {
             try await bed.load((0..<12).map { task("t\($0)", due: clock.now + 10, #","text":"\#(text)""#) })
             let configure: (inout BotSettings) -> Void = { settings in
                 clock.set(&settings)
-                settings.delivery.memory = MemoryPool(bytes: 1_200_000)
+                settings.delivery.capacity.memory = MemoryPool(bytes: 1_200_000)
             }
             try await bed.runOnce(rules, configure: configure)
             #expect(receiver.requests.isEmpty)

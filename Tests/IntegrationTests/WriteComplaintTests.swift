@@ -115,7 +115,9 @@ import Testing
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<64))
             try gateway.misbehave(#"{"on":"_bulk_docs","status":413,"times":\#(times)}"#)
-            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) { $0.delivery.writers = 1 }
+            let counters = try await bed.runOnce(try bed.rules(BotTestBed.doneRules)) {
+                $0.delivery.capacity.writers = 1
+            }
             #expect(counters.written == 64)
             #expect(counters.deadLetters == 0)
             #expect(gateway.faultCounts["status"] == times)

@@ -37,7 +37,7 @@ import Testing
             let rules = try ruleSet("version: 1\nrules:\n  - { name: a, when: { a: 0 }, then: [{ merge: { a: 1 } }] }")
             let delivery = try await Delivery(
                 gateway: Gateway(try GatewayURL("http://127.0.0.1:1/todo")), ruleSet: rules, ledger: ledger,
-                settings: Delivery.Settings(), logger: Logger(label: "test"))
+                mode: .follow(nil), settings: Delivery.Settings(), logger: Logger(label: "test"))
             #expect(try #require(await delivery.progress.facts.savedAt) < .now - .seconds(86_400))
             try await ledger.resetCheckpoint(reason: "reset by hand")
             #expect(try ledger.checkpointAge() == nil)

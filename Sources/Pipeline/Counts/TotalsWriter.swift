@@ -16,6 +16,7 @@ struct TotalsWriter {
     let queue: CandidateQueue
     let home: KeyspaceName
     let deadLettered: DeadLetteredDocuments
+    let mode: Mode
     let settings: Delivery.Settings
     let logger: Logger
     /// Takes dead letters, and documents to decide.
@@ -44,7 +45,7 @@ struct TotalsWriter {
                 }
                 let round = try await writeAll()
                 let isFollowing = await progress.facts.phase == .following
-                try await counts.pause(isFollowing ? settings.totalsInterval : settings.totalsCatchUpInterval)
+                try await counts.pause(isFollowing ? settings.intervals.totals : settings.intervals.catchUpTotals)
                 if let due = round.due {
                     try await counts.changed.wait(until: due)
                 } else {
@@ -189,7 +190,7 @@ struct TotalsWriter {
     ///
     /// - Returns: Whether there is anything to decide.
     private func decide(_ written: [WrittenTarget]) async throws -> Bool {
-        guard settings.decidesPuts else { return false }
+        guard mode.endsOnceSettled else { return false }
         counts.noteDecided(written)
         let candidates = written.filter { decider.mayFire(on: $0.document.root, isDeleted: false) }
             .map { Candidate(unread: $0.place.id, expectedBytes: $0.document.bytes.count) }

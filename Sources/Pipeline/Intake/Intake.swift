@@ -13,6 +13,7 @@ struct Intake {
     let ledger: Ledger
     let deadLettered: DeadLetteredDocuments
     let deadLetterLog: DeadLetterLog
+    let mode: Mode
     let settings: Delivery.Settings
     /// Nil: no rule counts, or this run does not keep the counts.
     var counts: Counts?
@@ -31,7 +32,7 @@ struct Intake {
         let tickets = await progress.advance(
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
-        if settings.decidesPuts, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
+        if mode.endsOnceSettled, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
         _ = try await takeRecounts()
     }
 

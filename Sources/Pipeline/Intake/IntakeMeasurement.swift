@@ -19,10 +19,10 @@ package struct IntakeMeasurement: Sendable {
         try await ledger.store(Record(times: TimeChanges(documents: [TimedDocument(id: "timed", times: times)])))
         var settings = Delivery.Settings()
         // What is queued stays there.
-        settings.documentBudget = .max
-        settings.memory = MemoryPool(bytes: 1 << 40)
+        settings.capacity.documents = .max
+        settings.capacity.memory = MemoryPool(bytes: 1 << 40)
         delivery = try await Delivery(
-            gateway: gateway, ruleSet: ruleSet, ledger: ledger,
+            gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .follow(nil),
             timers: try await DocumentTimers(ledger, rules: [rule]), settings: settings,
             logger: Logger(label: "intake") { _ in SwiftLogNoOpLogHandler() })
     }

@@ -55,7 +55,7 @@ package struct BotSettings: Sendable {
     /// How long a process of a fleet waits for tables that vanished while it ran, before it makes them anew: somebody may be
     /// restoring a dump.
     package var engineLossDelay: Duration = .seconds(30)
-    /// ``Bot`` sets the pauses, the effect limits and `decidesPuts` itself.
+    /// ``Bot`` sets the pauses itself.
     package var delivery = Delivery.Settings()
 
     /// A daemon that starts at the beginning.

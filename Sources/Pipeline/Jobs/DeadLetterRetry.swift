@@ -78,10 +78,9 @@ package struct DeadLetterRetry: Service {
             guard outcome.before > 0 else { return }
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
-            settings.decidesPuts = true
             let timers = try await DocumentTimers(ledger, rules: nil)
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers,
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
                 counts: Counts.helper(of: ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }

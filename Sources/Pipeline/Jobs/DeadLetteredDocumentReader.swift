@@ -18,7 +18,7 @@ struct DeadLetteredDocumentReader {
         self.gateway = gateway
         self.decidesDeletions = decidesDeletions
         // Beside the answer, its documents are in memory several times.
-        answerLimit = min(CurrentDocumentReader.answerLimitForSeveral, max(1, settings.memory.limit / 4))
+        answerLimit = min(CurrentDocumentReader.answerLimitForSeveral, max(1, settings.capacity.memory.limit / 4))
         contact = GatewayContact(settings: settings.retries, logger: logger) { await progress.noteRetry() }
         reader = contact.makeReader(of: gateway)
     }

@@ -15,6 +15,7 @@ internal import ServiceLifecycle
 package struct Fixer: Service {
     private let gateway: Gateway
     private let ruleSet: RuleSet
+    private let mode: Mode
     private let settings: Delivery.Settings
     private let timers: DocumentTimers?
     private let report: RunReport
@@ -27,10 +28,12 @@ package struct Fixer: Service {
 
     /// - Parameters:
     ///   - name: The name of the state, and of the mark in the database.
+    ///   - mode: ``Mode/pass``, or a ``Mode/scheduledPass(began:time:)``.
     ///   - timers: Receive the times of rules with `at:`; nil: rules whose time is to come do nothing.
     package init(
         gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
-        settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport, logger: Logger
+        mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport,
+        logger: Logger
     ) {
         let state = state.limited(by: CallLimit())
         engine = state.catalogue.engine
@@ -43,6 +46,7 @@ package struct Fixer: Service {
         self.report = report
         self.logger = logger
         self.settings = settings
+        self.mode = mode
         self.timers = timers
     }
 
@@ -76,11 +80,10 @@ package struct Fixer: Service {
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
-            settings.isPass = true
-            settings.decidesPuts = true
             if let tenure = ledger.tenure { settings.retries.requireTenure = { try tenure.require() } }
             let delivery = try await Delivery(
-                gateway: gateway, ruleSet: ruleSet, ledger: ledger, timers: timers, settings: settings, logger: logger)
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers, settings: settings,
+                logger: logger)
             await report.watch(delivery, hasSequence: false)
             try await delivery.run { try await read(info, into: delivery) }
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {

@@ -32,15 +32,17 @@ extension Round {
     /// Passes over revisions that this rule set wrote after a completed decision, also after a restart. The others get
     /// what is known of earlier writes.
     private mutating func passOverOwnRevisions() async throws {
-        let settings = context.settings
         let now = Timestamp.secondsNow
         let earlier = try await context.state.ledger.earlierWrites(
             of: courses.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
-            since: settings.effectLimits.map { now - $0.window } ?? .max)
+            since: context.mode.guards.map { now - $0.window } ?? .max)
         guard earlier.contains(where: { !$0.writes.isEmpty }) else { return }
         // A later pass looks again at what an earlier one wrote: time has passed.
-        let passBeganAt = max(settings.passBeganAt ?? 0, now - Self.passSpan)
-        let times = settings.isPass ? min(passBeganAt, now)...now : 0...Int.max
+        let times: ClosedRange<Int>
+        switch context.mode.scope {
+        case .changes: times = 0...Int.max
+        case .documents(let began): times = min(max(began ?? 0, now - Self.passSpan), now)...now
+        }
         for (index, earlierWrites) in zip(courses.indices, earlier) {
             let candidate = courses[index].candidate
             // Another leaf may have come beside it.
@@ -56,7 +58,7 @@ extension Round {
     }
 
     private mutating func readTimes() async throws {
-        guard let timers = context.state.timers, !context.settings.isPass else { return }
+        guard let timers = context.state.timers, context.mode.decidesChanges else { return }
         let asked = courses.indices.filter { timers.mayContain(courses[$0].candidate.id) }
         guard !asked.isEmpty else { return }
         let times = try await timers.ledger.times(of: asked.map { courses[$0].candidate.id })

@@ -53,7 +53,7 @@ extension Round {
 
     /// Decisions whose content has led to a write too often: somebody undoes it each time.
     private func undoneEffects() -> [Int: DeadLetter] {
-        guard let limits = context.settings.effectLimits else { return [:] }
+        guard let limits = context.mode.guards else { return [:] }
         let now = Timestamp.secondsNow
         var refusals: [Int: DeadLetter] = [:]
         for (index, course) in courses.enumerated() {
@@ -120,7 +120,7 @@ extension RoundContext {
             of: candidates.map { ($0.id, $0.content.revision ?? RevisionID("")) })
         return zip(candidates, recorded).map { candidate, recorded in
             let chain = candidate.content.chain ?? recorded
-            let isBegun = candidate.reason.isRetry || settings.isPass && candidate.receipts.areOfFeed
+            let isBegun = candidate.reason.isRetry || !mode.decidesChanges && candidate.receipts.areOfFeed
             return isBegun ? .begun(by: candidate.id, after: chain) : chain
         }
     }

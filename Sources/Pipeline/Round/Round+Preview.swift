@@ -54,7 +54,7 @@ extension Round {
             }
             tools.previewed.chains[place] = put.order.chain.written(over: earlier)
         }
-        guard context.settings.decidesPuts else { return }
+        guard context.mode.endsOnceSettled else { return }
         for put in puts where put.order.place.keyspace == nil {
             guard tools.planner.decider.mayFire(on: put.document.root, isDeleted: false) else { continue }
             var candidate = Candidate(put.order.place.id, Content(nil, put.document.bytes))

@@ -41,7 +41,7 @@ extension RoundContext {
     ///
     /// To be called before their candidates are finished, behind which these wait: otherwise the run could end in between.
     private func decideAgain(_ written: [DocumentID]) async {
-        guard settings.decidesPuts else { return }
+        guard mode.endsOnceSettled else { return }
         await flow.submit(written.map { Candidate(unread: $0) })
     }
 
@@ -93,8 +93,8 @@ extension RoundContext {
     /// A document that became a dead letter does not wait for times that are past: its next decision finds them again.
     private func timeChanges(of endings: Endings) -> TimeChanges {
         guard let timers = state.timers else { return TimeChanges() }
-        var changes = timers.changes(endings.decided, isWhole: !settings.isPass && !rules.set.isPartial)
-        guard !settings.isPass else { return changes }
+        var changes = timers.changes(endings.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
+        guard mode.decidesChanges else { return changes }
         changes.failed = endings.deadLettered.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
             .filter { timers.mayContain($0) }
         changes.now = settings.now()
@@ -103,7 +103,7 @@ extension RoundContext {
 
     /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again.
     private func resolved(_ endings: Endings) -> [Endings.Ended] {
-        guard !state.deadLettered.isEmpty, settings.preview == nil else { return [] }
+        guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
         return endings.decided.filter {
             $0.candidate.content.highestDeadLetterNumber > 0 && state.deadLettered.mayContain($0.candidate.id)
         }

@@ -15,6 +15,7 @@ struct RoundContext: Sendable {
     let webhooks: WebhookSender?
     /// Nil if no rule resolves conflicts.
     let conflicts: (any ConflictResolving)?
+    let mode: Mode
     let settings: Delivery.Settings
     let progress: RunProgress
     let allowance: ChangeAllowance
@@ -42,7 +43,7 @@ struct KnownState: Sendable {
         self.ledger = ledger
         self.timers = timers
         self.counts = counts
-        deadLetterLog = DeadLetterLog(logger, isDryRun: settings.preview != nil, stateOptions: settings.stateOptions)
+        deadLetterLog = DeadLetterLog(logger, isDryRun: settings.isDryRun, stateOptions: settings.stateOptions)
         deadLettered = DeadLetteredDocuments(
             try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
             newest: try ledger.highestDeadLetterNumber(), isShared: ledger.isShared)
@@ -99,8 +100,8 @@ extension Downloads {
         let sources = ruleSet.downloadSources
         if sources.isEmpty { return nil }
         try self.init(
-            sources, ledger: ledger, settings.retries, settings.outsideBackoff,
-            settings.receivers.makeReporter(settings.observer), logger)
+            sources, ledger: ledger, settings.retries, settings.outside.backoff,
+            settings.outside.receivers.makeReporter(settings.observer), logger)
     }
 }
 
@@ -110,7 +111,8 @@ extension WebhookSender {
         let accesses = ruleSet.webhookAccesses
         if accesses.isEmpty { return nil }
         try self.init(
-            accesses, settings.retries, settings.outsideBackoff, settings.receivers.makeReporter(settings.observer),
+            accesses, settings.retries, settings.outside.backoff,
+            settings.outside.receivers.makeReporter(settings.observer),
             logger, now: settings.now)
     }
 }

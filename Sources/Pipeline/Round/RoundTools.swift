@@ -55,7 +55,7 @@ extension Planner {
         self.init(
             ruleSet: rules.set, decider: rules.set.makeDecider(), downloads: rules.downloads,
             stored: rules.comparison.reader, interruptions: interruptions, note: interruptions.makeNote(writer),
-            countsEffects: context.settings.effectLimits != nil, now: context.settings.now)
+            countsEffects: context.mode.guards != nil, now: context.settings.now)
     }
 }
 

@@ -43,14 +43,14 @@ struct PutStage: EffectStage {
 
     /// A run that ends does not wait for the feed to bring what it wrote for other documents: it decides that itself.
     func decideWritten(_ written: [WrittenTarget]) async {
-        let settings = context.settings
-        guard settings.decidesPuts else { return }
+        let mode = context.mode
+        guard mode.endsOnceSettled else { return }
         // A document that no rule is for any more may still add to a total.
         let countsAll = context.state.counts?.role == .keeper
         if countsAll { context.state.counts?.noteDecided(written) }
         let candidates = written.filter { other in
             // A pass decides no tombstones.
-            !(other.isDeletion && settings.isPass)
+            !(other.isDeletion && !mode.decidesChanges)
                 && (countsAll || decider.mayFire(on: other.document.root, isDeleted: other.isDeletion))
         }.map { other in
             other.isDeletion
@@ -103,7 +103,7 @@ extension RoundContext {
     /// The changed document that led to other documents.
     func trigger(_ plan: StagedPlan) -> Trigger {
         let candidate = plan.candidate
-        let isOfFeed = candidate.receipts.areOfFeed && !settings.isPass
+        let isOfFeed = candidate.receipts.areOfFeed && mode.decidesChanges
         return Trigger(
             id: candidate.id, revision: candidate.content.revision, isDeleted: candidate.content.isDeleted,
             isWritten: plan.decision.isChanged,

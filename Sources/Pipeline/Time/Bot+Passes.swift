@@ -35,7 +35,7 @@ extension Bot {
                 }
             case .wait(let due):
                 if settings.isOneShot { return }
-                let longest = settings.delivery.longestSleep
+                let longest = settings.delivery.intervals.longestSleep
                 try await Task.sleep(for: due.map { min(.seconds($0 - time), longest) } ?? longest)
             }
         }

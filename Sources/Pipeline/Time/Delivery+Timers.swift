@@ -31,7 +31,7 @@ extension Delivery {
                 try await timers.changed.wait()
                 continue
             }
-            let wait = min(.seconds(next - now), settings.longestSleep)
+            let wait = min(.seconds(next - now), settings.intervals.longestSleep)
             try await timers.changed.wait(until: .now + wait)
         }
     }

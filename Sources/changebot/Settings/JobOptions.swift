@@ -37,7 +37,7 @@ struct JobOptions: ParsableArguments {
     /// - Throws: ``CommandError`` with 64 for a size that is not valid.
     func memoryPool(_ environment: Environment) throws(CommandError) -> MemoryPool {
         let size = try environment.value(memoryBudget, "memory-budget", parse: ByteSize.init(argument:))
-        return size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().memory
+        return size.map { MemoryPool(bytes: $0.bytes) } ?? Delivery.Settings().capacity.memory
     }
 
     /// - Parameter memory: What the documents in progress may take.
@@ -48,7 +48,7 @@ struct JobOptions: ParsableArguments {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
         settings.makeConflictResolver = RunConflicts.init
-        settings.memory = memory
+        settings.capacity.memory = memory
         settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)
         return settings

@@ -88,7 +88,9 @@ struct SettingKey: Sendable {
         SettingKey("dry_run", .process, .flag, fallback: "false"),
         SettingKey("watch", .process, .flag, fallback: "false"),
         SettingKey("on_bot_failure", .process, fallback: BotFailurePolicy.default.rawValue),
-        SettingKey("memory_budget", .process, fallback: "\(ByteSize(bytes: Delivery.Settings().memory.limit))"),
+        SettingKey(
+            "memory_budget", .process,
+            fallback: "\(ByteSize(bytes: Delivery.Settings().capacity.memory.limit))"),
         SettingKey("shutdown_grace", .process, fallback: "\(TimeSpan(StoppableService.defaultGrace))"),
         SettingKey("http", .process),
         SettingKey("http_allow_remote", .process, .flag, fallback: "false"),

@@ -29,7 +29,6 @@ struct OneShotPlan {
         logger = try log.logger(environment)
         settings = try job.deliverySettings(
             common, environment, memory: job.memoryPool(environment), isDaemon: false)
-        settings.savesCheckpoint = false
         choice = try gateway.choice(environment)
         name = prefix + (try state.botName(environment))
         let directory = state.directory(environment)

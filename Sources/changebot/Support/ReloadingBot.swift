@@ -132,11 +132,9 @@ struct ReloadingBot: Service {
         do {
             let ruleSet = try version.source.ruleSet(only: pass.names)
             var delivery = parts.settings
-            delivery.savesCheckpoint = false
             delivery.stateOptions = location.lastingOptions
-            if case .scheduled(_, let began, let time) = pass {
-                (delivery.passBeganAt, delivery.passTime) = (began, time)
-            }
+            var mode = Mode.pass
+            if case .scheduled(_, let began, let time) = pass { mode = .scheduledPass(began: began, time: time) }
             // Counted and shown apart from the run.
             delivery.retries.observer = nil
             let report = RunReport()
@@ -144,7 +142,7 @@ struct ReloadingBot: Service {
             let fixer = Fixer(
                 gateway: parts.gateway, ruleSet: ruleSet,
                 state: try location.statePlace(ruleSetHash: ruleSet.hash, for: .run), name: location.catalogue.name,
-                settings: delivery, timers: timers, report: report, logger: logger)
+                mode: mode, settings: delivery, timers: timers, report: report, logger: logger)
             try await fixer.run()
             try Task.checkCancellation()
             let counters = await report.counters()

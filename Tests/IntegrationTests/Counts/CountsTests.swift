@@ -234,7 +234,7 @@ import Testing
             let slow = BotTestBed(
                 url: try GatewayURL(try #require(address.string)), settings: bed.settings, directory: bed.directory)
             try await slow.runOnce(try bed.rules(Self.rulesWithTotal)) {
-                $0.delivery.totalsCatchUpInterval = .zero
+                $0.delivery.intervals.catchUpTotals = .zero
             }
             let total = try #require(try await bed.stored("total"))
             #expect(total.root["lists"]?.integer == 2 && total.root["open"]?.integer == 3)

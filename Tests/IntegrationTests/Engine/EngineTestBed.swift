@@ -94,8 +94,8 @@ struct EngineTestBed {
         var settings = BotSettings()
         settings.isOneShot = once
         settings.delivery.retries.isDaemon = !once
-        settings.delivery.checkpointInterval = .milliseconds(10)
-        settings.delivery.followingInterval = .milliseconds(10)
+        settings.delivery.intervals.checkpoint = .milliseconds(10)
+        settings.delivery.intervals.followingCheckpoint = .milliseconds(10)
         configure(&settings)
         let report = RunReport()
         let bot = Bot(

@@ -275,7 +275,6 @@ import Testing
             ledger.close()
 
             var settings = Delivery.Settings()
-            settings.savesCheckpoint = false
             settings.stateOptions = engine.options
             try await DeadLetterRetry(
                 gateway: Gateway(fleet.bed.url, settings: fleet.bed.settings), ruleSet: rules,

@@ -311,8 +311,8 @@ import Testing
             try await fleet.sharing(
                 rules, members: 1...2, partitions: 2,
                 configure: { settings in
-                    settings.delivery.outsideBackoff.base = .milliseconds(50)
-                    settings.delivery.outsideBackoff.cap = .milliseconds(500)
+                    settings.delivery.outside.backoff.base = .milliseconds(50)
+                    settings.delivery.outside.backoff.cap = .milliseconds(500)
                 }
             ) { _ in
                 try await fleet.bed.load(

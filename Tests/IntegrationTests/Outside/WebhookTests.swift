@@ -35,8 +35,8 @@ import Testing
 
     /// Retries that come soon.
     private func hasty(_ settings: inout BotSettings) {
-        settings.delivery.outsideBackoff.base = .milliseconds(20)
-        settings.delivery.outsideBackoff.cap = .milliseconds(200)
+        settings.delivery.outside.backoff.base = .milliseconds(20)
+        settings.delivery.outside.backoff.cap = .milliseconds(200)
     }
 
     private func deadLetters(_ bed: BotTestBed, _ rules: RuleSet) throws -> [DeadLetter] {
@@ -680,7 +680,7 @@ import Testing
             try await bed.load([order("o1")])
             try await bed.following(rules) { settings in
                 hasty(&settings)
-                outages.withLock { $0 = settings.delivery.receivers }
+                outages.withLock { $0 = settings.delivery.outside.receivers }
             } _: {
                 // The first attempt has failed then.
                 await receiver.wait(for: 2)

@@ -34,7 +34,6 @@ import Testing
     private func retry(_ bed: BotTestBed, _ ruleSet: RuleSet) async throws {
         var settings = Delivery.Settings()
         settings.makeConflictResolver = RunConflicts.init
-        settings.savesCheckpoint = false
         try await DeadLetterRetry(
             gateway: Gateway(bed.url, settings: bed.settings), ruleSet: ruleSet, state: bed.place(ruleSet, "state"),
             name: "bot", choose: { _ in .matching(DeadLetterFilter(), upTo: .max) }, outcome: RetryOutcome(),

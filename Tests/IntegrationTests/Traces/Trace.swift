@@ -46,7 +46,12 @@ final class Trace: Sendable {
 
     func add(_ subject: Subject, _ text: String) {
         let line = Self.line(subject, text)
-        state.with { if $0.phase == .recording { $0.lines.append(line) } }
+        state.with { state in
+            guard state.phase == .recording else { return }
+            // The log learns of documents of one round at once, or of one after the other.
+            if subject == .log, state.lines.last == line { return }
+            state.lines.append(line)
+        }
     }
 
     private static func line(_ subject: Subject, _ text: String) -> String {

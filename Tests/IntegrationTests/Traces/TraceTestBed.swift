@@ -57,10 +57,10 @@ struct TraceTestBed {
 
     /// What makes the order of steps the same in each run.
     static func steady(_ settings: inout BotSettings) {
-        settings.delivery.writers = 1
-        settings.delivery.checkpointInterval = .seconds(3600)
-        settings.delivery.followingInterval = .seconds(3600)
-        settings.delivery.totalsCatchUpInterval = .seconds(3600)
+        settings.delivery.capacity.writers = 1
+        settings.delivery.intervals.checkpoint = .seconds(3600)
+        settings.delivery.intervals.followingCheckpoint = .seconds(3600)
+        settings.delivery.intervals.catchUpTotals = .seconds(3600)
         settings.delivery.now = { SetClock().now }
         settings.takesEngineTime = false
     }

@@ -157,8 +157,8 @@ import Testing
                 rules: yaml("  - { name: tell, when: { type: order }, then: [{ webhook: { url: \(receiver.url) } }] }"),
                 [order]
             ) { settings in
-                settings.delivery.outsideBackoff.base = .milliseconds(20)
-                settings.delivery.outsideBackoff.cap = .milliseconds(50)
+                settings.delivery.outside.backoff.base = .milliseconds(20)
+                settings.delivery.outside.backoff.cap = .milliseconds(50)
             }
         }
     }
@@ -238,10 +238,9 @@ import Testing
                 clock.set(&settings)
                 settings.schedules = [ScheduledRules(schedule: schedule, names: ["sweep"])]
                 settings.pass = { _, began, time in
-                    try await traced.fix(passRules) { settings in
-                        settings.writers = 1
+                    try await traced.fix(passRules, mode: .scheduledPass(began: began, time: time)) { settings in
+                        settings.capacity.writers = 1
                         settings.now = { clock.now }
-                        (settings.passBeganAt, settings.passTime) = (began, time)
                     }
                     return true
                 }
@@ -341,7 +340,7 @@ import Testing
             try await bed.traced.fix(rules)
             try await bed.direct.load([document("t1", #""type":"task","order":"o1""#), order])
             bed.trace.begin("a pass over all documents")
-            try await bed.observing { _ = try await bed.traced.fix(rules) { $0.writers = 1 } }
+            try await bed.observing { _ = try await bed.traced.fix(rules) { $0.capacity.writers = 1 } }
             bed.trace.end()
             try GoldenFile(name: "fix").expect(bed.trace.text)
         }
