@@ -13,6 +13,9 @@ package import Testing
 package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// Whether the current task belongs to a test case that has a slot.
     @TaskLocal private static var hasSlot = false
+    /// Whether the current task belongs to a suite or test whose cases run one after the other. Its tests do not have
+    /// the trait that says so.
+    @TaskLocal package static var isSerialized = false
     /// One set of slots for the test process.
     private static let slots: TestSlots = {
         let count = SlotCount(processors: processorCount)
@@ -57,17 +60,18 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
 
     /// Only test cases take slots: a suite that kept one while its tests wait for theirs would block them.
     package func scopeProvider(for test: Test, testCase: Test.Case?) -> ParallelismLimit? {
-        testCase == nil ? nil : self
+        testCase != nil || test.traits.contains { $0 is ParallelizationTrait } ? self : nil
     }
 
     /// Called by Swift Testing.
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+        guard testCase != nil else { return try await Self.$isSerialized.withValue(true, operation: function) }
         if Self.hasSlot { return try await limitingTime(of: test, function) }
         await Self.otherTests.value
         // The tests of a serialized suite come here one after the other: each would wait behind all other tests.
-        let isEarly = test.traits.contains { ($0 as? ParallelismLimit)?.isLong ?? ($0 is ParallelizationTrait) }
+        let isEarly = Self.isSerialized || test.traits.contains { ($0 as? ParallelismLimit)?.isLong == true }
         try await Self.slots.withSlot(isEarly: isEarly) {
             try await Self.$hasSlot.withValue(true) { try await limitingTime(of: test, function) }
         }

@@ -34,15 +34,16 @@ package struct SlotCount {
     /// The number now.
     package private(set) var value: Int
 
-    /// Two to six for each processor, beginning with three.
+    /// Two to twelve for each processor, beginning with four.
     package init(processors: Int) {
-        range = 2 * processors...6 * processors
-        value = 3 * processors
+        range = 2 * processors...12 * processors
+        value = 4 * processors
     }
 
-    /// Changes the number by one at most, for a machine whose processors are idle for this share of the time.
+    /// Changes the number for a machine whose processors are idle for this share of the time: by one, or up by two if
+    /// they are idle for a quarter of it.
     package mutating func adapt(toIdleShare share: Double) {
-        if share > 0.2 { value = min(value + 1, range.upperBound) }
-        if share < 0.05 { value = max(value - 1, range.lowerBound) }
+        if share > 0.1 { value = min(value + (share > 0.25 ? 2 : 1), range.upperBound) }
+        if share < 0.03 { value = max(value - 1, range.lowerBound) }
     }
 }

@@ -9,6 +9,19 @@ import Testing
         }
     }
 
+    /// They took their places in the queue one by one, behind all other tests.
+    @Suite(.serialized) struct SerializedTests {
+        @Test func theTestsOfASerializedSuiteComeFirst() { #expect(ParallelismLimit.isSerialized) }
+
+        @Test(arguments: 1...2) func soDoTheirCases(number: Int) { #expect(ParallelismLimit.isSerialized) }
+    }
+
+    @Test(.serialized, arguments: 1...2) func theCasesOfASerializedTestComeFirst(number: Int) {
+        #expect(ParallelismLimit.isSerialized)
+    }
+
+    @Test func otherTestsDoNotComeFirst() { #expect(!ParallelismLimit.isSerialized) }
+
     @Test func aSuiteDoesNotKeepASlotItself() async { await Task.yield() }
 
     @Test func onlyTestCasesTakeSlots() throws {

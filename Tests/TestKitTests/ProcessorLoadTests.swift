@@ -24,13 +24,17 @@ import Testing
 
     @Test func slotsFollowTheLoad() {
         var count = SlotCount(processors: 2)
-        #expect(count.value == 6)
+        #expect(count.value == 8)
         // Neither idle nor busy.
-        count.adapt(toIdleShare: 0.1)
-        #expect(count.value == 6)
+        count.adapt(toIdleShare: 0.05)
+        #expect(count.value == 8)
+        count.adapt(toIdleShare: 0.2)
+        #expect(count.value == 9)
+        count.adapt(toIdleShare: 0.5)
+        #expect(count.value == 11)
         for _ in 0..<20 { count.adapt(toIdleShare: 0.5) }
-        #expect(count.value == 12)
-        for _ in 0..<20 { count.adapt(toIdleShare: 0) }
+        #expect(count.value == 24)
+        for _ in 0..<30 { count.adapt(toIdleShare: 0) }
         #expect(count.value == 4)
     }
 }
