@@ -21,11 +21,12 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
         let count = SlotCount(processors: processorCount)
         let slots = TestSlots(count.value)
         Task { [count] in
-            var (count, load) = (count, ProcessorLoad())
+            var (count, load, freed) = (count, ProcessorLoad(), FreedMemory())
             while true {
                 try await Task.sleep(for: .milliseconds(500))
                 if let share = load.idleShare() { count.adapt(toIdleShare: share) }
                 slots.count = count.value
+                freed.giveBackIfGrown()
             }
         }
         return slots
@@ -36,8 +37,6 @@ package struct ParallelismLimit: TestTrait, SuiteTrait, TestScoping {
     /// ten steps.
     private static let otherTests = Task {
         for _ in 0..<500 { await Task.yield() }
-        // Gives back what they have freed.
-        malloc_trim(0)
     }
 
     private let minutes: Int

@@ -1,3 +1,4 @@
+internal import CMalloc
 internal import Foundation
 
 /// How busy the processors of the machine are.
@@ -45,5 +46,29 @@ package struct SlotCount {
     package mutating func adapt(toIdleShare share: Double) {
         if share > 0.1 { value = min(value + (share > 0.25 ? 2 : 1), range.upperBound) }
         if share < 0.03 { value = max(value - 1, range.lowerBound) }
+    }
+}
+
+/// Returns memory that tests have freed to the system: glibc keeps what lies between blocks in use.
+struct FreedMemory {
+    /// A look at all blocks takes some milliseconds.
+    private static let leastGrowth = 64 << 20
+    private var last = 0
+
+    /// Does so if the process has grown since the last time.
+    mutating func giveBackIfGrown() {
+        guard let resident = Self.residentBytes else { return }
+        last = min(last, resident)
+        guard resident >= last + Self.leastGrowth else { return }
+        malloc_trim(0)
+        last = Self.residentBytes ?? resident
+    }
+
+    /// Nil where there is no `/proc`.
+    ///
+    /// - Note: Source: proc(5), the second number of `/proc/self/statm`, in pages.
+    private static var residentBytes: Int? {
+        let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+        return text?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * Int(getpagesize()) }
     }
 }

@@ -8,8 +8,8 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Answers that have long contents of attachments in them.
-@Suite(.limitedParallelism) struct LongContentTests {
+/// Answers that have long contents of attachments in them. Serialized: several together would take hundreds of megabytes.
+@Suite(.serialized, .limitedParallelism) struct LongContentTests {
     private static let pieceLimit = 1 << 20
     private static let contentLimit = 768 << 10
     private static let json = [HTTPField("Accept", "application/json")]
