@@ -13,6 +13,9 @@ let settings: [SwiftSetting] = [
 /// depend on, because a package that others depend on may not have such flags.
 let small = settings + [.unsafeFlags(["-Osize"], .when(platforms: [.linux], configuration: .release))]
 
+/// For the simulated fleet: without optimization its steps take most of the time of the tests that only compute.
+let simulated = settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
@@ -129,7 +132,7 @@ let package = Package(
             name: "DocumentFlow",
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
-        .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: settings),
+        .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
         .target(name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
         .target(
             name: "TypedDocuments",
@@ -206,7 +209,7 @@ let package = Package(
             dependencies: ["GatewayClient", "Locking", "LosslessJSON", "TestKit", .argumentParser],
             swiftSettings: settings),
 
-        .target(name: "TestKit", dependencies: ["CMalloc", "Fleet", "Locking"], swiftSettings: settings),
+        .target(name: "TestKit", dependencies: ["CMalloc", "Fleet", "Locking"], swiftSettings: simulated),
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
@@ -290,7 +293,7 @@ let package = Package(
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
             swiftSettings: settings),
-        .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: settings),
+        .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: simulated),
         .testTarget(
             name: "FleetEngineTests",
             dependencies: ["Fleet", "FleetEngine", "Locking", "Pipeline", "PostgreSQL", "TestKit"],
