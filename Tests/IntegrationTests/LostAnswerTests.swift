@@ -87,4 +87,30 @@ import Testing
             #expect(tombstone.revision.generation == 2 && tombstone.text.root["seen"]?.bool == true)
         }
     }
+
+    /// It kept its share of the memory budget while it was read again, and was booked a second time.
+    @Test func aTombstoneThatIsWrittenAgainAfterAConflictIsBookedOnce() async throws {
+        try await BotTestBed.withTrouble { bed, embedded in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: seen
+                    on: [change, delete]
+                    when: { seen: { $exists: false } }
+                    then: [ { merge: { seen: true } } ]
+                """)
+            let text = String(repeating: "y", count: 50_000)
+            try await bed.load([("t", #"{"_id":"t","_deleted":true,"text":"\#(text)"}"#)])
+            // The gateway still has this tombstone after each of these conflicts.
+            try embedded.misbehave(#"{"on":"_bulk_docs","refuse_documents":{"status":409},"times":2}"#)
+            let (bot, report) = try bed.bot(rules)
+            try await bot.run()
+            let (counters, facts) = (await report.counters(), await report.facts())
+            #expect(counters.deadLetters == 0 && counters.conflicts == 2 && counters.written == 1)
+            #expect(facts.bytesInFlight == 0 && facts.documentsInFlight == 0)
+            let tombstone = try #require(try await bed.phone.openRevisions(of: "t").winningTombstone)
+            #expect(tombstone.revision.generation == 2 && tombstone.text.root["seen"]?.bool == true)
+        }
+    }
 }
