@@ -101,6 +101,11 @@ final class ScriptedServer: Sendable {
     /// The requests of one path, such as `/todo/_bulk_docs`, in order.
     func requests(_ path: String) -> [TestRequest] { seen.with { $0.filter { $0.path == path } } }
 
+    /// Returns once so many requests of one path have come.
+    func wait(for count: Int, of path: String) async {
+        await seen.wait { $0.count { $0.path == path } >= count }
+    }
+
     private static let done = #"[{"merge":{"done":true}}]"#
 
     /// One `--once` run against this server with a rule for documents of type "task" that are not "done".

@@ -32,10 +32,10 @@ import Testing
 
     @Test func queriesGatherWhileAPassRuns() async throws {
         // The first list waits until the others have asked.
-        let isOpen = Locked(false)
+        let isOpen = Monitor(false)
         let server = try ScriptedServer { request, number in
             guard request.path == "/todo/_all_docs" else { return nil }
-            while number == 0, !isOpen.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.002) }
+            if number == 0 { isOpen.block { $0 } }
             if request.target.contains("startkey") {
                 return .init(
                     body: #"{"rows":[{"id":"c","key":"c","value":{"rev":"1-a"},"doc":{"_id":"c","type":"z"}}]}"#)
@@ -48,12 +48,12 @@ import Testing
         let search = search(Gateway(try GatewayURL(server.server.url("/todo"))))
         let (x, y, z, none) = (try query("x"), try query("y"), try query("z"), try query("none"))
         async let first = search.find([x])
-        while server.requests("/todo/_all_docs").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        await server.wait(for: 1, of: "/todo/_all_docs")
         async let second = search.find([y, x])
         async let third = search.find([z, none])
         // Both wait for the end of the pass.
         while await search.waitingCount < 2 { try await Task.sleep(for: .milliseconds(5)) }
-        isOpen.withLock { $0 = true }
+        isOpen.with { $0 = true }
         #expect(ids(try await first) == [["a"]])
         #expect(ids(try await second) == [["b"], ["a"]])
         #expect(ids(try await third) == [["c"], []])

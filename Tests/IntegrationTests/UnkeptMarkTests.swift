@@ -109,7 +109,7 @@ import Testing
             let group = ServiceGroup(services: [bot], logger: BotTestBed.logger)
             try await withThrowingTaskGroup { tasks in
                 tasks.addTask { try await group.run() }
-                while server.requests("/todo/_changes").count < 6 { await Task.yield() }
+                await server.wait(for: 6, of: "/todo/_changes")
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }

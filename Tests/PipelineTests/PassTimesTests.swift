@@ -32,7 +32,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
                 _ = times.begin(index, now: now)
                 times.end(index, began: now)
                 now += lasting
-            case .wait(let due): now = min(now + 60, try #require(due))
+            case .wait(let due): now = min(now + 600, try #require(due))
             }
         }
         return begun
