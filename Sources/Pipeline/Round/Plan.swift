@@ -22,9 +22,7 @@ struct Plan: Sendable {
     var isEffective: Bool { decision.isChanged || reachesFurther }
 
     /// Whether there may be anything to do beside the write of the changed document.
-    var reachesFurther: Bool {
-        !decision.puts.isEmpty || !decision.related.isEmpty || !decision.outside.isEmpty || decision.resolution != nil
-    }
+    var reachesFurther: Bool { !decision.effects.isEmpty }
 
     var sendsWebhooks: Bool { decision.outside.contains { $0.webhook != nil } }
 }

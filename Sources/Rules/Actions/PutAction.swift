@@ -74,7 +74,9 @@ struct PutAction: Sendable {
             givenID = text
         }
         for value in try document.values(Array(outputs[idCount...])) where value.root.kind != .null {
-            draft.puts.append(try effect(value, givenID, draft.document))
+            var effect = try effect(value, givenID, draft.document)
+            effect.origin = draft.origin
+            draft.effects.append(effect)
         }
     }
 
@@ -115,7 +117,7 @@ struct PutAction: Sendable {
 }
 
 /// Another document that a rule wants written before the changed one.
-package struct PutEffect: Sendable {
+package struct PutEffect: Effect {
     /// What to do if the document exists already.
     package enum Existing: String, Sendable {
         case keep
@@ -133,12 +135,28 @@ package struct PutEffect: Sendable {
     package let document: JSONText
     /// Default in rule files: `keep`.
     package let ifExists: Existing
-    /// The index of the rule that wants it.
-    package internal(set) var rule = 0
+    package internal(set) var origin = EffectOrigin(rule: 0, step: 0, element: nil)
     /// What to write instead of ``document`` if there is no such document; nil: ``document``.
     var creation: JSONText?
     /// False: a document that does not exist is not made.
     var createsMissing = true
+
+    package static let kind = EffectKind.put
+
+    /// The index of the rule that wants it.
+    package var rule: Int { origin.rule }
+
+    package func isDropped(for later: Effects) -> Bool {
+        later.of(PutEffect.self).contains { $0.isOfSameDocument(as: self) }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.member("action", string: "put")
+        writer.member("id", string: id)
+        if let keyspace { writer.member("keyspace", string: keyspace) }
+        writer.member("if_exists", string: ifExists.rawValue)
+        writer.member("document", raw: document.bytes)
+    }
 
     /// Whether both mean the same document.
     func isOfSameDocument(as other: PutEffect) -> Bool {

@@ -1,4 +1,4 @@
-internal import LosslessJSON
+package import LosslessJSON
 
 /// Makes one revision of a document with conflicting leaf revisions, the changed document being the winner.
 struct ResolveAction: Sendable {
@@ -57,24 +57,26 @@ struct ResolveAction: Sendable {
     }
 
     func apply(to draft: inout Draft) {
-        draft.resolution = ResolveEffect(rule: draft.origin.rule, policies: policies)
+        draft.effects.append(ResolveEffect(origin: draft.origin, policies: policies))
     }
 }
 
 /// What is to be done about the conflicting leaf revisions of a document.
-package struct ResolveEffect: Sendable {
-    /// The rule, as an index in ``RuleSet/names``.
-    package let rule: Int
+package struct ResolveEffect: Effect {
+    package static let kind = EffectKind.resolve
+    package let origin: EffectOrigin
     package let policies: ConflictPolicies
 
     /// Such as `resolve: merge`.
     package var title: String { "resolve: \(policies.generalName ?? "")" }
 
-    func write(to writer: inout JSONWriter, rule name: String) {
-        writer.object { writer in
-            writer.member("rule", string: name)
-            writer.member("action", string: "resolve")
-            writer.member("policy", optional: policies.generalName)
-        }
+    /// The rule, as an index in ``RuleSet/names``.
+    package var rule: Int { origin.rule }
+
+    package func isDropped(for later: Effects) -> Bool { true }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.member("action", string: "resolve")
+        writer.member("policy", optional: policies.generalName)
     }
 }

@@ -25,12 +25,8 @@ package struct Decision: Sendable {
     package internal(set) var attachments: [ExactString: Attachment] = [:]
     /// Attachments of the gateway that may have the content of one of the ``attachments``: then it need not be sent.
     var unknown: [StoredAttachment] = []
-    /// Other documents to write before this one, in this order.
-    package internal(set) var puts: [PutEffect] = []
-    /// What to do to documents that selectors match before this one is written, in this order.
-    package internal(set) var related: [RelatedEffect] = []
-    /// What to do outside the database before this one is written, in this order.
-    package internal(set) var outside: [OutsideEffect] = []
+    /// What to do before this one is written, in this order.
+    package internal(set) var effects = Effects()
     /// The times of rules with `at:`, on the document as the rules leave it, in the order of the rules: those to come, and
     /// those for which a rule has fired.
     package internal(set) var times: [RuleTime] = []
@@ -41,9 +37,6 @@ package struct Decision: Sendable {
     /// What the document, as the rules leave it, adds to totals: at most one for each rule with `aggregate`. The rules
     /// that are not among them take back what it added before.
     package internal(set) var contributions: [Contribution] = []
-    /// What to do about the conflicting leaf revisions of the document. Then nothing else is to be done: the document is
-    /// decided again once it is resolved.
-    package internal(set) var resolution: ResolveEffect?
     /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
@@ -100,6 +93,23 @@ package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// `rule 'NAME': REASON`, or the reason alone.
     package var description: String { rule.map { "rule '\($0)': \(reason)" } ?? reason }
+}
+
+// MARK: - Kinds of effects
+
+extension Decision {
+    /// Other documents to write.
+    package var puts: [PutEffect] { effects.of(PutEffect.self) }
+
+    /// What to do to documents that selectors match.
+    package var related: [RelatedEffect] { effects.of(RelatedEffect.self) }
+
+    /// What to do outside the database.
+    package var outside: [OutsideEffect] { effects.of(OutsideEffect.self) }
+
+    /// What to do about the conflicting leaf revisions of the document. Then nothing else is to be done: the document is
+    /// decided again once it is resolved.
+    package var resolution: ResolveEffect? { effects.of(ResolveEffect.self).first }
 }
 
 // MARK: - For the write

@@ -94,22 +94,12 @@ package final class DecisionReport: Sendable {
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
-            if let effect = decision.resolution { effect.write(to: &writer, rule: names[effect.rule]) }
-            for put in decision.puts {
-                writer.object { writer in
-                    writer.member("rule", string: names[put.rule])
-                    writer.member("action", string: "put")
-                    writer.member("id", string: put.id)
-                    if let keyspace = put.keyspace { writer.member("keyspace", string: keyspace) }
-                    writer.member("if_exists", string: put.ifExists.rawValue)
-                    writer.member("document", raw: put.document.bytes)
-                }
-            }
-            for (effect, finding) in related { effect.write(to: &writer, rule: names[effect.origin.rule], finding) }
-            for effect in decision.outside {
+            var findings = findings.makeIterator()
+            for effect in decision.effects.all {
                 writer.object { writer in
                     writer.member("rule", string: names[effect.origin.rule])
                     effect.write(to: &writer)
+                    if effect is RelatedEffect { findings.next()?.write(to: &writer) }
                 }
             }
             for name in attached {

@@ -175,7 +175,7 @@ struct DecisionRun {
             isResolving = input.isInConflict
             if input.countsOnly { beginCounting() }
         }
-        while !draft.isDeleted, draft.resolution == nil {
+        while !draft.isDeleted, draft.effects.of(ResolveEffect.self).isEmpty {
             while let index = candidates.next(from: next) {
                 next = index + 1
                 let rule = ruleSet.rules[index]
@@ -277,10 +277,7 @@ struct DecisionRun {
         decision.unknown = draft.unknown.compactMap { name, stored in
             draft.attachments[name]?.content === stored.content ? stored : nil
         }
-        decision.puts = draft.puts
-        decision.related = draft.related
-        decision.outside = draft.outside
-        decision.resolution = draft.resolution
+        decision.effects = draft.effects
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         decision.isDeletion = draft.isDeleted
         // The last pass saw the document as the decision leaves it.

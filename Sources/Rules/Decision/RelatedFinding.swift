@@ -1,4 +1,4 @@
-internal import LosslessJSON
+package import LosslessJSON
 
 /// What a dry run has found out about the documents of one effect on related documents.
 package struct RelatedFinding: Sendable {
@@ -29,22 +29,27 @@ package struct RelatedFinding: Sendable {
 }
 
 extension RelatedEffect {
-    /// Writes `{rule, action, selector, limit, then}`, with what was found: `found`, `changed`, and the first `documents`
-    /// that would be changed.
-    func write(to writer: inout JSONWriter, rule: String, _ finding: RelatedFinding?) {
-        writer.object { writer in
-            writer.member("rule", string: rule)
-            writer.member("action", string: "related")
-            writer.member("selector", raw: selector.json)
-            writer.member("limit", integer: limit)
-            writer.member("then", raw: actions)
-            guard let finding else { return }
-            writer.member("found", integer: finding.found)
-            writer.member("changed", integer: finding.changed)
-            writer.name("documents")
-            writer.array { writer in
-                for report in finding.documents { report.writeRelated(to: &writer) }
-            }
+    package static let kind = EffectKind.related
+
+    /// A rule that fires again finds what it wants then.
+    package func isDropped(for later: Effects) -> Bool { true }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.member("action", string: "related")
+        writer.member("selector", raw: selector.json)
+        writer.member("limit", integer: limit)
+        writer.member("then", raw: actions)
+    }
+}
+
+extension RelatedFinding {
+    /// Writes what was found: `found`, `changed`, and the first `documents` that would be changed.
+    func write(to writer: inout JSONWriter) {
+        writer.member("found", integer: found)
+        writer.member("changed", integer: changed)
+        writer.name("documents")
+        writer.array { writer in
+            for report in documents { report.writeRelated(to: &writer) }
         }
     }
 }

@@ -48,9 +48,7 @@ struct RuleAttempt {
         self.clock = clock
         isTimely = rule.time == nil
         trial = draft
-        trial.puts = []
-        trial.outside = []
-        trial.related = []
+        trial.effects = Effects()
         trial.contributions = []
         isCleared = rule.condition == nil
     }
@@ -184,21 +182,11 @@ struct RuleAttempt {
         }
     }
 
-    /// The draft with the rule's work. Its puts replace this rule's earlier puts of the same documents, and its effects
-    /// outside and on related documents all of this rule's earlier ones.
+    /// The draft with the rule's work. Its effects replace those that the rule wanted before.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
-        let wanted = trial.puts.map { put in
-            var put = put
-            put.rule = index
-            return put
-        }
-        let replaced = draft.puts.filter { old in
-            !(old.rule == index && wanted.contains { $0.isOfSameDocument(as: old) })
-        }
-        result.puts = replaced + wanted
-        result.outside = draft.outside.filter { $0.origin.rule != index } + trial.outside
-        result.related = draft.related.filter { $0.origin.rule != index } + trial.related
+        result.effects = draft.effects
+        result.effects.replace(rule: index, by: trial.effects)
         result.contributions = draft.contributions + trial.contributions
         return result
     }
@@ -230,16 +218,10 @@ struct Draft {
     var document: JSONText
     /// The attachments behind the document's placeholders, by name.
     var attachments: [ExactString: Attachment] = [:]
-    /// Other documents, in the order in which rules first wanted them.
-    var puts: [PutEffect] = []
-    /// What is to be done to documents that selectors match, in the order of the rules.
-    var related: [RelatedEffect] = []
-    /// What is to be done outside, in the order of the rules.
-    var outside: [OutsideEffect] = []
+    /// What is to be done before the document is written.
+    var effects = Effects()
     /// What the document adds to totals, at most once for each rule.
     var contributions: [Contribution] = []
-    /// What is to be done about its conflicting leaf revisions.
-    var resolution: ResolveEffect?
     /// What was downloaded for the document so far.
     var downloads: [DownloadRequest: DownloadAnswer] = [:]
     /// Attachments of the gateway that may have the content of one of the ``attachments``, by name.

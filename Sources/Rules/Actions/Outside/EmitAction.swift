@@ -83,7 +83,7 @@ struct EmitAction: Sendable {
         }
         for line in lines {
             let effect = EmitEffect(target: target, file: file, line: line)
-            draft.outside.append(OutsideEffect(origin: draft.origin, kind: .emit(effect)))
+            draft.effects.append(OutsideEffect(origin: draft.origin, kind: .emit(effect)))
         }
     }
 }

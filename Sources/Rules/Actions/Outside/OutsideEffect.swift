@@ -2,16 +2,19 @@ internal import Encodings
 package import LosslessJSON
 
 /// Something that a rule wants done outside the database, before the changed document is written.
-package struct OutsideEffect: Sendable {
+package struct OutsideEffect: Effect {
     /// What is done.
     package enum Kind: Sendable {
         case emit(EmitEffect)
         case webhook(WebhookEffect)
     }
 
-    /// The step that wants it.
+    package static let kind = EffectKind.outside
     package let origin: EffectOrigin
     package let kind: Kind
+
+    /// A rule that fires again sends what it wants then.
+    package func isDropped(for later: Effects) -> Bool { true }
 
     /// The name of its action, as in rule files.
     package var action: String {
@@ -31,8 +34,7 @@ package struct OutsideEffect: Sendable {
 }
 
 extension OutsideEffect {
-    /// Writes the members that describe it to people and tests, without the rule and without secrets.
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.member("action", string: action)
         switch kind {
         case .emit(let emit):

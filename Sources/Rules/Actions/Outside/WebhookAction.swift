@@ -65,7 +65,7 @@ struct WebhookAction: Sendable {
         let contentType = values.first { $0.name.lowercased() == "content-type" }?.value
         guard let content = try body.body(of: draft.document, contentType: contentType, take(body.programs.count))
         else { return }
-        draft.outside.append(
+        draft.effects.append(
             OutsideEffect(
                 origin: draft.origin,
                 kind: .webhook(

@@ -76,7 +76,7 @@ struct RelatedAction: Sendable {
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         guard let selector = try selector.filled(outputs) else { return }
-        draft.related.append(
+        draft.effects.append(
             RelatedEffect(origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document))
     }
 
@@ -94,7 +94,7 @@ struct RelatedAction: Sendable {
 }
 
 /// Other documents that a rule wants something done to, before the changed one is written.
-package struct RelatedEffect: Sendable {
+package struct RelatedEffect: Effect {
     /// The variable of the programs in `then` that is the changed document.
     static let sourceName = "source"
 
