@@ -38,7 +38,7 @@ extension Target.Dependency {
 /// relocations into 24 KB (`readelf --sections`: `.relr.dyn`); gold, the compiler's choice, needs 2.8 MB.
 ///
 /// Half the size: nothing loads the program as a library, so its symbols need no dynamic table, and the lines of the
-/// sources, which backtraces print, are compressed. See CEmptyICUData and `.package/no-unwind-tables.ld` for the rest.
+/// sources, which backtraces print, are compressed. See CEmptyICUData for the rest.
 let lean: [LinkerSetting] = [
     .unsafeFlags(
         ["-static-stdlib", "-use-ld=lld", "-Xclang-linker", "-pie", "-Xlinker", "--start-group"]
@@ -49,12 +49,7 @@ let lean: [LinkerSetting] = [
                 "-Xlinker", "--end-group", "-lstdc++", "-Xlinker", "--no-export-dynamic",
                 "-Xlinker", "--compress-debug-sections=zlib",
                 // Functions with the same instructions are kept once.
-                "-Xlinker", "--icf=all", "-Xlinker", "--no-eh-frame-hdr",
-                "-Xlinker", "--script=\(Context.packageDirectory)/.package/no-unwind-tables.ld",
-                // See CIdleDispatch.
-                "-Xlinker", "--wrap=_dispatch_workq_worker_register",
-                "-Xlinker", "--wrap=_dispatch_workq_worker_unregister",
-                "-Xlinker", "--wrap=dispatch_source_create",
+                "-Xlinker", "--icf=all",
             ] + ["relro", "now", "pack-relative-relocs"].flatMap { ["-Xlinker", "-z", "-Xlinker", $0] },
         .when(platforms: [.linux], configuration: .release))
 ]
@@ -99,7 +94,6 @@ let package = Package(
         // What `changebot demo` needs, so that it works from any folder; and the commit.
         .target(name: "CEmbeddedFiles", cSettings: commit),
         .target(name: "CEmptyICUData"),
-        .target(name: "CIdleDispatch"),
         // Without libpq on the link line: it is loaded when the engine is first used. Needs the headers of libpq-dev.
         .target(name: "CPostgreSQL"),
         .target(name: "CICU", linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
@@ -183,7 +177,7 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CEmbeddedFiles", "CEmptyICUData", "CIdleDispatch", "CMalloc", "DocumentFlow", "EmbeddedGateway",
+                "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway",
                 "Encodings", "Fleet",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
