@@ -141,6 +141,28 @@ import Testing
         }
     }
 
+    /// The document of the dead letter waits for its receiver, and nothing else comes to its end.
+    @Test func runEndsAtItsLimitOfErrorsWhileDocumentsWait() async throws {
+        try await BotTestBed.with { bed in
+            let rules = try bed.rules(
+                """
+                version: 1
+                rules:
+                  - name: move
+                    when: { type: task }
+                    on_error: skip
+                    then: [{ patch: [{ op: copy, from: /list, path: /was }] }]
+                  - name: tell
+                    when: { type: task }
+                    then: [{ webhook: { url: "http://127.0.0.1:1/" } }]
+                """)
+            try await bed.load([("a", #"{"_id":"a","type":"task"}"#), ("b", #"{"_id":"b","type":"task"}"#)])
+            let (bot, _) = try bed.bot(rules, once: false) { $0.delivery.errorLimit = .count(0) }
+            let failure = await #expect(throws: RunError.self) { try await bot.run() }
+            #expect(failure?.code == .tooManyErrors)
+        }
+    }
+
     @Test func aDryRunCountsAsTheRunDoes() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(

@@ -109,9 +109,9 @@ import Testing
         Deciding(decided: .counted(failure: letter), next: .deadLettered),
         Deciding(decided: .impossible(reason: "no"), next: .deadLettered),
         Deciding(decided: .refused(letter), next: .deadLettered), Deciding(decided: .slow, next: .again),
-        Deciding(decided: .noProcess, next: .again), Deciding(decided: .waits(until: now), next: .wait),
-        Deciding(decided: .beyondLimit(isSettled: true), next: .passedOver),
-        Deciding(decided: .beyondLimit(isSettled: false), next: .abandon),
+        Deciding(decided: .noProcess, next: .again), Deciding(decided: .waits(until: now, lastRule: "r"), next: .wait),
+        Deciding(decided: .passedOver, next: .passedOver),
+        Deciding(decided: .abandoned, next: .abandon),
     ])
     private func decisionLeadsOnOrToTheEnd(test: Deciding) {
         var course = Course(Self.candidate(test.reason))

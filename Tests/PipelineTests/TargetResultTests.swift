@@ -26,9 +26,9 @@ import Testing
     @Test func failureNamesTheDocumentAndTheRuleThatPutIt() throws {
         var result = TargetResult()
         for order in [try order("a", plan: 1), try order("b", plan: 5, rule: nil)] {
+            result.fail(order.plan, order.failure("earlier"))
+            // The last one counts.
             result.fail(order.plan, order.failure("no"))
-            // The first one counts.
-            result.fail(order.plan, order.failure("later"))
         }
         #expect(
             result.failures == [

@@ -25,7 +25,7 @@ struct TotalsWriter {
     var targets: TargetWriter
 
     /// The result of a look at all totals that have changed.
-    struct Round {
+    struct Look {
         /// When the next of those that are written too often may be written; nil if there are none.
         var due: ContinuousClock.Instant?
         /// Whether documents were queued to be decided.
@@ -43,10 +43,10 @@ struct TotalsWriter {
                     try await counts.changed.wait()
                     continue
                 }
-                let round = try await writeAll()
+                let look = try await writeAll()
                 let isFollowing = await progress.facts.phase == .following
                 try await counts.pause(isFollowing ? settings.intervals.totals : settings.intervals.catchUpTotals)
-                if let due = round.due {
+                if let due = look.due {
                     try await counts.changed.wait(until: due)
                 } else {
                     try await counts.changed.wait()
@@ -58,20 +58,20 @@ struct TotalsWriter {
     /// Writes all totals that have changed, each once.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`.
-    mutating func writeAll() async throws -> Round {
-        var round = Round()
+    mutating func writeAll() async throws -> Look {
+        var look = Look()
         var last = ""
         while true {
             let totals = try await ledger.totalsToWrite(after: last, limit: settings.limits.documents)
-            guard let end = totals.last else { return round }
+            guard let end = totals.last else { return look }
             last = end.id.text
             // Others may count for rules that this process does not have.
             let own = totals.compactMap { $0.only { counts.name(of: $0) != nil } }
-            if !own.isEmpty { try await write(own, &round) }
+            if !own.isEmpty { try await write(own, &look) }
         }
     }
 
-    private mutating func write(_ totals: [Ledger.TotalToWrite], _ round: inout Round) async throws {
+    private mutating func write(_ totals: [Ledger.TotalToWrite], _ look: inout Look) async throws {
         let orders = try totals.enumerated().map { index, total in
             PutOrder(plan: index, effect: try effect(total), rule: nil, home: home, chain: total.chain)
         }
@@ -87,9 +87,9 @@ struct TotalsWriter {
         await queue.release(held)
         if !result.documents.isEmpty { CrashPoint.totalsWritten.pass() }
         try await settle(totals, result)
-        for due in result.postponed.values { round.due = min(due, round.due ?? due) }
+        for due in result.postponed.values { look.due = min(due, look.due ?? due) }
         log(result.documents)
-        if try await decide(result.documents) { round.hasQueued = true }
+        if try await decide(result.documents) { look.hasQueued = true }
     }
 
     // MARK: - What is written

@@ -70,7 +70,7 @@ struct Content: Sendable {
         if !isDeleted { document = [] }
     }
 
-    /// Frees the memory of a document that was decided, and whose write is made up.
+    /// Frees the memory of a document that was decided, once its write is prepared or it is over.
     mutating func free() {
         if !isDeleted { document = [] }
     }

@@ -24,7 +24,7 @@ struct Reason: Sendable {
 
     /// Adds the reason of another change of the same document.
     ///
-    /// - Parameter other: What it says of the document itself counts only where this one says nothing.
+    /// - Parameter other: Its sequence and leaves are taken over only if this one has none.
     mutating func absorb(_ other: Reason) {
         sequence = sequence ?? other.sequence
         leaves = leaves ?? other.leaves

@@ -14,7 +14,7 @@ struct Course: Sendable {
     private(set) var candidate: Candidate
     /// What the state knows of the document.
     var known = Known()
-    /// Nil before the decision, and once the write of the document is made up.
+    /// Nil before the decision, and once the write of the document is prepared.
     private(set) var plan: Plan?
     /// What the decision leaves in the state.
     private(set) var result: PlanResult
@@ -146,10 +146,12 @@ extension Course {
         case slow
         /// No process can be started for its programs.
         case noProcess
-        /// What it needs is not there yet.
-        case waits(until: Instant)
-        /// Nothing more is decided: the run has changed, or refused, as much as it may.
-        case beyondLimit(isSettled: Bool)
+        /// What it needs is not there yet. `lastRule`: the last one that fired.
+        case waits(until: Instant, lastRule: String?)
+        /// Nothing is to be done: the run has changed as much as it may, or a dry run has shown the document already.
+        case passedOver
+        /// The run ends: it has as many dead letters as it may.
+        case abandoned
     }
 
     mutating func take(_ decided: Decided) -> Command {
@@ -172,8 +174,11 @@ extension Course {
             candidate.history.isSlow = true
             return obey(.again)
         case .noProcess: return obey(.again)
-        case .waits(let due): return obey(.wait(until: due))
-        case .beyondLimit(let isSettled): return obey(isSettled ? .end(.passedOver) : .abandon)
+        case .waits(let due, let lastRule):
+            candidate.history.lastRule = lastRule
+            return obey(.wait(until: due))
+        case .passedOver: return obey(.end(.passedOver))
+        case .abandoned: return obey(.abandon)
         }
     }
 }

@@ -36,7 +36,7 @@ struct DeliveryWriter: Sendable {
                 var round = Round(context)
                 let later = takeLater(from: &open)
                 try await round.run(&open, &tools)
-                try await hand(round.beside, round.reading, to: beside)
+                try await hand(round.forReceivers, round.reading, to: beside)
                 try await tools.pause(before: round.undecided)
                 open = round.again + later
             }

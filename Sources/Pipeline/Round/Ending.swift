@@ -14,7 +14,7 @@ enum Ending: Sendable {
     case unchanged
     /// A dry run has shown what would be done.
     case shown
-    /// Nothing was decided: an own revision, or beyond the limit of changes.
+    /// Nothing was to be done: an own revision, a document that was only to be counted, or one beyond the limit of changes.
     case passedOver
     case deadLettered(DeadLetter)
 }
@@ -39,8 +39,10 @@ struct Endings: Sendable {
     private var rejected = 0
 
     mutating func append(_ course: Course, _ ending: Ending) {
+        var candidate = course.candidate
+        candidate.content.free()
         let ended = Ended(
-            candidate: course.candidate, earlierTimes: course.known.earlierTimes, result: course.result, ending: ending)
+            candidate: candidate, earlierTimes: course.known.earlierTimes, result: course.result, ending: ending)
         switch ending {
         case .wrote, .tookEffect, .resolved, .unchanged, .shown: decided.append(ended)
         case .passedOver: passedOver.append(ended)

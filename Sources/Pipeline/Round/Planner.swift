@@ -79,7 +79,9 @@ struct Planner {
     private func answer(_ course: Course, _ input: DecisionInput, _ decision: Decision) -> Course.Decided {
         if decision.isPutOff { return .slow }
         if decision.error?.isTemporary == true { return .noProcess }
-        if let wait = decision.error?.wait { return .waits(until: .now + wait) }
+        if let wait = decision.error?.wait {
+            return .waits(until: .now + wait, lastRule: decision.fired.last.map { ruleSet.names[$0] })
+        }
         let candidate = course.candidate
         let plan = Plan(DecisionReport(input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
         var result = PlanResult()

@@ -136,8 +136,8 @@ extension Round {
         }
     }
 
-    /// Counts the dead letters of skipped rules. Leaves out plans whose dead letters would exceed the error limit: they
-    /// are not settled, and the run ends.
+    /// Counts the dead letters of skipped rules. Abandons candidates whose dead letters would exceed the error limit: the
+    /// run ends.
     mutating func admitSkippedRules(of places: [Int]) async {
         for index in places where !courses[index].result.skippedRules.isEmpty {
             // A refused plan has one dead letter, whatever was skipped.
@@ -147,7 +147,7 @@ extension Round {
             guard deadLetters > 0 else { continue }
             // Either all dead letters of a document are saved, or none.
             guard await context.progress.admit(1, context.settings.errorLimit) == 1 else {
-                follow(courses[index].take(.beyondLimit(isSettled: false)), of: index)
+                follow(courses[index].take(.abandoned), of: index)
                 continue
             }
             await context.progress.count { $0.deadLetters += deadLetters - 1 }

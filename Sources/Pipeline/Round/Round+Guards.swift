@@ -88,7 +88,7 @@ extension Round {
         let isExhausted = await context.allowance.isExhausted
         for index in courses.indices {
             if left == 0, isExhausted, !courses[index].candidate.history.isCounted {
-                follow(courses[index].take(.beyondLimit(isSettled: true)), of: index)
+                follow(courses[index].take(.passedOver), of: index)
             } else if isNew(courses[index]) {
                 left -= 1
             }

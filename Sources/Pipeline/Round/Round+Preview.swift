@@ -91,9 +91,11 @@ extension Round {
         _ preview: Preview, _ tools: inout RoundTools
     ) async throws -> Finding? {
         let decision = staged.decision
-        if tools.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil {
+        if tools.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil,
+            staged.plan.needsAction || !decision.contributions.isEmpty
+        {
             // Already decided, as it would be after the `put`.
-            follow(courses[index].take(.beyondLimit(isSettled: true)), of: index)
+            follow(courses[index].take(.passedOver), of: index)
             return nil
         }
         if let refusal = staged.plan.refusal {

@@ -8,7 +8,6 @@ internal import Rules
 extension Round {
     /// Writes the documents, and ends the courses that are left, as the answers arrive.
     mutating func write(_ sender: inout BulkSender) async throws {
-        if endings.mustBeRecordedFirst { try await record() }
         let keepsContent = context.settings.observer?.wantsDocuments == true
         var writing: [Course] = []
         var requests: [OwnWriteRequest] = []
@@ -22,6 +21,7 @@ extension Round {
             requests.append(request)
         }
         courses = []
+        if endings.mustBeRecordedFirst, !requests.isEmpty { try await record() }
         for request in context.limits.requests(requests.map(\.document)) {
             try await sender.send(request) { answered, outcomes in
                 CrashPoint.written.pass()

@@ -14,7 +14,7 @@ struct Round {
     /// To be decided in the next round of the same writer.
     private(set) var again: [Candidate] = []
     /// Those that go on once receivers have answered.
-    private(set) var beside: [Course] = []
+    private(set) var forReceivers: [Course] = []
     /// How many are decided again because no process could be started.
     var undecided = 0
     /// To be held as long as the documents; nil if none was read again.
@@ -64,12 +64,13 @@ struct Round {
     /// not written either. Lines come last before the write: what can't be done now is decided again later, and its lines
     /// with it.
     private mutating func carryOut(_ tools: inout RoundTools) async throws {
+        endIdle()
         try await pass(&tools.resolve)
         try await pass(&tools.busy)
         try await pass(&tools.put)
         try await pass(&tools.related)
         if context.webhooks != nil {
-            beside = courses.filter { $0.plan?.sendsWebhooks == true }
+            forReceivers = courses.filter { $0.plan?.sendsWebhooks == true }
             courses.removeAll { $0.plan?.sendsWebhooks == true }
         }
         try await finish(tools.lines, &tools.sender)
@@ -78,8 +79,14 @@ struct Round {
     /// What comes after the receivers' answers.
     mutating func finish(_ lines: LineStage, _ sender: inout BulkSender) async throws {
         var lines = lines
-        try await pass(&lines)
-        try await write(&sender)
+        do {
+            try await pass(&lines)
+            try await write(&sender)
+        } catch {
+            // What is over need not be repeated by the next run.
+            try? await record()
+            throw error
+        }
         try await record()
     }
 
@@ -87,8 +94,8 @@ struct Round {
     private mutating func pass(_ stage: inout some EffectStage) async throws {
         let concerned = courses.indices.filter { courses[$0].plan.map(stage.isFor) == true }
         guard !concerned.isEmpty else { return }
-        // What is over need not wait for this.
-        try await record()
+        // What is over need not wait for others.
+        if stage.asksOthers { try await record() }
         let answers = try await stage.carryOut(concerned.compactMap { courses[$0].staged })
         take(answers, of: concerned)
     }
@@ -97,6 +104,14 @@ struct Round {
     mutating func take(_ answers: [Course.StageAnswer], of places: [Int]) {
         let now = ContinuousClock.now
         for (index, answer) in zip(places, answers) { follow(courses[index].take(answer, now: now), of: index) }
+        dropOver()
+    }
+
+    /// Ends decisions that want nothing.
+    private mutating func endIdle() {
+        for index in courses.indices where courses[index].plan?.isEffective == false {
+            follow(courses[index].endWithoutWrite(), of: index)
+        }
         dropOver()
     }
 
@@ -110,8 +125,10 @@ struct Round {
         case .goOn, .abandon: return
         case .again: again.append(course.candidate)
         case .wait(let due):
+            var candidate = course.candidate
+            candidate.content.free()
             waiting.append(
-                WaitingCourse(due: due, candidate: course.candidate, contributed: course.result.contributed))
+                WaitingCourse(due: due, candidate: candidate, contributed: course.result.contributed))
         case .end(let ending): endings.append(course, ending)
         }
     }

@@ -10,7 +10,7 @@ extension RoundContext {
     /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than that
     ///   is saved; documents behind it are not settled. ``StateError``: nothing is recorded or finished.
     func finish(_ endings: Endings) async throws {
-        guard !endings.isEmpty else { return }
+        guard !endings.isEmpty else { return try await progress.check(settings.errorLimit) }
         var endings = endings
         await targets.busy.noteWrites(endings.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
         await decideAgain(endings.changedAgain)

@@ -9,7 +9,7 @@ struct LineStage: EffectStage {
 
     let context: RoundContext
 
-    /// Whatever is done outside the database is done when its lines are.
+    /// Webhooks have been sent before: with the lines, all effects outside the database are done.
     func isFor(_ plan: Plan) -> Bool { !plan.decision.outside.isEmpty }
 
     /// - Throws: `RunError` with `.cannotWrite`: the changes are not finished, so the next run emits their lines again.

@@ -18,10 +18,8 @@ struct TargetResult {
     /// Plans for which nothing more is done here.
     var ended: Set<Int> { outdated.union(failures.keys).union(postponed.keys) }
 
-    /// The first failure of a plan counts.
-    mutating func fail(_ plan: Int, _ failure: PlanFailure) {
-        if failures[plan] == nil { failures[plan] = failure }
-    }
+    /// The last failure of a plan counts.
+    mutating func fail(_ plan: Int, _ failure: PlanFailure) { failures[plan] = failure }
 
     /// A plan with several busy documents waits for the last of them.
     mutating func postpone(plans: some Sequence<Int>, until due: ContinuousClock.Instant) {
@@ -30,13 +28,13 @@ struct TargetResult {
 
     /// Notes the plans that can't be carried out, or not now.
     mutating func note(_ needs: TargetNeeds) {
-        for (plan, failure) in needs.failures { fail(plan, failure) }
+        failures.merge(needs.failures) { first, _ in first }
         postpone(plans: needs.undecided, until: .now + AttemptLimits.contestedWait)
     }
 
     /// Adds the results of further orders.
     mutating func merge(_ other: Self) {
-        for (plan, failure) in other.failures { fail(plan, failure) }
+        failures.merge(other.failures) { first, _ in first }
         outdated.formUnion(other.outdated)
         for (plan, due) in other.postponed { postpone(plans: [plan], until: due) }
         plansWithWrites.formUnion(other.plansWithWrites)

@@ -132,10 +132,10 @@ struct TargetWriter {
             let ended = result.ended
             let needs = await batch.needs(page, lookups, ended: ended)
             try Task.checkCancellation()
-            result.note(needs)
-            let unchecked = needs.plans(batch.orders).subtracting(result.ended).subtracting(checked)
+            let unchecked = needs.plans(batch.orders).subtracting(ended).subtracting(checked)
             try await noteOutdated(among: unchecked, triggers, &result)
             checked.formUnion(unchecked)
+            result.note(needs)
             if result.ended == ended { return needs.needs }
         }
     }

@@ -173,6 +173,18 @@ import Testing
         }
     }
 
+    /// What took effect outside is recorded before the next request, which may take long.
+    @Test func emittedLinesBesideAWrite() async throws {
+        try await TraceTestBed.with { bed in
+            try await bed.expect(
+                "emit-beside-write",
+                rules: yaml(
+                    "  - { name: tell, when: { type: order }, then: [{ emit: { file: orders.ndjson } }] }",
+                    "  - { name: done, when: { type: task }, then: [{ merge: { done: true } }] }"),
+                [order, document("t1", #""type":"task""#)])
+        }
+    }
+
     @Test func download() async throws {
         try await TraceTestBed.with { bed in
             let server = try bed.receiver { _, _ in
