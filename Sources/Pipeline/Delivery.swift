@@ -97,40 +97,7 @@ package struct Delivery: Sendable {
     /// - Throws: What `read` throws, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
     func run(endsItself: Bool = false, _ read: @escaping @Sendable () async throws -> Void) async throws {
-        do {
-            try await withThrowingTaskGroup(of: Stage.self) { group in
-                group.addTask {
-                    try await keepCheckpoint()
-                    return .checkpoint
-                }
-                group.addTask {
-                    try await write()
-                    return .writing
-                }
-                group.addTask {
-                    try await resumePostponed()
-                    return .postponing
-                }
-                group.addTask {
-                    await context.state.deadLetterLog.keepReporting()
-                    return .loggingDeadLetters
-                }
-                group.addTask {
-                    await flow.queue.gather(true)
-                    if endsItself { try await read() } else { try await readAndWriteTotals(read) }
-                    await flow.queue.finish()
-                    return .reading
-                }
-                do {
-                    while let stage = try await group.next(), stage != .writing {}
-                } catch {
-                    await abandon()
-                    throw error
-                }
-                await abandon()
-                group.cancelAll()
-            }
-        } catch {
+        do { try await work(endsItself: endsItself, read) } catch {
             // Save what is finished, whatever else went wrong.
             try? await saveCheckpoint()
             await close()
@@ -140,7 +107,35 @@ package struct Delivery: Sendable {
         await close()
     }
 
-    private enum Stage { case reading, writing, postponing, loggingDeadLetters, checkpoint }
+    /// Runs all tasks until the writers have nothing left, or until one of them fails.
+    private func work(endsItself: Bool, _ read: @escaping @Sendable () async throws -> Void) async throws {
+        let besideWriting: [@Sendable () async throws -> Void] = [
+            keepCheckpoint, resumePostponed, context.state.deadLetterLog.keepReporting,
+            {
+                await flow.queue.gather(true)
+                if endsItself { try await read() } else { try await readAndWriteTotals(read) }
+                await flow.queue.finish()
+            },
+        ]
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for task in besideWriting {
+                group.addTask {
+                    try await task()
+                    return false
+                }
+            }
+            group.addTask {
+                try await write()
+                return true
+            }
+            do { while let isWritten = try await group.next(), !isWritten {} } catch {
+                await abandon()
+                throw error
+            }
+            await abandon()
+            group.cancelAll()
+        }
+    }
 
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
