@@ -143,10 +143,17 @@ let package = Package(
             ],
             swiftSettings: small),
         .target(
+            name: "Revisions",
+            dependencies: [
+                "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                .logging,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Pipeline",
             dependencies: [
                 "Compression", "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport",
-                "Locking", "LosslessJSON", "PostgreSQL", "Rules",
+                "Locking", "LosslessJSON", "PostgreSQL", "Revisions", "Rules",
                 .grdb,
                 .logging, .serviceLifecycle,
             ],
@@ -154,8 +161,8 @@ let package = Package(
         .target(
             name: "Transfer",
             dependencies: [
-                "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
-                "TodoChecks", .logging, .serviceLifecycle,
+                "Compression", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Revisions",
+                "Rules", "TodoChecks", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
@@ -181,7 +188,8 @@ let package = Package(
                 "Encodings", "Fleet",
                 "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
                 "Pipeline",
-                "PostgreSQL", "PrometheusMetrics", "Rules", "SyncFunctions", "Transfer", .argumentParser, .logging,
+                "PostgreSQL", "PrometheusMetrics", "Revisions", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                .logging,
                 .serviceLifecycle,
                 .unixSignals,
             ],
@@ -244,7 +252,7 @@ let package = Package(
                 "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "Fleet", "GatewayClient",
                 "HTTPTransport", "JQ",
                 "Locking",
-                "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", "TodoData", "Transfer",
+                "LosslessJSON", "Pipeline", "PostgreSQL", "Revisions", "Rules", "TestKit", "TodoData", "Transfer",
                 "TypedDocuments", "changebot", .grdb, .logging,
                 .serviceLifecycle,
             ],
@@ -303,7 +311,7 @@ let package = Package(
             name: "TransferTests",
             dependencies: [
                 "Encodings", "Transfer", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON",
-                "TestKit",
+                "Revisions", "TestKit",
                 .logging,
             ],
             swiftSettings: settings),

@@ -3,6 +3,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Locking
 internal import Logging
+internal import Revisions
 internal import Rules
 internal import ServiceLifecycle
 
@@ -60,7 +61,8 @@ package struct Delivery: Sendable {
             outputs: settings.isDryRun ? nil : try LineOutputs(ruleSet.emitTargets, logger: logger),
             webhooks: settings.isDryRun ? nil : try WebhookSender(ruleSet, settings, logger),
             conflicts: ruleSet.resolvesConflicts
-                ? settings.makeConflictResolver?(gateway, settings.retries, settings.pauses, logger) : nil,
+                ? ConflictResolver(
+                    gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger) : nil,
             mode: mode, settings: settings, progress: progress, allowance: ChangeAllowance(limit: settings.changeLimit),
             logger: logger)
     }

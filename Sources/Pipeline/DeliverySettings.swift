@@ -1,7 +1,7 @@
 package import DocumentFlow
 internal import Encodings
-package import GatewayClient
-package import Logging
+internal import GatewayClient
+internal import Logging
 internal import ServiceLifecycle
 
 extension Delivery {
@@ -14,9 +14,6 @@ extension Delivery {
         /// How failed requests are retried.
         package var retries = RetryPolicy.Settings()
         package var outside = Outside()
-        /// Makes what resolves conflicts for rules with `resolve`. Nil: these rules do nothing.
-        package var makeConflictResolver:
-            (@Sendable (Gateway, RetryPolicy.Settings, Pauses, Logger) -> any ConflictResolving)?
         /// Stops the run when too many documents fail. Nil: never.
         package var errorLimit: ErrorLimit?
         /// How many documents the run may change. Nil: any number.

@@ -12,6 +12,7 @@ import Testing
         ],
         ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
+        ["Revisions"],
         ["Monitoring", "Pipeline", "Transfer", "TypedDocuments"],
         ["TodoData", "changebot"],
     ]

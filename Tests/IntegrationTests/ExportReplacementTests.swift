@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import Pipeline
+import Revisions
 import TestKit
 import Testing
 import Transfer

@@ -5,6 +5,7 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import Revisions
 import Rules
 import ServiceLifecycle
 import TestKit

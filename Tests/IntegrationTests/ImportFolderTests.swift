@@ -2,6 +2,7 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import Revisions
 import TestKit
 import Testing
 import Transfer

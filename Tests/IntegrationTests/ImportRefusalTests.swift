@@ -5,6 +5,7 @@ import GatewayClient
 import Locking
 import LosslessJSON
 import Pipeline
+import Revisions
 import TestKit
 import Testing
 import Transfer

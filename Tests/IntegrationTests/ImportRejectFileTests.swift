@@ -3,6 +3,7 @@ import Foundation
 import GatewayClient
 import LosslessJSON
 import Pipeline
+import Revisions
 import TestKit
 import Testing
 import Transfer

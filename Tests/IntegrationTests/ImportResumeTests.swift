@@ -5,6 +5,7 @@ import Locking
 import Logging
 import LosslessJSON
 import Pipeline
+import Revisions
 import Rules
 import ServiceLifecycle
 import TestKit

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayClient
 import LosslessJSON
+import Revisions
 import TestKit
 import Testing
 import Transfer

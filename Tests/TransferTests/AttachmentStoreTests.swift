@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 @Suite struct AttachmentStoreTests {

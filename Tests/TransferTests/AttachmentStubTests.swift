@@ -2,6 +2,7 @@ import GatewayClient
 import LosslessJSON
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 @Suite struct AttachmentStubTests {

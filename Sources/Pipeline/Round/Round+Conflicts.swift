@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Revisions
 
 // Documents with conflicting leaf revisions: their leaves are read before anything is decided.
 extension Round {
@@ -12,12 +13,12 @@ extension Round {
         let found = try await resolver.conflicts(
             among: asked.map { index in
                 let candidate = courses[index].candidate
-                return ListedLeaves(id: candidate.id, revisions: candidate.reason.leaves)
+                return (candidate.id, candidate.reason.leaves)
             })
         for index in asked {
             let answer: Course.Found =
                 switch found[courses[index].candidate.id] {
-                case .conflict(let conflict)?: .conflict(conflict)
+                case .read(let conflict)?: .conflict(conflict)
                 case .unreadable(let reason)?: .unreadable(reason: "a leaf revision can't be read: \(reason)")
                 case nil: .noConflict
                 }

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
+internal import Revisions
 internal import Rules
 
 /// What the rounds of a run have in common.
@@ -14,7 +15,7 @@ struct RoundContext: Sendable {
     /// Nil if no rule sends webhooks, and in a dry run.
     let webhooks: WebhookSender?
     /// Nil if no rule resolves conflicts.
-    let conflicts: (any ConflictResolving)?
+    let conflicts: ConflictResolver?
     let mode: Mode
     let settings: Delivery.Settings
     let progress: RunProgress

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Revisions
 internal import Rules
 
 /// Resolves the conflicts of documents. Nothing else is done to these: what is left of them is decided next.
@@ -9,25 +10,25 @@ struct ResolveStage: EffectStage {
     func isFor(_ plan: Plan) -> Bool { plan.decision.resolution != nil }
 
     func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
-        let documents = plans.compactMap { plan -> ConflictingDocument? in
+        let cases = plans.compactMap { plan -> ConflictCase? in
             guard let effect = plan.decision.resolution, let conflict = plan.candidate.content.conflict else {
                 return nil
             }
-            return ConflictingDocument(id: plan.candidate.id, conflict: conflict, policies: effect.policies)
+            return ConflictCase(plan.candidate.id, conflict, effect.policies)
         }
-        guard !documents.isEmpty, let resolver = context.conflicts else {
+        guard !cases.isEmpty, let resolver = context.conflicts else {
             return plans.map { _ in .notResolved(nil) }
         }
-        let resolved = try await resolver.resolve(documents)
+        let (ends, sent) = try await resolver.resolve(cases)
         CrashPoint.written.pass()
-        await context.progress.count { [sent = resolved.counters] in $0.addSent(sent) }
-        return plans.map { answer(resolved.outcomes[$0.candidate.id] ?? .none, for: $0) }
+        await context.progress.count { $0.addSent(sent) }
+        return plans.map { answer(ends[$0.candidate.id] ?? .nothing, for: $0) }
     }
 
-    private func answer(_ outcome: ResolvedConflicts.Outcome, for plan: StagedPlan) -> Course.StageAnswer {
-        switch outcome {
+    private func answer(_ end: ConflictEnd, for plan: StagedPlan) -> Course.StageAnswer {
+        switch end {
         case .resolved: return .resolved
-        case .none: return .notResolved(nil)
+        case .nothing: return .notResolved(nil)
         case .left(let reason):
             let reason = "left in conflict: \(reason)"
             guard let rule = plan.decision.resolution?.rule, context.rules.set.skipsErrors(of: rule) else {

@@ -1,3 +1,5 @@
+internal import Revisions
+
 /// Where an export's attachment folder may be now: exports are moved, and read from other directories.
 struct AttachmentPlaces: Sendable, Equatable {
     /// The most likely first.

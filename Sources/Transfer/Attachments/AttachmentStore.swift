@@ -4,19 +4,7 @@ internal import FoundationEssentials
 internal import GatewayClient
 internal import Glibc
 internal import Locking
-
-/// The length and digest of an attachment whose bytes are complete, checked and in a file.
-struct AttachmentBody: Sendable, Equatable {
-    let byteCount: Int
-    /// In lowercase hexadecimal.
-    let sha256: String
-
-    /// Its path in a folder of attachments. Sharded by the first two digits, because a folder of a million files is
-    /// slow.
-    var file: String { Self.file(sha256) }
-
-    static func file(_ sha256: String) -> String { "sha256/\(sha256.prefix(2))/\(sha256)" }
-}
+internal import Revisions
 
 /// A folder of attachments, each named by the SHA-256 of its bytes: `sha256/ab/abcdef…`. Equal bytes are stored once,
 /// however many documents have them.
@@ -92,82 +80,6 @@ struct AttachmentStore: Sendable {
     }
 }
 
-/// A file that an attachment is written to as it arrives and read from once complete, so that memory never holds all of
-/// it.
-actor AttachmentSpool {
-    private let executor = BlockingExecutor("changebot.attachment")
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-    private let file: OpenFile
-    private var digest = RunningDigest(.sha256)
-
-    /// - Parameter path: Nil for an unnamed temporary file in `directory`.
-    init(path: String? = nil, directory: String) throws(TransferError) {
-        if let path { file = try OpenFile(creating: path) } else { file = try OpenFile(temporaryIn: directory) }
-    }
-
-    func begin() throws(TransferError) {
-        try file.truncate(to: 0)
-        digest = RunningDigest(.sha256)
-    }
-
-    func append(_ bytes: [UInt8]) throws(TransferError) {
-        try file.write(bytes)
-        digest.update(bytes)
-    }
-
-    var body: AttachmentBody { AttachmentBody(byteCount: digest.byteCount, sha256: digest.hex) }
-
-    func rewind() throws(TransferError) { try file.seek(to: 0) }
-
-    func read(upTo limit: Int) throws(TransferError) -> [UInt8] { try file.read(upTo: limit) }
-
-    /// The compression levels to try, CouchDB's default first.
-    private static let levels: [Int32] = [8, 6, 9, 7, 5, 4, 3, 2, 1]
-
-    /// Whether CouchDB may have stored these bytes under this digest, compressed or not.
-    func mayHave(_ digest: AttachmentDigest) throws -> Bool {
-        try file.seek(to: 0)
-        var plain = AttachmentDigest.Calculation.ofCompressedBytes
-        while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty { plain.update(piece) }
-        return try plain.digest() == digest || isCompressed(as: digest)
-    }
-
-    /// Whether CouchDB may have compressed these bytes to a body with this digest. Compresses up to nine times.
-    func isCompressed(as expected: AttachmentDigest) throws -> Bool {
-        for level in Self.levels {
-            try Task.checkCancellation()
-            try file.seek(to: 0)
-            var digest = AttachmentDigest.Calculation.ofCompressedBytes
-            var compressor = GzipWriter(level: level)
-            var compressed: [UInt8] = []
-            while case let piece = try file.read(upTo: 256 << 10), !piece.isEmpty {
-                compressor.write(piece, to: &compressed)
-                digest.update(compressed)
-                compressed.removeAll(keepingCapacity: true)
-            }
-            compressor.finish(to: &compressed)
-            digest.update(compressed)
-            if digest.digest() == expected { return true }
-        }
-        return false
-    }
-
-    /// Whether the file at `path` has the same bytes as this one.
-    func isSame(as path: String) -> Bool {
-        guard let other = try? OpenFile(reading: path), let count = try? other.byteCount, count == digest.byteCount
-        else { return false }
-        return (try? other.sha256()) == digest.hex
-    }
-
-    /// Syncs the file and renames it. The new name survives a power cut only once its folder is synced too. The spool
-    /// must have been made with a path.
-    func rename(to path: String) throws(TransferError) {
-        try file.sync()
-        try WholeFile.renameUnsynced(file.path, to: path)
-    }
-}
-
 /// Folders with new file names that a power cut could undo: the bytes of the files are on disk, their names may not be.
 final class UnsyncedFolders: Sendable {
     private let paths = Locked<Set<String>>([])
@@ -182,4 +94,12 @@ final class UnsyncedFolders: Sendable {
         }
         for path in noted { WholeFile.sync(folder: path) }
     }
+}
+
+extension AttachmentBody {
+    /// Its path in a folder of attachments. Sharded by the first two digits, because a folder of a million files is
+    /// slow.
+    var file: String { Self.file(sha256) }
+
+    static func file(_ sha256: String) -> String { "sha256/\(sha256.prefix(2))/\(sha256)" }
 }

@@ -3,6 +3,7 @@ internal import Encodings
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import ServiceLifecycle
 
 /// `changebot export`: writes the documents of a keyspace to a file.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Revisions
 
 /// What kind of output a path leads to.
 package enum OutputPath: Equatable, Sendable {
@@ -63,15 +64,6 @@ package enum OutputPath: Equatable, Sendable {
         guard let folder = realpath(WholeFile.directory(of: path), nil) else { return ("", "") }
         defer { free(folder) }
         return (String(cString: folder), path.split(separator: "/").last.map(String.init) ?? "")
-    }
-
-    /// A message that says why a file can't be opened or made.
-    ///
-    /// - Parameter code: The system's `errno`.
-    package static func obstacle(_ code: Int32, to path: String) -> String {
-        let folder = WholeFile.directory(of: path)
-        guard code == ENOENT, !WholeFile.exists(folder) else { return String(cString: strerror(code)) }
-        return "there is no folder \(folder); make it, or choose another path"
     }
 
     /// The path of the file that links lead to; any other path unchanged.

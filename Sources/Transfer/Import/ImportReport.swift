@@ -3,6 +3,7 @@ internal import Encodings
 internal import Locking
 package import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// The progress and the result of an import, whatever its end. Safe to read from any thread.
 package final class ImportReport: Sendable {

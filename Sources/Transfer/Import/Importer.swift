@@ -3,6 +3,7 @@ internal import Encodings
 package import GatewayClient
 internal import Locking
 package import Logging
+internal import Revisions
 internal import Rules
 internal import ServiceLifecycle
 

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Revisions
 internal import ServiceLifecycle
 
 /// Why a database does not seem to be the one that a job began with.

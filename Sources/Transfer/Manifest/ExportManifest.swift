@@ -1,6 +1,7 @@
 internal import Encodings
 package import GatewayClient
 package import LosslessJSON
+package import Revisions
 
 /// The manifest beside an export: its origin, its contents, and how to check that it is complete.
 package struct ExportManifest: Sendable, Equatable {

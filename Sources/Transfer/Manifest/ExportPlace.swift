@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Revisions
 
 /// Where an export goes: stdout, a file, or a special file such as a pipe, and the files beside it.
 package struct ExportPlace: Sendable, Equatable {

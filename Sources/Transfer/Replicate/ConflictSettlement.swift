@@ -4,6 +4,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// What a replication in both directions needs to settle conflicts.

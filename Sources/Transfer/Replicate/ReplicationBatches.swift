@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import GatewayClient
+internal import Revisions
 
 /// Divides the feed into batches and replicates several of them at once.
 ///

@@ -3,6 +3,7 @@ package import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// The progress and the result of a replication, whatever its end. Safe to read from any thread.
 package final class ReplicationReport: Sendable {

@@ -1,6 +1,7 @@
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Changes the shape of revisions on their way: `--map`.

@@ -4,6 +4,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Replicates batches of changed documents: asks the target which revisions it lacks, reads these from the source with

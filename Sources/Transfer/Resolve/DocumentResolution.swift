@@ -3,6 +3,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Resolves the conflicts of some documents for `changebot resolve`, and reports on them.
@@ -86,7 +87,7 @@ struct DocumentResolution: Sendable {
         try await resolver.write(cases) { one, end in
             switch end {
             case .resolved: noteResolved(one)
-            case .settled: report.update { $0.resolved += 1 }
+            case .nothing: report.update { $0.resolved += 1 }
             case .left(let reason): note(one.id, reason)
             }
         } count: { [report] sent in

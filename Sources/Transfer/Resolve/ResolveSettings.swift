@@ -1,4 +1,5 @@
 package import DocumentFlow
+internal import Revisions
 package import Rules
 
 /// The options of `changebot resolve`, with their defaults.

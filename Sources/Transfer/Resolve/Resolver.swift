@@ -1,6 +1,7 @@
 internal import DocumentFlow
 package import GatewayClient
 package import Logging
+internal import Revisions
 internal import Rules
 internal import ServiceLifecycle
 

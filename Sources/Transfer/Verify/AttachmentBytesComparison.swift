@@ -2,6 +2,7 @@ internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 
 /// Compares the bytes of an export's attachments with a gateway's where digests can't decide: they are of different
 /// kinds, or of bytes that CouchDB compressed, for types and at a level of its settings.

@@ -1,5 +1,6 @@
 internal import Compression
 internal import Encodings
+internal import Revisions
 
 extension ExportFile {
     /// Reads a CSV file and counts its rows without the header.

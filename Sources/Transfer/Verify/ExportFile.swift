@@ -1,6 +1,7 @@
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
+package import Revisions
 
 /// An existing export with its manifest, to be read back.
 package struct ExportFile: Sendable {

@@ -2,6 +2,7 @@ internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import LosslessJSON
+package import Revisions
 internal import Rules
 
 /// Checks an export against its manifest: size, digest, count, each line, each attachment.

@@ -2,6 +2,7 @@ package import DocumentFlow
 package import GatewayClient
 package import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Compares an export with a gateway: documents that are missing there, differ, or exist only there.

@@ -5,6 +5,7 @@ internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
 internal import Pipeline
+internal import Revisions
 internal import Transfer
 
 struct VerifyCommand: AsyncParsableCommand {

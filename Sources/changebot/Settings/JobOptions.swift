@@ -47,7 +47,6 @@ struct JobOptions: ParsableArguments {
     ) throws(CommandError) -> Delivery.Settings {
         var settings = Delivery.Settings()
         settings.retries = try common.retries(environment, isDaemon: isDaemon)
-        settings.makeConflictResolver = RunConflicts.init
         settings.capacity.memory = memory
         settings.preview = try preview(common, environment)
         settings.errorLimit = try common.errorLimit(environment)

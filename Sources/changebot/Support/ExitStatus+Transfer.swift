@@ -1,3 +1,4 @@
+internal import Revisions
 internal import Transfer
 
 extension CommandError {

@@ -6,6 +6,7 @@ internal import Glibc
 internal import HTTPServing
 internal import Logging
 internal import Pipeline
+internal import Revisions
 internal import Rules
 internal import Transfer
 

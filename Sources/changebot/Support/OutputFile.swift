@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Revisions
 internal import Transfer
 
 /// Writes files that are complete or missing, never cut off: a temporary file is written and renamed. Links stay, and
@@ -89,6 +90,6 @@ enum OutputFile {
     private static func temporary(_ path: String) -> String { "\(path).part-\(getpid())" }
 
     private static func failure(_ code: ExitStatus, _ verb: String, _ path: String) -> CommandError {
-        CommandError(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
+        CommandError(code, "can't \(verb) \(path): \(WholeFile.obstacle(errno, to: path))")
     }
 }

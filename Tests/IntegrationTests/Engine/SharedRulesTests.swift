@@ -275,9 +275,7 @@ import Testing
                 try await fleet.bed.store(id.text, "b a", #","type":"task","n":0,"m":1"#)
                 try await fleet.bed.store(id.text, "c a", #","type":"task","n":1,"m":0"#)
             }
-            try await fleet.sharing(
-                rules, configure: { $0.delivery.makeConflictResolver = RunConflicts.init }
-            ) { _ in
+            try await fleet.sharing(rules) { _ in
                 try await fleet.bed.wait(until: ids) { document in
                     document["n"]?.integer == 1 && document["m"]?.integer == 1 && document["seen"]?.bool == true
                 }

@@ -27,17 +27,11 @@ import Testing
         try bed.rules(Self.rules.replacing("POLICY", with: policy))
     }
 
-    private func resolving(_ settings: inout BotSettings) {
-        settings.delivery.makeConflictResolver = RunConflicts.init
-    }
-
     private func retry(_ bed: BotTestBed, _ ruleSet: RuleSet) async throws {
-        var settings = Delivery.Settings()
-        settings.makeConflictResolver = RunConflicts.init
         try await DeadLetterRetry(
             gateway: Gateway(bed.url, settings: bed.settings), ruleSet: ruleSet, state: bed.place(ruleSet, "state"),
             name: "bot", choose: { _ in .matching(DeadLetterFilter(), upTo: .max) }, outcome: RetryOutcome(),
-            settings: settings, report: RunReport(), logger: BotTestBed.logger
+            settings: Delivery.Settings(), report: RunReport(), logger: BotTestBed.logger
         ).run()
     }
 
@@ -53,7 +47,7 @@ import Testing
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<30 { try await storeConflict(bed, "t\(number)") }
             try await bed.store("other", "a", #","type":"task""#)
-            let counters = try await bed.runOnce(rules(bed), configure: resolving)
+            let counters = try await bed.runOnce(rules(bed))
             #expect(counters.deadLetters == 0 && counters.deleted == 30 && counters.written == 91)
             #expect(counters.rules == ["one-revision": 30, "mark": 31])
             for number in 0..<30 {
@@ -64,7 +58,7 @@ import Testing
             // CouchDB goes on naming the leaves that were deleted.
             let revision = try #require(try await bed.live("t0").first?.root["_rev"]?.string)
             try await bed.load([("t0", #"{"_id":"t0","_rev":"\#(revision)","type":"task","seen":true}"#)])
-            let second = try await bed.runOnce(rules(bed), configure: resolving)
+            let second = try await bed.runOnce(rules(bed))
             #expect(second.written == 0 && second.deadLetters == 0)
         }
     }
@@ -73,7 +67,7 @@ import Testing
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0,"m":0"#)
             let rules = try rules(bed)
-            try await bed.following(rules, configure: resolving) {
+            try await bed.following(rules) {
                 try await bed.wait(until: "t") { $0["seen"]?.bool == true }
                 // It loses: the document that the feed shows is the one that the bot has written.
                 try await bed.store("t", "0 a", #","type":"task","n":0,"m":1"#)
@@ -88,7 +82,6 @@ import Testing
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<12 { try await storeConflict(bed, "t\(number)") }
             let counters = try await bed.runOnce(rules(bed)) { settings in
-                resolving(&settings)
                 settings.delivery.limits.bytes = 300
             }
             #expect(counters.deadLetters == 0 && counters.deleted == 12)
@@ -101,10 +94,10 @@ import Testing
     @Test func theWinnerStaysAndIsNotReadForEver() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
-            let counters = try await bed.runOnce(rules(bed, "winner"), configure: resolving)
+            let counters = try await bed.runOnce(rules(bed, "winner"))
             #expect(counters.deleted == 1 && counters.deadLetters == 0)
             #expect(BotTestBed.members(try await bed.live("t").first)["n"] == "1")
-            let second = try await bed.runOnce(rules(bed, "winner"), state: "new", configure: resolving)
+            let second = try await bed.runOnce(rules(bed, "winner"), state: "new")
             #expect(second.written == 0)
         }
     }
@@ -112,7 +105,7 @@ import Testing
     @Test func whatIsSetAsideIsADeadLetterAndCanBeRetried() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
-            let counters = try await bed.runOnce(rules(bed, "set-aside"), configure: resolving)
+            let counters = try await bed.runOnce(rules(bed, "set-aside"))
             #expect(counters.deadLetters == 1 && counters.written == 0)
             let letters = try bed.ledger(rules(bed, "set-aside")).deadLetters()
             #expect(letters.map(\.reason) == ["left in conflict: its policy is to set it aside"])
@@ -130,7 +123,7 @@ import Testing
             try await storeConflict(bed)
             let rules = try bed.rules(
                 Self.rules.replacing("POLICY", with: "set-aside") + "\n    on_error: skip\n")
-            let counters = try await bed.runOnce(rules, configure: resolving)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 1 && counters.written == 1)
             #expect(counters.rules["mark"] == 1)
             let letters = try bed.ledger(rules).deadLetters()
@@ -142,7 +135,7 @@ import Testing
             // Nor is the dead letter lost if no other rule has anything to do.
             try await bed.store("u", "b a", #","type":"task","seen":true"#)
             try await bed.store("u", "c a", #","type":"task","seen":true"#)
-            let second = try await bed.runOnce(rules, configure: resolving)
+            let second = try await bed.runOnce(rules)
             #expect(second.written == 0)
             #expect(try bed.ledger(rules).deadLetters().map(\.id).contains("u"))
         }
@@ -170,11 +163,11 @@ import Testing
                     then:
                       - resolve: merge
                 """)
-            try await bed.runOnce(rules, configure: resolving)
+            try await bed.runOnce(rules)
             #expect(BotTestBed.members(try await bed.stored("total")) == ["all": "1", "n": "0"])
             try await bed.store("t", "b a", #","type":"task","n":0,"m":1,"due":4102444800"#)
             try await bed.store("t", "c a", #","type":"task","n":5,"m":0,"due":4102444800"#)
-            let counters = try await bed.runOnce(rules, configure: resolving)
+            let counters = try await bed.runOnce(rules)
             #expect(counters.deadLetters == 0)
             let total = BotTestBed.members(try await bed.stored("total"))
             #expect(total == ["all": "1", "n": "5"])
@@ -188,7 +181,6 @@ import Testing
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let counters = try await bed.runOnce(rules(bed)) { settings in
-                resolving(&settings)
                 settings.delivery.preview = Preview { report in
                     var effects = JSONWriter()
                     report.writeEffects(to: &effects)
@@ -207,7 +199,7 @@ import Testing
             try await bed.store("t", "a", #","type":"task","n":0"#)
             try await bed.store("t", "b a", #","_deleted":true"#)
             try await bed.store("t", "c a", #","type":"task","n":1"#)
-            let counters = try await bed.runOnce(rules(bed, "deletes-win"), configure: resolving)
+            let counters = try await bed.runOnce(rules(bed, "deletes-win"))
             #expect(counters.deadLetters == 0)
             #expect(try await bed.live("t").isEmpty)
         }

@@ -2,16 +2,14 @@ import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
+import Revisions
 import Rules
 import TestKit
 import Testing
-import Transfer
 
 /// Two programs that decide differently about the same conflict at the same time.
 @Suite(.limitedParallelism) struct TwoPoliciesTests {
     private static let picture = Data("a picture".utf8)
-
-    private static let resolved = String?.none
 
     /// `2-c` wins, `2-b` is the later one, with a picture.
     private func storeConflict(_ bed: BotTestBed) async throws {
@@ -23,15 +21,15 @@ import Transfer
         try await bed.store("x", "c a", #","n":2,"updatedAt":1"#)
     }
 
-    private func makeProgram(_ bed: BotTestBed) -> FeedConflicts {
-        FeedConflicts(
+    private func makeProgram(_ bed: BotTestBed) -> ConflictResolver {
+        ConflictResolver(
             gateway: bed.phone, retries: RetryPolicy.Settings(), pauses: Pauses(), logger: BotTestBed.logger)
     }
 
-    private func readCase(_ program: FeedConflicts, _ policy: String) async throws -> ConflictCase {
+    private func readCase(_ program: ConflictResolver, _ policy: String) async throws -> ConflictCase {
         let policies = try ConflictPolicies([policy], dateMember: "updatedAt")
         var conflict: Conflict?
-        if case .read(let found)? = try await program.leaves(of: [("x", nil)])["x"] { conflict = found }
+        if case .read(let found)? = try await program.conflicts(among: [("x", nil)])["x"] { conflict = found }
         let found = try #require(conflict)
         return try #require(ConflictCase("x", found, policies))
     }
@@ -46,9 +44,9 @@ import Transfer
             let (one, other) = (makeProgram(bed), makeProgram(bed))
             let first = try await readCase(one, policies[0])
             let second = try await readCase(other, policies[1])
-            #expect(try await one.resolve([first]).ends == ["x": Self.resolved])
+            #expect(try await one.resolve([first]).ends == ["x": .resolved])
             #expect(try await bed.live("x").count == 1)
-            #expect(try await other.resolve([second]).ends == ["x": Self.resolved])
+            #expect(try await other.resolve([second]).ends == ["x": .resolved])
             let left = try await bed.live("x")
             #expect(left.count == 1)
             #expect(BotTestBed.members(left.first) == ["n": "1", "updatedAt": "2"])
@@ -63,7 +61,7 @@ import Transfer
             let program = makeProgram(bed)
             let winner = try await readCase(program, "winner")
             try await bed.store("x", "d c a", #","_deleted":true"#)
-            #expect(try await program.resolve([winner]).ends == ["x": Self.resolved])
+            #expect(try await program.resolve([winner]).ends == ["x": .resolved])
             #expect(try await bed.live("x").isEmpty)
         }
     }
@@ -74,8 +72,8 @@ import Transfer
             let (one, other) = (makeProgram(bed), makeProgram(bed))
             let deletion = try await readCase(one, "jq:null")
             let winner = try await readCase(other, "winner")
-            #expect(try await one.resolve([deletion]).ends == ["x": Self.resolved])
-            #expect(try await other.resolve([winner]).ends == ["x": Self.resolved])
+            #expect(try await one.resolve([deletion]).ends == ["x": .resolved])
+            #expect(try await other.resolve([winner]).ends == ["x": .resolved])
             #expect(try await bed.live("x").isEmpty)
         }
     }
@@ -85,7 +83,7 @@ import Transfer
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let program = makeProgram(bed)
-            let found = try await program.leaves(of: [("x", ["2-c", "2-b", "2-gone"].map { RevisionID($0) })])
+            let found = try await program.conflicts(among: [("x", ["2-c", "2-b", "2-gone"].map { RevisionID($0) })])
             guard case .read(let conflict)? = found["x"] else {
                 Issue.record("the leaves were not read: \(found)")
                 return

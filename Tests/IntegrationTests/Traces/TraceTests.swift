@@ -64,18 +64,14 @@ import Testing
 
     @Test func resolvedConflict() async throws {
         try await TraceTestBed.with(keepsConflicts: true) { bed in
-            let configure = { (settings: inout BotSettings) in
-                settings.delivery.makeConflictResolver = RunConflicts.init
-            }
             let rules = try await bed.start(
                 yaml(
                     "  - { name: mark, when: { type: task, seen: { $exists: false } }, then: [{ merge: { seen: true } }] }",
-                    "  - { name: one-revision, when: { type: task }, then: [{ resolve: merge }] }"),
-                configure: configure)
+                    "  - { name: one-revision, when: { type: task }, then: [{ resolve: merge }] }"))
             try await bed.direct.store("t", "a", #","type":"task","n":0,"m":0"#)
             try await bed.direct.store("t", "b a", #","type":"task","n":0,"m":1"#)
             try await bed.direct.store("t", "c a", #","type":"task","n":1,"m":0"#)
-            try await bed.runOnce("a conflict", rules, configure: configure)
+            try await bed.runOnce("a conflict", rules)
             try GoldenFile(name: "resolve").expect(bed.trace.text)
         }
     }

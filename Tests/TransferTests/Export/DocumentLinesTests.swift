@@ -5,6 +5,7 @@ import Logging
 import LosslessJSON
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// What stands in the file of an export.

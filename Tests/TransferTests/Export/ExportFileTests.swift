@@ -5,6 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// What an export's bytes go through: frames, compression, save points, and the way back.

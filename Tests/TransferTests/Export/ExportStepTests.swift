@@ -2,6 +2,7 @@ import LosslessJSON
 import Testing
 
 @testable import GatewayClient
+@testable import Revisions
 @testable import Transfer
 
 /// What an export does about each row, before it looks at the selector and at earlier lines.

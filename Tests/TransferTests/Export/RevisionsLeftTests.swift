@@ -2,6 +2,7 @@ import DocumentFlow
 import GatewayClient
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// Which revisions a request asks for, after answers and failures.

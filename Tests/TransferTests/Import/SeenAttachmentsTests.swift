@@ -5,6 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// Files that many documents share are read once.

@@ -2,6 +2,7 @@ import GatewayClient
 import LosslessJSON
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// Which attachments of a revision the target gets, and what its body is there.

@@ -6,6 +6,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
+@testable import Revisions
 @testable import Transfer
 
 /// Attachments of leaves that CouchDB compressed at several levels.

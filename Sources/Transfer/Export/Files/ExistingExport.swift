@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Glibc
+internal import Revisions
 
 /// What exists at the path of an export. An export replaces only an unchanged earlier export of the same kind and the
 /// same database, and no other file.

@@ -1,5 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 
 /// The files of one export while it is written, locked against other runs.
 final class ExportFiles {

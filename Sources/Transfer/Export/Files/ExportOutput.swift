@@ -2,6 +2,7 @@ internal import Compression
 internal import Dispatch
 internal import Encodings
 internal import Locking
+internal import Revisions
 
 /// Writes the bytes of an export: compressed if asked, counted and hashed. All that happens on a thread of its own, so
 /// that the next documents are read meanwhile.

@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// The attachments of one document that are not fetched yet.
 struct UnfetchedAttachments: Sendable {

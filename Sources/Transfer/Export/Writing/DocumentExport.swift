@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Carries out the step of each document, in order of arrival.

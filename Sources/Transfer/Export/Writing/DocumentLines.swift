@@ -5,6 +5,7 @@ internal import GatewayClient
 internal import Glibc
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Writes documents to the file of an export, one a line, and counts them.

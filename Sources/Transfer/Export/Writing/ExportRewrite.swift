@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// The documents that an export has written, to be read back once all are written.
 struct WrittenDocuments {

@@ -4,6 +4,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// Writes documents as they arrive and keeps the journal. Runs on a thread of its own, because writing and syncing
 /// block.

@@ -1,5 +1,6 @@
 internal import Compression
 internal import LosslessJSON
+internal import Revisions
 
 /// Splits the bytes of an export into its documents, one per line, without the framing of an array.
 struct DocumentSplitter: ~Copyable {

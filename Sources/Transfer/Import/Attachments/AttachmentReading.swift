@@ -3,6 +3,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Locking
 internal import LosslessJSON
+internal import Revisions
 
 /// Reads the bytes of attachments from an export's folder or from the document, on a thread of its own.
 actor AttachmentReading {

@@ -1,5 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 
 /// An attachment of an imported document.
 struct ImportAttachment: Sendable {

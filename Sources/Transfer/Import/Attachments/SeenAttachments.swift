@@ -1,4 +1,5 @@
 internal import GatewayClient
+internal import Revisions
 
 /// What is known of the files of attachments that were read lately. Takes bounded memory.
 struct SeenAttachments {

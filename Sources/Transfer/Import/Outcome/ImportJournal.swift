@@ -3,6 +3,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// Records the outcomes of batches in order and saves the progress. Runs on a thread of its own, because writing and
 /// syncing block.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Revisions
 
 /// Locks a progress file against other imports until it is released or the process ends. Uses a file `FILE.lock` beside
 /// it, which is removed afterwards.

@@ -1,5 +1,6 @@
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 
 /// The files of rejected documents, which can be corrected and imported again. JSON is one document per line; rows of a
 /// table form a table again. `FILE.reasons` says why, as JSON lines: `{"line":12,"id":"…","reason":"…"}`.

@@ -3,6 +3,7 @@ internal import Encodings
 internal import Glibc
 internal import Locking
 internal import LosslessJSON
+internal import Revisions
 internal import ServiceLifecycle
 
 /// The files that an import reads, checked before anything is made for it.

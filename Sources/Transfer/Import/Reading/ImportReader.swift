@@ -2,6 +2,7 @@ internal import Encodings
 internal import FoundationEssentials
 internal import Glibc
 internal import Locking
+internal import Revisions
 
 /// The items of one read.
 struct InputChunk: Sendable {

@@ -2,6 +2,7 @@ internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Decides between a document of the gateway and one that is imported: `import --policy`.

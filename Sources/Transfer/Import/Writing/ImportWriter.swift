@@ -4,6 +4,7 @@ internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 
 /// Writes batches: reads existing documents where they matter, sends the writes, and repeats those that the gateway did
 /// not decide.

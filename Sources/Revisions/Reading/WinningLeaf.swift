@@ -1,13 +1,13 @@
-internal import DocumentFlow
-internal import GatewayClient
-internal import LosslessJSON
-internal import Rules
+package import DocumentFlow
+package import GatewayClient
+package import LosslessJSON
+package import Rules
 
 extension GatewayContact {
     /// The leaves of a document, without their histories; empty if there is no such document.
     ///
     /// - Throws: `RunError`, `CancellationError`.
-    func leaves(of id: DocumentID, at gateway: Gateway) async throws -> [JSONText] {
+    package func leaves(of id: DocumentID, at gateway: Gateway) async throws -> [JSONText] {
         let leaves = try await ask {
             do throws(GatewayError) { return try await gateway.openRevisions(of: id) } catch {
                 guard error.code == .notFound else { throw error }
@@ -21,7 +21,7 @@ extension GatewayContact {
     ///
     /// - Throws: `RunError`, `CancellationError`.
     /// - Note: Sync Gateway's `_all_docs` does not tell a deleted document from one that never was.
-    func winningLeaf(of id: DocumentID, at gateway: Gateway) async throws -> ConflictLeaf? {
+    package func winningLeaf(of id: DocumentID, at gateway: Gateway) async throws -> ConflictLeaf? {
         let found = try await leaves(of: id, at: gateway).compactMap { document in
             document.root["_rev"]?.string.map { ConflictLeaf(document, revision: $0, after: []) }
         }

@@ -1,28 +1,40 @@
-internal import GatewayClient
-internal import LosslessJSON
+package import GatewayClient
+package import LosslessJSON
 
 /// A changed document of the source, with its leaf revisions; the winner first.
-struct ChangedDocument: Sendable {
-    let id: DocumentID
-    var revisions: [RevisionID]
+package struct ChangedDocument: Sendable {
+    package let id: DocumentID
+    package var revisions: [RevisionID]
+
+    package init(id: DocumentID, revisions: [RevisionID]) {
+        self.id = id
+        self.revisions = revisions
+    }
 }
 
 /// A revision as the source sent it.
-struct ReplicatedRevision: Sendable {
-    let text: JSONText
-    let key: BulkGetKey
+package struct ReplicatedRevision: Sendable {
+    package let text: JSONText
+    package let key: BulkGetKey
     /// Revisions of the document that the target has.
-    let knownAncestors: [RevisionID]
+    package let knownAncestors: [RevisionID]
     /// Whether another leaf of the document wins over it.
-    var isLosing = false
+    package let isLosing: Bool
+
+    package init(text: JSONText, key: BulkGetKey, knownAncestors: [RevisionID], isLosing: Bool = false) {
+        self.text = text
+        self.key = key
+        self.knownAncestors = knownAncestors
+        self.isLosing = isLosing
+    }
 
     /// Whether it only ends a branch that has lost.
-    var isLosingDeletion: Bool { isDeleted && isLosing }
+    package var isLosingDeletion: Bool { isDeleted && isLosing }
 
-    var isDeleted: Bool { text.root["_deleted"]?.bool == true }
+    package var isDeleted: Bool { text.root["_deleted"]?.bool == true }
 
     /// Sync Gateway sends this in place of a revision that the user may not see.
-    var isRemoved: Bool { text.root["_removed"]?.bool == true }
+    package var isRemoved: Bool { text.root["_removed"]?.bool == true }
 
     /// The generation of the newest ancestor that the target has; 0 if it has none.
     var knownGeneration: Int {
@@ -38,7 +50,7 @@ struct ReplicatedRevision: Sendable {
 
     /// Attachments whose bytes the target needs, and those that it has from an ancestor: an attachment that is older
     /// than the ancestor was stored with it.
-    var attachments: (needed: [AttachmentStub], known: [AttachmentStub]) {
+    package var attachments: (needed: [AttachmentStub], known: [AttachmentStub]) {
         let stubs = AttachmentStub.all(of: text.root)
         guard !stubs.isEmpty else { return ([], []) }
         let generation = knownGeneration

@@ -1,14 +1,16 @@
+internal import DocumentFlow
 package import GatewayClient
+package import Logging
 internal import LosslessJSON
 package import Rules
 
 /// A document in conflict, and what becomes of it.
 package struct ConflictCase: Sendable {
     package let id: DocumentID
-    private(set) var conflict: Conflict
-    let policies: ConflictPolicies
-    let policy: ConflictPolicy
-    private(set) var resolution = ConflictResolution.setAside(reason: "")
+    package private(set) var conflict: Conflict
+    package let policies: ConflictPolicies
+    package let policy: ConflictPolicy
+    package private(set) var resolution = ConflictResolution.setAside(reason: "")
 
     /// Nil if there is no policy for the document.
     package init?(_ id: DocumentID, _ conflict: Conflict, _ policies: ConflictPolicies) {
@@ -22,15 +24,15 @@ package struct ConflictCase: Sendable {
     var decision: ConflictDecision { ConflictDecision(conflict: conflict, policy: policy) }
 
     /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
-    var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
+    package var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
 
     /// Whether it is no conflict after all.
-    var isSettled: Bool {
+    package var isSettled: Bool {
         if case .keep = resolution { losers.isEmpty } else { false }
     }
 
     /// The leaves to delete.
-    var losers: [ConflictLeaf] {
+    package var losers: [ConflictLeaf] {
         switch resolution {
         case .keep, .write: Array(conflict.leaves.dropFirst())
         // A deletion that has won is not to win again over a document that is created anew.
@@ -49,5 +51,15 @@ package struct ConflictCase: Sendable {
         resolution =
             ResolvedDocument(leaf: leaf, of: conflict).map { .write($0) }
             ?? .setAside(reason: "its leaves can't be merged into one document")
+    }
+}
+
+extension ConflictCase {
+    package func logResolution(to logger: Logger) {
+        logger.debug(
+            "resolved a conflict",
+            metadata: [
+                LogKey.id: "\(id)", LogKey.policy: "\(policy.name)", LogKey.leaves: "\(conflict.leaves.count)",
+            ])
     }
 }

@@ -2,14 +2,14 @@ internal import GatewayClient
 internal import LosslessJSON
 
 /// A revision that is ready to be sent.
-struct PreparedRevision: Sendable {
-    let revision: ReplicatedRevision
-    private(set) var body: [UInt8]
+package struct PreparedRevision: Sendable {
+    package let revision: ReplicatedRevision
+    package private(set) var body: [UInt8]
     var uploads: [SpooledUpload] = []
-    var sentAttachments = 0
-    var keptAttachments = 0
+    package internal(set) var sentAttachments = 0
+    package internal(set) var keptAttachments = 0
 
-    init(_ revision: ReplicatedRevision, _ body: [UInt8]) {
+    package init(_ revision: ReplicatedRevision, _ body: [UInt8]) {
         self.revision = revision
         self.body = body
     }
@@ -17,7 +17,7 @@ struct PreparedRevision: Sendable {
     /// The same with `_exp`. Sync Gateway clears the expiry of a document with each write that lacks it.
     ///
     /// - Parameter expiry: JSON text; nil: as it is.
-    func expiring(_ expiry: [UInt8]?) -> PreparedRevision {
+    package func expiring(_ expiry: [UInt8]?) -> PreparedRevision {
         guard let expiry, let text = try? JSONText(body) else { return self }
         var revision = self
         revision.body = text.expiring(expiry).bytes
@@ -27,9 +27,9 @@ struct PreparedRevision: Sendable {
     var id: RevisionID { revision.key.revision ?? RevisionID("") }
     var document: BulkDocument { BulkDocument(id: revision.key.id, segments: [body]) }
     /// The bytes of the attachments that are sent beside the document.
-    var uploadedByteCount: Int { uploads.reduce(0) { $0 + $1.byteCount } }
+    package var uploadedByteCount: Int { uploads.reduce(0) { $0 + $1.byteCount } }
     /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request for
     /// one stub that it can't resolve.
     var hasStubs: Bool { keptAttachments > 0 }
-    var isAlone: Bool { hasStubs || !uploads.isEmpty }
+    package var isAlone: Bool { hasStubs || !uploads.isEmpty }
 }

@@ -1,14 +1,14 @@
 internal import GatewayClient
-internal import LosslessJSON
+package import LosslessJSON
 
 /// The body of a revision in a request to the target: as the source sent it, but without members that only the source
 /// knows, and with its attachments as the target gets them.
-enum ReplicatedBody {
+package enum ReplicatedBody {
     /// Members that the source adds and other servers refuse.
     private static let left: Set<String> = ["_cv", "_attachments"]
 
     /// - Parameter entries: The entries of `_attachments`; if empty, there is no such member.
-    static func bytes(of text: JSONText, attachments entries: [(name: String, json: [UInt8])]) -> [UInt8] {
+    package static func bytes(of text: JSONText, attachments entries: [(name: String, json: [UInt8])]) -> [UInt8] {
         let root = text.root
         if entries.isEmpty, root["_cv"] == nil, root["_attachments"] == nil { return Array(root.bytes) }
         var body = JSONWriter(minimumCapacity: text.bytes.count + entries.reduce(0) { $0 + $1.json.count + 40 })

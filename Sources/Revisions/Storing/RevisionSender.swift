@@ -1,14 +1,14 @@
-internal import DocumentFlow
-internal import GatewayClient
+package import DocumentFlow
+package import GatewayClient
 internal import Locking
-internal import Logging
+package import Logging
 
 /// Stores revisions with their ids and histories, and repeats requests that fail.
 ///
 /// Its copies are about the same run, and may be used at the same time.
-struct RevisionSender: Sendable {
+package struct RevisionSender: Sendable {
     /// - Returns: Whether that was the last word about this revision: otherwise it is sent again.
-    typealias Settle = @Sendable (PreparedRevision, BulkOutcome) -> Bool
+    package typealias Settle = @Sendable (PreparedRevision, BulkOutcome) -> Bool
 
     private let gateway: Gateway
     private let retries: RetryPolicy.Settings
@@ -20,7 +20,7 @@ struct RevisionSender: Sendable {
     private let sent = Locked(RunCounters())
     private var sender: BulkSender
 
-    init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses = Pauses(), logger: Logger) {
+    package init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses = Pauses(), logger: Logger) {
         self.gateway = gateway
         self.retries = retries
         self.pauses = pauses
@@ -31,7 +31,7 @@ struct RevisionSender: Sendable {
     }
 
     /// A sender without failures so far.
-    func forOneBatch() -> RevisionSender {
+    package func forOneBatch() -> RevisionSender {
         var copy = self
         copy.sender = BulkSender(
             gateway: gateway, progress: progress, pace: pace, pauses: pauses,
@@ -42,7 +42,7 @@ struct RevisionSender: Sendable {
     /// Repeats revisions that the gateway did not decide, until the sender gives up.
     ///
     /// - Throws: `RunError`, `CancellationError`. Some revisions may have been stored.
-    mutating func storeTogether(_ revisions: [PreparedRevision], _ settle: Settle) async throws {
+    package mutating func storeTogether(_ revisions: [PreparedRevision], _ settle: Settle) async throws {
         var open = revisions
         while !open.isEmpty {
             try Task.checkCancellation()
@@ -67,7 +67,7 @@ struct RevisionSender: Sendable {
     ///
     /// - Parameter whole: The same revision with the bytes of all attachments, for a gateway that lacks one after all.
     /// - Throws: `RunError`, `CancellationError`, what `whole` throws.
-    mutating func storeAlone(
+    package mutating func storeAlone(
         _ prepared: PreparedRevision, _ settle: Settle, whole: () async throws -> PreparedRevision?
     ) async throws {
         var revision = prepared
@@ -109,7 +109,7 @@ struct RevisionSender: Sendable {
     }
 
     /// What was sent since the last call: `writeRequests`, `bytesOut` and `retries`.
-    func newRequests() async -> RunCounters {
+    package func newRequests() async -> RunCounters {
         let now = await progress.counters
         let before = sent.withLock { sent in
             defer { sent = now }

@@ -1,18 +1,18 @@
 internal import Encodings
-internal import GatewayClient
-internal import LosslessJSON
-internal import Rules
+package import GatewayClient
+package import LosslessJSON
+package import Rules
 
 /// The id and the history of a revision that settles a conflict between the leaves of two servers.
 ///
 /// The first half of its digest depends on the two leaves, the second one on its content: so a later run recognises a
 /// conflict that is settled, whatever became of the document since. Its generation is higher than those of both leaves:
 /// so it can be stored after either of them, and wins.
-enum SettlingRevision {
+package enum SettlingRevision {
     private static let half = 16
 
     /// A new revision after the target's leaf.
-    static func of(_ conflict: LeafPair, content: [UInt8]) -> NewRevision {
+    package static func of(_ conflict: LeafPair, content: [UInt8]) -> NewRevision {
         let generation = max(conflict.ours.generation, conflict.theirs.generation) + 1
         let digest =
             prefix(conflict.ours.revision, conflict.theirs.revision) + Digest.md5.hex(content).prefix(half)
@@ -26,7 +26,9 @@ enum SettlingRevision {
     }
 
     /// Whether a leaf comes from a revision that settled the conflict of its branch with the leaf `other`.
-    static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool { settlement(of: other, in: leaf) != nil }
+    package static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool {
+        settlement(of: other, in: leaf) != nil
+    }
 
     /// The newest such revision, as an index in the leaf's history.
     static func settlement(of other: String, in leaf: ConflictLeaf) -> Int? {
@@ -37,7 +39,7 @@ enum SettlingRevision {
     /// `_revisions` of a revision after a leaf. For generations between the two, revisions are named that no server has.
     ///
     /// - Returns: Nil if its generation is not higher.
-    static func history(of id: RevisionID, after leaf: ConflictLeaf) -> JSONText? {
+    package static func history(of id: RevisionID, after leaf: ConflictLeaf) -> JSONText? {
         guard let generation = id.generation, generation > leaf.generation else { return nil }
         var history = JSONWriter()
         history.object { history in
@@ -80,14 +82,19 @@ extension SettlingRevision {
 }
 
 /// A leaf of the source that the target refuses, and the leaf that the target has.
-struct LeafPair {
-    let ours: ConflictLeaf
-    let theirs: ConflictLeaf
+package struct LeafPair {
+    package let ours: ConflictLeaf
+    package let theirs: ConflictLeaf
 
-    var conflict: Conflict { Conflict([ours, theirs]) }
+    package init(ours: ConflictLeaf, theirs: ConflictLeaf) {
+        self.ours = ours
+        self.theirs = theirs
+    }
+
+    package var conflict: Conflict { Conflict([ours, theirs]) }
 
     /// What the leaves are compared by, and what is left to be known of them.
-    var lineage: Lineage { Lineage(self) }
+    package var lineage: Lineage { Lineage(self) }
 }
 
 /// From where the two leaves of a conflict come.
@@ -95,14 +102,14 @@ struct LeafPair {
 /// One that comes from the settlement of an earlier conflict also has the changes of the other leaf's ancestor that was
 /// settled: that one is then the revision from which both come. So an edit that came during a settlement is not taken for
 /// a change to what the settlement took over.
-struct Lineage {
+package struct Lineage {
     /// The most revisions of a leaf that are looked at.
     private static let reach = 20
 
     /// With the histories that count here.
-    let pair: LeafPair
+    package let pair: LeafPair
     /// The newest revision from which both come.
-    let ancestor: String?
+    package let ancestor: String?
     private let real: LeafPair
     /// The revision that settled an earlier conflict.
     private var settlement: String?
@@ -137,7 +144,7 @@ struct Lineage {
     /// than the revision from which both leaves come is named as there.
     ///
     /// - Parameter document: That revision.
-    func comparable(by document: JSONText?) -> Conflict {
+    package func comparable(by document: JSONText?) -> Conflict {
         guard let document, let entries = document.root["_attachments"], let ancestor else {
             return Conflict([pair.ours, pair.theirs])
         }

@@ -1,10 +1,15 @@
-internal import LosslessJSON
-internal import Rules
+package import LosslessJSON
+package import Rules
 
 /// What a policy needs to know about a conflict, and what it decides.
-struct ConflictDecision {
+package struct ConflictDecision {
     let conflict: Conflict
     let policy: ConflictPolicy
+
+    package init(conflict: Conflict, policy: ConflictPolicy) {
+        self.conflict = conflict
+        self.policy = policy
+    }
 
     /// The deletions that may win, with the edits that came after what was deleted.
     private var deletions: [(tombstone: ConflictLeaf, between: Set<String>)] {
@@ -17,7 +22,7 @@ struct ConflictDecision {
     }
 
     /// Old revisions that the policy looks at, if a server still has them.
-    var wanted: Set<String> {
+    package var wanted: Set<String> {
         guard policy.looksAtAncestors else { return [] }
         return conflict.branchings.union(policy == .deletesWin ? deletions.flatMap(\.between) : [])
     }
@@ -25,7 +30,7 @@ struct ConflictDecision {
     /// - Parameters:
     ///   - known: Those of ``wanted`` that a server still has.
     ///   - now: The programs' `$now`.
-    func resolution(
+    package func resolution(
         by policies: ConflictPolicies, known: [String: JSONText], now: Int
     ) async -> ConflictResolution {
         var isDeleted = false

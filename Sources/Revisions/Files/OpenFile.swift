@@ -3,21 +3,21 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// An open file whose errors name its path. Closed with the object.
-final class OpenFile {
-    let path: String
+package final class OpenFile {
+    package let path: String
     private let descriptor: Int32
 
     /// Opens a regular file for reading and writing; makes it if it is missing, and keeps its content.
     ///
     /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: a user who may write beside the output
     ///   must not be able to redirect it to another file.
-    init(creating path: String) throws(TransferError) {
+    package init(creating path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "create", path) }
     }
 
-    init(reading path: String) throws(TransferError) {
+    package init(reading path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(.missing, "read", path) }
@@ -28,21 +28,21 @@ final class OpenFile {
     }
 
     /// Opens a pipe or a device for writing.
-    init(writingTo path: String) throws(TransferError) {
+    package init(writingTo path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(.cannotCreate, "open", path) }
     }
 
     /// A duplicate of the stdout descriptor.
-    static func standardOutput() throws(TransferError) -> OpenFile {
+    package static func standardOutput() throws(TransferError) -> OpenFile {
         let descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
         guard descriptor >= 0 else { throw TransferError(.cannotWrite, "can't write to stdout: it is closed") }
         return OpenFile(path: "stdout", descriptor: descriptor)
     }
 
     /// A temporary file without a name, which disappears when it is closed.
-    init(temporaryIn directory: String) throws(TransferError) {
+    package init(temporaryIn directory: String) throws(TransferError) {
         var template = Array("\(directory)/changebot-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
         path = "a temporary file in \(directory)"
@@ -58,7 +58,7 @@ final class OpenFile {
 
     deinit { close(descriptor) }
 
-    var byteCount: Int {
+    package var byteCount: Int {
         get throws(TransferError) {
             var information = stat()
             guard fstat(descriptor, &information) == 0 else { throw Self.failure(.missing, "read", path) }
@@ -67,21 +67,21 @@ final class OpenFile {
     }
 
     /// The SHA-256 from the current position to the end, in lowercase hexadecimal.
-    func sha256() throws(TransferError) -> String {
+    package func sha256() throws(TransferError) -> String {
         var digest = RunningDigest(.sha256)
         while case let piece = try read(upTo: 256 << 10), !piece.isEmpty { digest.update(piece) }
         return digest.hex
     }
 
     /// Locks the file against other runs until it is closed or the process ends. Does not wait.
-    func lock() throws(TransferError) {
+    package func lock() throws(TransferError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw TransferError(.locked, "another run writes \(path); wait for it, or choose another file")
         }
     }
 
     /// - Throws: ``TransferError``: `.cannotWrite`. Some of the bytes may have been written.
-    func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
+    package func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
         let code: Int32? = bytes.withContiguousStorageIfAvailable { writeAll(UnsafeRawBufferPointer($0)) }
         let failure = code ?? Array(bytes).withUnsafeBytes { writeAll($0) }
         guard failure == 0 else { throw writeFailure(failure) }
@@ -106,7 +106,7 @@ final class OpenFile {
     }
 
     /// The next bytes, at most `limit`; empty at the end.
-    func read(upTo limit: Int) throws(TransferError) -> [UInt8] {
+    package func read(upTo limit: Int) throws(TransferError) -> [UInt8] {
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
             repeat { count = Glibc.read(descriptor, buffer.baseAddress, limit) } while count < 0 && errno == EINTR
@@ -116,24 +116,24 @@ final class OpenFile {
         return bytes
     }
 
-    func seek(to place: Int) throws(TransferError) {
+    package func seek(to place: Int) throws(TransferError) {
         guard lseek(descriptor, place, SEEK_SET) == place else { throw Self.failure(.cannotWrite, "read", path) }
     }
 
     /// Truncates the file to `count` bytes; the next write appends.
-    func truncate(to count: Int) throws(TransferError) {
+    package func truncate(to count: Int) throws(TransferError) {
         guard ftruncate(descriptor, count) == 0 else { throw Self.failure(.cannotWrite, "write", path) }
         try seek(to: count)
     }
 
     /// Returns once what was written is on disk. Does nothing for files that can't be synced, such as pipes.
-    func sync() throws(TransferError) {
+    package func sync() throws(TransferError) {
         guard fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS else {
             throw Self.failure(.cannotWrite, "write", path)
         }
     }
 
     private static func failure(_ code: TransferError.Code, _ verb: String, _ path: String) -> TransferError {
-        TransferError(code, "can't \(verb) \(path): \(OutputPath.obstacle(errno, to: path))")
+        TransferError(code, "can't \(verb) \(path): \(WholeFile.obstacle(errno, to: path))")
     }
 }

@@ -1,36 +1,36 @@
-internal import DocumentFlow
-internal import GatewayClient
+package import DocumentFlow
+package import GatewayClient
 internal import Logging
-internal import LosslessJSON
+package import LosslessJSON
 
 /// Reads revisions with their histories by `_bulk_get`.
 ///
 /// Repeats the request for revisions that an incomplete answer did not contain. If requests keep returning nothing, it
 /// halves them until it finds the revision on which the gateway fails, and reports that one.
-struct RevisionsReader: Sendable {
+package struct RevisionsReader: Sendable {
     /// Revisions per request; those of one document stay together.
-    static let requestSize = 200
+    package static let requestSize = 200
 
     /// What became of a revision.
-    enum Answer: Sendable {
+    package enum Answer: Sendable {
         case revision(JSONText, BulkGetKey)
         case unreadable(BulkGetKey, reason: String)
     }
 
-    typealias Receive = nonisolated(nonsending) (Answer) async throws -> Void
+    package typealias Receive = nonisolated(nonsending) (Answer) async throws -> Void
 
     private let gateway: Gateway
     private let contact: GatewayContact
     /// A revision that arrives is a success.
     private let history = SharedHistory()
 
-    init(gateway: Gateway, contact: GatewayContact) {
+    package init(gateway: Gateway, contact: GatewayContact) {
         self.gateway = gateway
         self.contact = contact
     }
 
     /// The leaf revisions of a changed document.
-    static func leaves(of change: Change) -> [BulkGetKey] {
+    package static func leaves(of change: Change) -> [BulkGetKey] {
         switch change.kind {
         case .principal, .revoked, .failure: return []
         case .removed where !change.isDeleted: return []
@@ -41,7 +41,7 @@ struct RevisionsReader: Sendable {
 
     /// - Parameter receive: Gets each revision as it arrives.
     /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
-    nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {
+    package nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {
         var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)
         var retrier = contact.makeRetrier()
         while !left.isEmpty {

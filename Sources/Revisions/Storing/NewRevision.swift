@@ -1,14 +1,14 @@
 internal import Encodings
-internal import GatewayClient
+package import GatewayClient
 internal import LosslessJSON
-internal import Rules
+package import Rules
 
 /// A revision after a leaf, with an id and a history of its own: it is stored beside whatever else has happened to the
 /// document in the meantime, and so never replaces it.
 ///
 /// The id depends on the leaf and on the content only: two bots that resolve the same conflict make the same revision.
-struct NewRevision {
-    let id: RevisionID
+package struct NewRevision {
+    package let id: RevisionID
     private let history: JSONText
 
     /// - Parameter history: As `_revisions`, beginning with the digest of `id`.
@@ -33,14 +33,14 @@ struct NewRevision {
         self.history = (try? JSONText(history.bytes)) ?? leaf.document
     }
 
-    static func digest(after revision: String, content: [UInt8]) -> String {
+    package static func digest(after revision: String, content: [UInt8]) -> String {
         Digest.md5.hex(Array(revision.utf8) + [0] + content)
     }
 
     /// The deletion of a leaf.
     ///
     /// - Parameter reason: A part of its id, so that it tells the deletion from others of the same leaf.
-    static func tombstone(
+    package static func tombstone(
         of leaf: ConflictLeaf, _ id: DocumentID, because reason: String = "deleted"
     ) -> PreparedRevision? {
         NewRevision(after: leaf, content: Array(reason.utf8)).tombstone(of: id).map {
@@ -49,7 +49,7 @@ struct NewRevision {
     }
 
     /// This revision as a deletion.
-    func tombstone(of id: DocumentID) -> ReplicatedRevision? {
+    package func tombstone(of id: DocumentID) -> ReplicatedRevision? {
         replicated(body(id) { $0.member("_deleted", bool: true) }, id)
     }
 
@@ -66,14 +66,14 @@ struct NewRevision {
     }
 
     /// A revision, with the stubs of its attachments: those that its parent has, and those that come from other leaves.
-    typealias WithAttachments = (
+    package typealias WithAttachments = (
         revision: ReplicatedRevision, kept: [AttachmentStub], needed: [(stub: AttachmentStub, origin: RevisionID?)]
     )
 
     /// What tells the document from others that could be made of the same leaves.
     ///
     /// An attachment is known by the leaf that has it: servers of two kinds give it different digests.
-    static func content(of document: ResolvedDocument, _ conflict: Conflict) -> [UInt8] {
+    package static func content(of document: ResolvedDocument, _ conflict: Conflict) -> [UInt8] {
         document.members.bytes
             + document.attachments.flatMap { name, leaf in
                 [0] + Array(name.utf8) + [0] + Array(conflict.leaves[leaf].revision.utf8)
@@ -83,7 +83,7 @@ struct NewRevision {
     /// This revision as what was made of several leaves.
     ///
     /// - Parameter parent: The leaf that it comes after: an index in ``Conflict/leaves``, nil for a deletion.
-    func resolved(
+    package func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, after parent: Int?, _ id: DocumentID
     ) -> WithAttachments? {
         let body = body(id) { body in

@@ -14,7 +14,6 @@ internal import Rules
 /// time, here or in a copy of the database: of all leaves that any of them sees, the one that wins is alive, or what was
 /// made of it.
 struct ConflictWriter: Sendable {
-    typealias End = ConflictResolver.End
     typealias Count = @Sendable (RunCounters) -> Void
 
     /// Bytes of documents per request.
@@ -27,7 +26,7 @@ struct ConflictWriter: Sendable {
 
     /// As ``ConflictResolver/write(_:note:count:)``.
     func write(
-        _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, End) -> Void, count: @escaping Count
+        _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, ConflictEnd) -> Void, count: @escaping Count
     ) async throws {
         var sender = sender.forOneBatch()
         var ready: [ConflictCase] = []
@@ -43,7 +42,7 @@ struct ConflictWriter: Sendable {
         for (one, end) in try await store(merged, expiries, &sender, count) {
             switch end {
             case .resolved: ready.append(one)
-            case .settled, .left: note(one, end)
+            case .nothing, .left: note(one, end)
             }
         }
         let refused = try await deleteLosers(of: ready, expiries, &sender, count)
@@ -73,8 +72,8 @@ struct ConflictWriter: Sendable {
         _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ expiries: [DocumentID: [UInt8]],
         _ sender: inout RevisionSender,
         _ count: @escaping Count
-    ) async throws -> [(ConflictCase, End)] {
-        let ends = Locked([DocumentID: End]())
+    ) async throws -> [(ConflictCase, ConflictEnd)] {
+        let ends = Locked([DocumentID: ConflictEnd]())
         var together: [PreparedRevision] = []
         var byteCount = 0
         for (one, document) in documents {
@@ -92,16 +91,16 @@ struct ConflictWriter: Sendable {
             (together, byteCount) = ([], 0)
         }
         try await sender.storeTogether(together, Self.settle(ends, count))
-        var result: [(ConflictCase, End)] = []
+        var result: [(ConflictCase, ConflictEnd)] = []
         for (one, _) in documents {
             let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server did not answer for it")
-            result.append((one, try await isSettled(one, despite: end) ? .settled : end))
+            result.append((one, try await isSettled(one, despite: end) ? .nothing : end))
         }
         return result
     }
 
     /// Whether another process has resolved the conflict meanwhile, so that its leaves can't be read any more.
-    private func isSettled(_ one: ConflictCase, despite end: End) async throws -> Bool {
+    private func isSettled(_ one: ConflictCase, despite end: ConflictEnd) async throws -> Bool {
         guard case .left = end else { return false }
         let current = try await contact.leaves(of: one.id, at: gateway)
         return current.filter { $0.root["_deleted"]?.bool != true }.count < 2
@@ -124,7 +123,7 @@ struct ConflictWriter: Sendable {
 
     /// Stores a document with streamed attachments or stubs; with all attachments, if the server lacks one after all.
     private func storeAlone(
-        _ prepared: Prepared, _ sender: inout RevisionSender, _ ends: Locked<[DocumentID: End]>,
+        _ prepared: Prepared, _ sender: inout RevisionSender, _ ends: Locked<[DocumentID: ConflictEnd]>,
         _ count: @escaping Count
     ) async throws {
         let (one, new) = (prepared.one, prepared.new)
@@ -140,7 +139,7 @@ struct ConflictWriter: Sendable {
     }
 
     private static func settle(
-        _ ends: Locked<[DocumentID: End]>, _ count: @escaping Count
+        _ ends: Locked<[DocumentID: ConflictEnd]>, _ count: @escaping Count
     ) -> RevisionSender.Settle {
         { revision, outcome in
             let id = revision.document.id
@@ -166,8 +165,8 @@ struct ConflictWriter: Sendable {
     private func deleteLosers(
         of cases: [ConflictCase], _ expiries: [DocumentID: [UInt8]], _ sender: inout RevisionSender,
         _ count: @escaping Count
-    ) async throws -> [DocumentID: End] {
-        let refused = Locked([DocumentID: End]())
+    ) async throws -> [DocumentID: ConflictEnd] {
+        let refused = Locked([DocumentID: ConflictEnd]())
         let tombstones = cases.flatMap { one in
             one.losers.compactMap { NewRevision.tombstone(of: $0, one.id)?.expiring(expiries[one.id]) }
         }

@@ -1,20 +1,25 @@
-internal import DocumentFlow
-internal import GatewayClient
+package import DocumentFlow
+package import GatewayClient
 internal import LosslessJSON
 
 /// Reads when documents expire, for jobs that copy or replace them.
-struct ExpiryReader: Sendable {
+package struct ExpiryReader: Sendable {
     /// Documents per call: a failed request repeats these only.
     private static let portion = 100
 
-    let gateway: Gateway
-    let contact: GatewayContact
+    package let gateway: Gateway
+    private let contact: GatewayContact
+
+    package init(gateway: Gateway, contact: GatewayContact) {
+        self.gateway = gateway
+        self.contact = contact
+    }
 
     /// The JSON text of `_exp`, in UTC, of the documents that expire; none if their expiry is not to be kept.
     ///
     /// - Parameter documents: With the length of each body, as far as it is known.
     /// - Throws: `RunError`, `CancellationError`.
-    func expiries(of documents: [(id: DocumentID, byteCount: Int)]) async throws -> [DocumentID: [UInt8]] {
+    package func expiries(of documents: [(id: DocumentID, byteCount: Int)]) async throws -> [DocumentID: [UInt8]] {
         guard gateway.keepsExpiry else { return [:] }
         var found: [DocumentID: [UInt8]] = [:]
         for start in stride(from: 0, to: documents.count, by: Self.portion) {

@@ -1,10 +1,10 @@
-internal import GatewayClient
-internal import LosslessJSON
+package import GatewayClient
+package import LosslessJSON
 
 /// Documents in conflict, and old revisions that a policy will look at, in a temporary file without a name.
 ///
 /// In memory are some 40 bytes for each. The file disappears with the process.
-actor ConflictSpool {
+package actor ConflictSpool {
     private struct Place {
         let start: Int
         let byteCount: Int
@@ -16,12 +16,12 @@ actor ConflictSpool {
     private var revisions: [BulkGetKey: Place] = [:]
 
     /// - Throws: ``TransferError``: `.cannotCreate`.
-    init() throws(TransferError) { file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory) }
+    package init() throws(TransferError) { file = try OpenFile(temporaryIn: WholeFile.temporaryDirectory) }
 
-    var count: Int { documents.count }
+    package var count: Int { documents.count }
 
     /// - Throws: ``TransferError``: `.cannotWrite`.
-    func add(_ document: ChangedDocument) throws(TransferError) {
+    package func add(_ document: ChangedDocument) throws(TransferError) {
         var line = JSONWriter()
         line.array { line in
             line.string(document.id.text)
@@ -31,13 +31,13 @@ actor ConflictSpool {
     }
 
     /// - Throws: ``TransferError``: `.cannotWrite`.
-    func add(_ revision: JSONText, _ key: BulkGetKey) throws(TransferError) {
+    package func add(_ revision: JSONText, _ key: BulkGetKey) throws(TransferError) {
         guard revisions[key] == nil else { return }
         revisions[key] = try append(revision.bytes)
     }
 
     /// - Throws: ``TransferError``.
-    func document(at index: Int) throws -> ChangedDocument? {
+    package func document(at index: Int) throws -> ChangedDocument? {
         let texts = try JSONText(try bytes(at: documents[index])).root.elements.compactMap(\.string)
         return texts.first.map {
             ChangedDocument(id: DocumentID($0), revisions: texts.dropFirst().map { RevisionID($0) })
@@ -45,7 +45,7 @@ actor ConflictSpool {
     }
 
     /// - Throws: ``TransferError``.
-    func revision(_ key: BulkGetKey) throws -> JSONText? {
+    package func revision(_ key: BulkGetKey) throws -> JSONText? {
         guard let place = revisions[key] else { return nil }
         return try JSONText(try bytes(at: place))
     }

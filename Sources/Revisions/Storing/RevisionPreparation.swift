@@ -1,12 +1,12 @@
 internal import Encodings
-internal import GatewayClient
+package import GatewayClient
 internal import LosslessJSON
 
 /// Fetches the attachments of a revision that is to be stored elsewhere, or as another revision.
-struct RevisionPreparation: Sendable {
+package struct RevisionPreparation: Sendable {
     /// An attachment could not be fetched.
-    struct Unreadable: Error {
-        let reason: String
+    package struct Unreadable: Error {
+        package let reason: String
     }
 
     let fetcher: AttachmentFetcher
@@ -15,11 +15,17 @@ struct RevisionPreparation: Sendable {
     /// Of the target.
     let dialect: GatewayDialect
 
+    package init(fetcher: AttachmentFetcher, inlineByteCount: Int, dialect: GatewayDialect) {
+        self.fetcher = fetcher
+        self.inlineByteCount = inlineByteCount
+        self.dialect = dialect
+    }
+
     /// - Parameters:
     ///   - needed: Attachments whose bytes are sent, with the revisions that have them.
     ///   - known: Attachments that the target has from the revision's ancestors.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    func prepare(
+    package func prepare(
         _ revision: ReplicatedRevision, _ needed: [(stub: AttachmentStub, origin: RevisionID?)],
         _ known: [AttachmentStub]
     ) async throws -> Result<PreparedRevision, Unreadable> {

@@ -1,7 +1,7 @@
 internal import Compression
-internal import DocumentFlow
+package import DocumentFlow
 internal import Encodings
-internal import GatewayClient
+package import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
@@ -9,23 +9,28 @@ internal import LosslessJSON
 ///
 /// Gives up on an attachment that keeps failing while the gateway answers other requests. Waits for the end of an
 /// outage.
-struct AttachmentFetcher: Sendable {
-    enum Outcome: Sendable {
+package struct AttachmentFetcher: Sendable {
+    package enum Outcome: Sendable {
         case fetched(AttachmentBody)
         /// The document no longer has this attachment or never had its bytes, the user may not read it, or what the
         /// gateway sends keeps differing from the stub.
         case missing(reason: String)
     }
 
-    let gateway: Gateway
-    let contact: GatewayContact
+    private let gateway: Gateway
+    private let contact: GatewayContact
     /// An attachment that arrives complete is a success.
-    let history = SharedHistory()
+    private let history = SharedHistory()
+
+    package init(gateway: Gateway, contact: GatewayContact) {
+        self.gateway = gateway
+        self.contact = contact
+    }
 
     /// Writes the bytes into `file`, replacing its content.
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    func fetch(
+    package func fetch(
         _ stub: AttachmentStub, of id: DocumentID, revision: RevisionID?, into file: AttachmentSpool
     ) async throws -> Outcome {
         let answer = try await contact.askOrGiveUp(
@@ -137,49 +142,6 @@ struct AttachmentFetcher: Sendable {
 
     private static func tooLong(_ expected: Int, _ stub: AttachmentStub) -> GatewayError {
         GatewayError(.digestMismatch, "'\(stub.name)' has more bytes than its document says, \(expected)")
-    }
-}
-
-/// An attachment whose bytes are not in its document: `{"stub":true,"digest":…,"length":…,…}`.
-struct AttachmentStub: Sendable {
-    let name: String
-    let digest: AttachmentDigest?
-    let byteCount: Int?
-    let contentType: String?
-    /// Whether the stub gives the compressed length separately; then ``byteCount`` is not the length that is served.
-    let hasEncoding: Bool
-    /// Length of the compressed bytes; nil if the stub does not give it.
-    private let encodedByteCount: Int?
-    /// The stub's place in the document's text: the object with its brackets.
-    let range: Range<Int>
-    /// The place of its member `"stub":true`.
-    let markRange: Range<Int>
-    /// The place of the number after `"length":`.
-    let byteCountRange: Range<Int>?
-
-    /// How many bytes a gateway serves without decompressing; nil if the stub does not say.
-    var storedByteCount: Int? { hasEncoding ? encodedByteCount : byteCount }
-
-    /// The stubs of a document in the order of the text; empty if it has no attachments or they are inline.
-    static func all(of document: JSONValue) -> [AttachmentStub] {
-        guard let attachments = document["_attachments"], attachments.kind == .object else { return [] }
-        return attachments.members.compactMap { AttachmentStub(name: $0.name, $0.value) }
-    }
-
-    private init?(name: JSONValue, _ value: JSONValue) {
-        guard let name = name.string,
-            let mark = value.members.first(where: { $0.name.isString("stub") && $0.value.kind == .true })
-        else { return nil }
-        self.name = name
-        digest = value["digest"]?.string.flatMap { AttachmentDigest($0) }
-        let length = value["length"]
-        byteCount = length?.integer
-        byteCountRange = length?.kind == .number ? length?.range : nil
-        contentType = value["content_type"]?.string
-        hasEncoding = value["encoding"] != nil
-        encodedByteCount = value["encoded_length"]?.integer
-        range = value.range
-        markRange = mark.range
     }
 }
 
