@@ -195,13 +195,12 @@ let package = Package(
             ],
             swiftSettings: small, linkerSettings: lean),
 
-        // Measurements, and what counts allocations in them.
-        .target(name: "CAllocationCounter"),
+        // Measurements.
         .executableTarget(
             name: "changebot-bench",
             dependencies: [
-                "CAllocationCounter", "CJSONC", "Encodings", "Fleet", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit", .argumentParser,
+                "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit",
+                .argumentParser,
             ],
             swiftSettings: settings),
 

@@ -1,102 +1,65 @@
 internal import ArgumentParser
 internal import Foundation
+internal import TestKit
 
-/// What a fleet that shares its work gains, and what its log costs.
+/// What a fleet that shares its work can do, and what its log costs.
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fleet", abstract: "Members that share the work: how much faster they are, what the log costs.",
+        commandName: "fleet",
+        abstract: "Members that share the work: how many changes they decide, what the log costs.",
         discussion: """
-            Starts a PostgreSQL of its own from Debian's package, unless --engine names one. Two parts:
+            Changes come at a fixed rate from a server that costs little. One member reads the feed, others read each \
+            document. A rule writes one document in a hundred. Starts a PostgreSQL of its own from Debian's package, \
+            unless --engine names one.
 
-            sharing: a rule with a jq program that takes 10 ms of this machine for each document. A process without \
-            an engine, and fleets of 1, 2, 4 … members decide the same documents of an embedded gateway. Each process is pinned to one processor, by taskset. The limits are: one member is \
-            no slower than a process without an engine; four members are 3.2 times as fast, on four processors.
-
-            log: changes come at a fixed rate from a server that costs little. One member reads the feed, others \
-            read each document, and no rule matches. The limits are: PostgreSQL takes at most one processor, and \
-            the changes that wait do not become more and more.
+            To see what more members gain, give rules that take long and change every document of type 'task', a rate \
+            that the members can't keep up with, and --pinned; compare the runs with one worker and with several.
             """)
-
-    /// The default of `--partitions`.
-    static let partitions = 64
-
-    enum Part: String, CaseIterable, ExpressibleByArgument {
-        case sharing, log
-    }
 
     @Option(help: ArgumentHelp("Use this PostgreSQL.", valueName: "url"))
     var engine: String?
 
-    @Option(help: "sharing: the most members.")
-    var members = 4
+    @Option(help: ArgumentHelp("Rules that change every document.", valueName: "file"))
+    var rules: String?
 
-    @Option(help: "sharing: documents in each case.")
-    var documents = 2000
-
-    @Option(help: "log: changes a second.")
+    @Option(help: "Changes a second.")
     var rate = 10_000
 
-    @Option(help: "log: for how long changes come.")
+    @Option(help: "For how long changes come.")
     var seconds = 60
 
-    @Option(help: "log: members that decide, beside the one that reads.")
+    @Option(help: "Members that decide, beside the one that reads.")
     var workers = 2
 
-    @Option(help: "How often each case runs; the medians count.")
-    var rounds = 3
+    @Flag(help: "Give each of them one processor only, by taskset.")
+    var pinned = false
 
-    @Option(help: "Only this part: sharing or log.")
-    var only: Part?
+    @Option(help: "How often it is measured; the medians count.")
+    var rounds = 3
 
     @Option(help: ArgumentHelp("Also write all values as JSON.", valueName: "file"))
     var json: String?
 
     func validate() throws {
-        guard (1...Self.partitions).contains(members), (1...Self.partitions).contains(workers) else {
-            throw ValidationError("there must be 1 to \(Self.partitions) members")
+        guard (1...FleetProcesses.partitions).contains(workers), seconds > 0, rounds > 0, rate > 0 else {
+            throw ValidationError("numbers must be positive, and workers at most \(FleetProcesses.partitions)")
         }
-        guard documents > 0, seconds > 0, rounds > 0 else { throw ValidationError("there must be at least one") }
-        guard (1...1_000_000).contains(rate) else { throw ValidationError("rate must be 1 to 1,000,000") }
     }
 
     func run() async throws {
         Program.require([])
+        let own = try engine == nil ? TestPostgres() : nil
+        let benchmark = FleetBenchmark(url: engine ?? own?.url() ?? "", engineID: own?.processID, options: self)
+        print("\(rate) changes a second for \(seconds) s, \(workers) members that decide; medians of \(rounds) rounds")
         var figures = Figures()
-        let load = MachineLoad()
-        do {
-            let engine = try BenchmarkEngine(engine)
-            if only != .log { try await measureSharing(engine, &figures) }
-            if only != .sharing { try measureLog(engine, &figures) }
-        } catch {
-            FileHandle.standardError.write(Data("changebot-bench: \(error)\n".utf8))
-            throw ExitCode(1)
-        }
-        print(load.text)
-        try figures.write(to: json)
-    }
-
-    private func measureSharing(_ engine: BenchmarkEngine, _ figures: inout Figures) async throws {
-        let directory = try Program.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let milliseconds = SharingBenchmark.milliseconds
-        let rule = try SlowRule(milliseconds: milliseconds, in: directory)
-        print(
-            "sharing: \(documents) documents, jq of \(Int(milliseconds)) ms each (\(rule.steps) steps), "
-                + "one processor for each process; medians of \(rounds) rounds")
-        let benchmark = SharingBenchmark(engine: engine, rule: rule, documents: documents)
-        let cases = SharingCase.all(upTo: members)
         for round in 0..<rounds {
-            for sharing in cases { try await benchmark.measure(sharing, round: round, &figures) }
+            figures = try await Program.withDirectory { [figures] directory in
+                var figures = figures
+                try benchmark.measure(round: round, in: directory, &figures)
+                return figures
+            }
         }
-        SharingBenchmark.report(cases, figures)
-    }
-
-    private func measureLog(_ engine: BenchmarkEngine, _ figures: inout Figures) throws {
-        let benchmark = LogBenchmark(engine: engine, rate: rate, seconds: seconds, workers: workers)
-        print(
-            "log: \(rate) changes a second for \(seconds) s, \(workers) members that decide; "
-                + "medians of \(rounds) rounds")
-        for round in 0..<rounds { try benchmark.measure(round: round, &figures) }
-        LogBenchmark.report(rate: rate, figures)
+        FleetBenchmark.report(figures)
+        try figures.write(to: json)
     }
 }

@@ -1,65 +1,63 @@
 internal import Foundation
 internal import PostgreSQL
+internal import TestKit
 
 /// The processes of one fleet.
 final class FleetProcesses {
-    let engine: BenchmarkEngine
-    let name: String
+    /// The default of `--partitions`.
+    static let partitions = 64
+
+    private let queue: PostgresQueue
+    private let url: String
+    private let name: String
+    private let schema: String
     private(set) var members: [Process] = []
 
-    init(_ engine: BenchmarkEngine, name: String) { (self.engine, self.name) = (engine, name) }
+    init(_ url: String, name: String) throws {
+        let environment = ProcessInfo.processInfo.environment
+        queue = PostgresQueue(
+            try PostgresAddress(url), user: environment["CHANGEBOT_ENGINE_USER"],
+            password: { environment["CHANGEBOT_ENGINE_PASSWORD"] })
+        (self.url, self.name) = (url, name)
+        schema = PostgresConnection.quotedIdentifier("changebot_\(name)")
+    }
 
-    private var schema: String { BenchmarkEngine.schema(of: name) }
+    private func rows(_ sql: String) throws -> [[PostgresValue]] { try queue.performNow { try $0.run(sql).rows } }
 
-    /// How many changes were ever in the log.
-    func appended() throws -> Int { try engine.rows("SELECT n FROM \(schema).fleet")[0][0].int ?? 0 }
-
-    /// Of all partitions.
-    func positions() throws -> [Int64] {
-        try engine.rows("SELECT position FROM \(schema).partition_position ORDER BY partition")
-            .map { Int64($0[0].int ?? 0) }
+    /// How far PostgreSQL's log (WAL) is, in bytes.
+    func writtenBytes() throws -> Int {
+        try rows("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")[0][0].int ?? 0
     }
 
     /// - Parameter processor: The only one that it and its helpers may use. Nil: all.
-    @discardableResult
-    func start(_ role: String, on processor: Int?, options: [String], in directory: String) throws -> Process {
-        let state = directory + "/\(name)-\(members.count)"
-        let command =
-            [Program.path, "run", "--quiet", "--engine", engine.url, "--fleet", name, "--role", role]
-            + ["--state", state] + options
-        return try add(Processors.pinned(command, to: processor))
+    func start(_ role: String, on processor: Int? = nil, options: [String], in directory: String) throws {
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        let pinned = processor.map { ["/usr/bin/taskset", "--cpu-list", "\($0 % count)"] } ?? []
+        members.append(
+            try Program.start(
+                pinned + [Program.path, "run", "--quiet", "--engine", url, "--fleet", name, "--role", role]
+                    + ["--state", directory + "/\(name)-\(members.count)"] + options))
     }
 
-    /// Starts a process that ends with the others.
-    func add(_ command: [String]) throws -> Process {
-        let process = try Program.start(command)
-        members.append(process)
-        return process
-    }
-
-    /// Waits until so many members share the partitions fairly, and one reads the feed.
+    /// Waits until `workers` members share the partitions fairly.
     func waitUntilShared(among workers: Int) throws {
-        let lease = "\(schema).work_lease"
-        // A fair share, rounded up, is the most that one has.
         let shares = """
-            SELECT count(*)::int, sum(n)::int, max(n)::int, (SELECT count(*)::int FROM \(lease)
-                WHERE name = 'feed' AND until > clock_timestamp())
-            FROM (SELECT count(*) AS n FROM \(lease) WHERE name <> 'feed' AND until > clock_timestamp()
-                GROUP BY owner) s
+            SELECT count(*)::int FROM \(schema).work_lease
+            WHERE name <> 'feed' AND until > clock_timestamp() GROUP BY owner
             """
-        try wait("the members do not share the work") {
-            guard try !engine.rows("SELECT FROM pg_tables WHERE schemaname = 'changebot_\(name)'").isEmpty,
-                let row = try engine.rows(shares).first, let sum = row[1].int, let most = row[2].int
-            else { return false }
-            return row[0].int == workers && sum == FleetCommand.partitions && row[3].int == 1
-                && most == (FleetCommand.partitions - 1) / workers + 1
+        try wait("the members do not share the work", within: .seconds(60)) {
+            guard try !rows("SELECT FROM pg_tables WHERE schemaname = 'changebot_\(name)'").isEmpty else {
+                return false
+            }
+            let counts = try rows(shares).compactMap { $0[0].int }
+            // A fair share, rounded up, is the most that one has.
+            return counts.count == workers && counts.reduce(0, +) == Self.partitions
+                && counts.max() == (Self.partitions - 1) / workers + 1
         }
     }
 
     /// Looks every 20 ms.
-    ///
-    /// - Parameter time: For how long at most.
-    func wait(_ complaint: String, within time: Duration = .seconds(60), until isDone: () throws -> Bool) throws {
+    func wait(_ complaint: String, within time: Duration, until isDone: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + time
         while try !isDone() {
             guard members.allSatisfy(\.isRunning) else { throw BenchmarkError("a member has ended") }
@@ -72,20 +70,8 @@ final class FleetProcesses {
     func end() {
         for member in members { member.terminate() }
         for member in members { member.waitUntilExit() }
-        members = []
-        do { try engine.remove(name) } catch { print("  can't remove the fleet \(name): \(error)") }
-    }
-}
-
-/// The processors of this machine.
-enum Processors {
-    static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
-
-    /// A command that runs on one processor only, with all that it starts.
-    ///
-    /// - Parameter processor: Counted on from the last if there are fewer. Nil: any.
-    static func pinned(_ command: [String], to processor: Int?) -> [String] {
-        guard let processor else { return command }
-        return ["/usr/bin/taskset", "--cpu-list", "\(processor % count)"] + command
+        do { _ = try rows("DROP SCHEMA IF EXISTS \(schema) CASCADE") } catch {
+            print("  can't remove the fleet \(name): \(error)")
+        }
     }
 }

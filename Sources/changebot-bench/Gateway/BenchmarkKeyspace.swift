@@ -3,26 +3,14 @@ internal import GatewayClient
 internal import LosslessJSON
 
 /// The keyspace that is measured. It holds documents of this benchmark only.
-struct BenchmarkKeyspace {
-    /// How many documents of which kind there are.
-    struct Contents {
-        /// The numbers of tasks.
-        var tasks: Set<Int> = []
-        var large = 0
-        /// Of imports and of measurements of latency.
-        var others = 0
-
-        var count: Int { tasks.count + large + others }
-    }
-
-    private static let prefix = "bench-"
-    private static let taskPrefix = "bench-task-"
-    static let largePrefix = "bench-large-"
+struct BenchmarkKeyspace: Sendable {
+    private static let prefix = "bench-task-"
+    private static let largestBulk = 250
+    private static let concurrentRequests = 4
 
     /// Without a slash at the end.
     let url: String
     let gateway: Gateway
-    let plain: PlainClient
     /// From the environment, as for the program.
     private let user: (name: String, password: String)?
 
@@ -32,18 +20,14 @@ struct BenchmarkKeyspace {
         guard parsed.userInfo == nil else {
             throw BenchmarkError("write user and password in CHANGEBOT_USER and CHANGEBOT_PASSWORD, not in the URL")
         }
-        let address = text.hasSuffix("/") ? String(text.dropLast()) : text
         let environment = ProcessInfo.processInfo.environment
-        let login = environment["CHANGEBOT_USER"].map { ($0, environment["CHANGEBOT_PASSWORD"] ?? "") }
+        user = environment["CHANGEBOT_USER"].map { ($0, environment["CHANGEBOT_PASSWORD"] ?? "") }
         var settings = GatewaySettings()
-        settings.credentials = login.map { .basic(user: $0.0, password: $0.1) }
-        url = address
-        user = login
+        settings.credentials = user.map { .basic(user: $0.name, password: $0.password) }
+        url = text.hasSuffix("/") ? String(text.dropLast()) : text
         gateway = Gateway(parsed, settings: settings)
-        plain = PlainClient(address, user: login)
     }
 
-    /// What curl reads from stdin (`-K -`): other users of the machine can see argv.
     var curlConfiguration: String {
         guard let user else { return "" }
         let text = "\(user.name):\(user.password)"
@@ -51,90 +35,76 @@ struct BenchmarkKeyspace {
         return "user = \"\(text)\"\n"
     }
 
+    /// The numbers of the documents that are there.
+    ///
     /// - Throws: ``BenchmarkError`` if there is a document that is not of this benchmark.
-    func contents() async throws -> Contents {
-        var contents = Contents()
+    func tasks() async throws -> Set<Int> {
+        var tasks: Set<Int> = []
         var pages = DocumentPages(of: gateway, includesDocuments: false)
         while let batch = try await pages.next() {
-            for row in batch {
-                let id = row.id.text
-                if let number = id.hasPrefix(Self.taskPrefix) ? Int(id.dropFirst(Self.taskPrefix.count)) : nil {
-                    contents.tasks.insert(number)
-                } else if id.hasPrefix(Self.largePrefix) {
-                    contents.large += 1
-                } else if id.hasPrefix(Self.prefix) {
-                    contents.others += 1
-                } else {
+            for id in batch.map(\.id.text) {
+                guard id.hasPrefix(Self.prefix), let number = Int(id.dropFirst(Self.prefix.count)) else {
                     throw BenchmarkError(
                         "the keyspace has documents of others, such as '\(id)': give the benchmark one of its own, "
-                            + "empty or with nothing but documents whose ids begin with '\(Self.prefix)'")
+                            + "empty or with nothing but documents whose ids are '\(Self.prefix)' and a number")
                 }
+                tasks.insert(number)
             }
         }
-        return contents
+        return tasks
     }
 
-    /// Writes the tasks that are missing.
-    func load(_ contents: inout Contents, upTo count: Int) async throws {
-        let missing = (0..<count).filter { [tasks = contents.tasks] in !tasks.contains($0) }
-        for start in stride(from: 0, to: missing.count, by: 500) {
-            let documents = missing[start..<min(start + 500, missing.count)].map { number in
-                let id = Self.taskPrefix + Self.digits(number)
-                return BulkDocument(id: DocumentID(id), segments: [Self.task(number, id: id, type: "task")])
-            }
-            for outcome in try await gateway.bulkDocs(documents) {
-                guard case .written = outcome else { throw BenchmarkError("a document was not accepted: \(outcome)") }
+    /// Writes prepared documents and does nothing else: the yardstick of what writes.
+    ///
+    /// - Throws: ``BenchmarkError`` if the server does not accept each document.
+    func write(_ documents: [BulkDocument]) async throws -> JobResult {
+        let bulks = stride(from: 0, to: documents.count, by: Self.largestBulk).map {
+            documents[$0..<min($0 + Self.largestBulk, documents.count)]
+        }
+        let usage = try await Usage.ofThisProcess {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (index, bulk) in bulks.enumerated() {
+                    if index >= Self.concurrentRequests { try await group.next() }
+                    group.addTask {
+                        for outcome in try await gateway.bulkDocs(Array(bulk)) {
+                            guard case .written = outcome else {
+                                throw BenchmarkError("the server refused a document: \(outcome)")
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
             }
         }
-        contents.tasks.formUnion(missing)
-    }
-
-    /// The sequence of the newest change.
-    func newestSequence() async throws -> SequenceID {
-        guard let sequence = try await gateway.databaseInfo().updateSequence else {
-            throw BenchmarkError("the gateway does not tell its newest sequence")
-        }
-        return sequence
+        let perRequest = Double(documents.count) / Double(max(1, bulks.count))
+        return JobResult(usage: usage, documents: documents.count, perRequest: perRequest)
     }
 
     // MARK: - Documents
 
     /// A document of about 580 bytes.
-    static func task(_ number: Int, id: String, type: String) -> [UInt8] {
+    static func newTask(_ number: Int) -> BulkDocument {
+        let digits = String(number)
+        let id = prefix + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
         let note = String(repeating: "lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do ", count: 5)
-        return Array(
-            (#"{"_id":"\#(id)","type":"\#(type)","task":"thing \#(number)","hundredth":\#(number % 100 == 0),"#
-                + #""round":0,"complete":false,"createdAt":"2026-11-20T10:00:00.000Z","#
-                + #""assignee":"amy.archer@example.org","taskList":{"id":"amy.groceries","owner":"amy"},"n":12345678901234567890123,"note":"\#(note)"}"#)
-                .utf8)
-    }
-
-    static func digits(_ number: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, 8 - text.count)) + text
+        let body =
+            #"{"_id":"\#(id)","type":"task","task":"thing \#(number)","round":0,"complete":false,"#
+            + #""createdAt":"2026-11-20T10:00:00.000Z","assignee":"amy.archer@example.org","#
+            + #""taskList":{"id":"amy.groceries","owner":"amy"},"n":12345678901234567890123,"note":"\#(note)"}"#
+        return BulkDocument(id: DocumentID(id), segments: [Array(body.utf8)])
     }
 
     /// All tasks as they are now, but with another round: prepared for a write.
-    func tasks(withRound round: Int) async throws -> [[UInt8]] {
-        var documents: [[UInt8]] = []
+    func tasks(withRound round: Int) async throws -> [BulkDocument] {
+        let patch = try JSONText(#"{"round":\#(round)}"#)
+        var documents: [BulkDocument] = []
         var pages = DocumentPages(of: gateway)
         while let batch = try await pages.next() {
-            for row in batch where row.document?["type"]?.string == "task" {
-                if let document = row.document { documents.append(Self.setting("round", to: "\(round)", in: document)) }
+            for row in batch {
+                guard let document = row.document?.copied() else { continue }
+                documents.append(BulkDocument(id: row.id, segments: [try document.merging(patch.root).bytes]))
             }
         }
         return documents
-    }
-
-    /// - Parameter json: The new value.
-    static func setting(_ member: String, to json: String, in document: JSONValue) -> [UInt8] {
-        var writer = JSONWriter(minimumCapacity: document.bytes.count + 64)
-        writer.object { writer in
-            for old in document.members where !old.name.isString(member) {
-                writer.member(old.name.string ?? "", raw: old.value.bytes)
-            }
-            writer.member(member, raw: json.utf8)
-        }
-        return writer.bytes
     }
 }

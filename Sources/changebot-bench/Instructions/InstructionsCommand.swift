@@ -1,12 +1,17 @@
 internal import ArgumentParser
 internal import Foundation
+internal import LosslessJSON
 
 /// Counts instructions instead of time, so that figures repeat on a busy machine and a slow change is found.
-struct InstructionsCommand: ParsableCommand {
+struct InstructionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "instructions",
         abstract: "Count the instructions of parts of the program, and compare them with a baseline.",
-        discussion: "Needs valgrind. Ends with 1 if a part takes over a tenth more than in the baseline.")
+        discussion: """
+            Needs valgrind, and strip of binutils. Ends with 1 if a part takes over a tenth more than in the baseline.
+            """)
+    /// How much a part may grow or fall unnoticed.
+    private static let tolerance = 0.1
 
     @Flag(help: "Write the baseline instead of comparing with it.")
     var update = false
@@ -14,62 +19,59 @@ struct InstructionsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The baseline.", valueName: "file"))
     var baseline = ".ci/instructions.json"
 
-    @Option(help: ArgumentHelp("Also write all values as JSON.", valueName: "file"))
-    var json: String?
-
-    func run() throws {
-        Program.require([WireCase.shippedRules])
+    func run() async throws {
+        Program.require([Program.shippedRules])
         guard FileManager.default.isExecutableFile(atPath: Callgrind.path) else {
             throw ValidationError("there is no \(Callgrind.path): install valgrind")
         }
-        let before = update ? nil : try InstructionBaseline(file: baseline)
-        let directory = try Program.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let file = directory + "/rows"
-        let input = try WorkInput(writingTo: file)
-        let callgrind = try Callgrind(directory: directory, input: file)
+        let before = update ? nil : FileManager.default.contents(atPath: baseline).flatMap { SmallJSON($0) }
+        guard update || before != nil else {
+            throw BenchmarkError("\(baseline) is not a baseline: make it with --update")
+        }
+        let input = WorkInput()
         var counts: [(item: WorkItem, count: Double)] = []
-        var figures = Figures()
-        for item in WorkItem.allCases {
-            let total = try callgrind.instructions(of: item, times: item.repetitions)
-            let count = Double(total) / Double(item.repetitions * item.unitCount(input))
-            counts.append((item, count))
-            figures.add(count, "instructions", unit: "per \(item.unit.rawValue)", of: item.rawValue)
-        }
-        print(Self.table(counts, before).text)
-        try figures.write(to: json)
-        if let before { try judge(counts, before) } else { try InstructionBaseline.write(counts, to: baseline) }
-    }
-
-    private static func table(
-        _ counts: [(item: WorkItem, count: Double)], _ before: InstructionBaseline?
-    ) -> Table {
-        var table = Table(["part", "instructions", "per", "baseline", "change"])
-        for (item, count) in counts {
-            let old = before?[item]
-            table.add([
-                item.rawValue, count.formatted(decimals: 2, width: 1), item.unit.rawValue,
-                old.map { $0.formatted(decimals: 2, width: 1) } ?? "-",
-                old.map { ((count / $0 - 1) * 100).formatted(decimals: 1, width: 1) + " %" } ?? "-",
-            ])
-        }
-        return table
-    }
-
-    private func judge(_ counts: [(item: WorkItem, count: Double)], _ before: InstructionBaseline) throws {
-        var hasGrown = false
-        for (item, count) in counts {
-            switch before.verdict(on: item, count) {
-            case .same: continue
-            case .grown:
-                hasGrown = true
-                print("\(item.rawValue) takes over a tenth more instructions than in \(baseline)")
-            case .fallen:
-                print("\(item.rawValue) takes over a tenth fewer instructions: renew \(baseline) with --update")
-            case .unknown: print("\(item.rawValue) is not in \(baseline): renew it with --update")
+        try await Program.withDirectory { directory in
+            let callgrind = try Callgrind(directory: directory)
+            for item in WorkItem.allCases {
+                let repetitions = item.description.repetitions
+                let total = try callgrind.instructions(of: item, times: repetitions)
+                counts.append((item, Double(total) / Double(repetitions * item.unitCount(input))))
             }
         }
+        if let before { try compare(counts, before) } else { try write(counts) }
+    }
+
+    private func compare(_ counts: [(item: WorkItem, count: Double)], _ before: SmallJSON) throws {
+        var table = Table(["part", "instructions", "per", "baseline", "change"])
+        var (remarks, hasGrown): ([String], Bool) = ([], false)
+        for (item, count) in counts {
+            let cells = [item.rawValue, count.formatted(decimals: 2), item.description.per.rawValue]
+            guard case .number(let text)? = before[item.rawValue]?["instructions"], let old = Double(text) else {
+                table.add(cells)
+                remarks.append("\(item.rawValue) is not in \(baseline): renew it with --update")
+                continue
+            }
+            let change = count / old - 1
+            table.add(cells + [text, (change * 100).formatted(decimals: 1) + " %"])
+            if change > Self.tolerance {
+                hasGrown = true
+                remarks.append("\(item.rawValue) takes over a tenth more instructions than in \(baseline)")
+            } else if change < -Self.tolerance {
+                remarks.append(
+                    "\(item.rawValue) takes over a tenth fewer instructions: renew \(baseline) with --update")
+            }
+        }
+        print(([table.text] + remarks).joined(separator: "\n"))
         if hasGrown { throw ExitCode(1) }
+    }
+
+    private func write(_ counts: [(item: WorkItem, count: Double)]) throws {
+        let lines = counts.map { item, count in
+            let (about, unit, _) = item.description
+            return #"  "\#(item.rawValue)": {"instructions":\#(count.formatted(decimals: 2)),"#
+                + #""per":"\#(unit.rawValue)","about":"\#(about)"}"#
+        }
+        _ = try Program.write("{\n\(lines.joined(separator: ",\n"))\n}\n", to: baseline)
     }
 }
 
@@ -81,10 +83,9 @@ struct WorkCommand: ParsableCommand {
 
     @Argument var item: WorkItem
     @Argument var times: Int
-    @Argument var input: String
     @Argument var directory: String
 
-    func run() throws { try item.run(times: times, WorkInput(file: input), in: directory) }
+    func run() throws { try item.run(times: times, WorkInput(), in: directory) }
 }
 
 extension WorkItem: ExpressibleByArgument {}

@@ -1,9 +1,7 @@
-internal import Foundation
 internal import GatewayClient
 internal import LosslessJSON
 
-/// A feed that work is done on. It comes from a file: to make the rows anew in each process would take longer than the
-/// work.
+/// A feed that work is done on.
 struct WorkInput {
     private static let rowCount = 500
     private static let pieceSize = 64 << 10
@@ -15,23 +13,16 @@ struct WorkInput {
     /// Where the rows are in ``rowBytes``.
     let rows: [Range<Int>]
 
-    /// Makes rows, and writes them to a file.
-    init(writingTo file: String) throws {
-        let block = ChangeRows(.mixed, byteCount: 1).blocks[0]
-        rows = Array(block.rows.prefix(Self.rowCount))
-        rowBytes = Array(block.bytes[..<(rows.last?.upperBound ?? 0)])
-        try Data(rowBytes).write(to: URL(fileURLWithPath: file))
-    }
-
-    /// Reads such a file.
-    init(file: String) throws {
-        rowBytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
-        var rows: [Range<Int>] = []
-        // Strings in JSON have no line feeds.
-        for line in rowBytes.split(separator: UInt8(ascii: "\n")) {
-            rows.append(line.startIndex..<(line.last == UInt8(ascii: ",") ? line.endIndex - 1 : line.endIndex))
+    init() {
+        var source = ChangeRows()
+        var (bytes, rows): ([UInt8], [Range<Int>]) = ([], [])
+        for number in 0..<Self.rowCount {
+            if number > 0 { bytes += ",\n".utf8 }
+            let start = bytes.count
+            bytes += source.next()
+            rows.append(start..<bytes.count)
         }
-        self.rows = rows
+        (rowBytes, self.rows) = (bytes, rows)
     }
 
     /// The answer of `_changes` as it arrives in full buffers.

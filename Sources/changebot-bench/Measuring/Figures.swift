@@ -6,18 +6,22 @@ internal import LosslessJSON
 /// Run the cases in turn, round after round, so that a change of the machine's load hits all of them: then the median
 /// of each says what it costs.
 struct Figures {
-    /// One quantity of one case.
-    struct Figure {
+    /// One quantity of one case, with a value for each round.
+    private struct Figure {
         let name: String
         let measure: String
         let unit: String
-        /// One for each round.
         var values: [Double]
-        var median: Double { Figures.median(values) }
+
+        /// The middle value; of an even number, the mean of the two in the middle.
+        var median: Double {
+            let sorted = values.sorted()
+            return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+        }
     }
 
     /// In the order in which they first came.
-    private(set) var all: [Figure] = []
+    private var all: [Figure] = []
 
     /// Adds what one round measured.
     ///
@@ -35,15 +39,13 @@ struct Figures {
         all.first { $0.name == name && $0.measure == measure }?.median
     }
 
-    /// What the last round measured. Nil if no round did.
-    func last(_ measure: String, of name: String) -> Double? {
-        all.first { $0.name == name && $0.measure == measure }?.values.last
-    }
-
-    /// The middle value; of an even number, the mean of the two in the middle.
-    static func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    /// The medians of a case, one on each line.
+    func table(of name: String) -> Table {
+        var table = Table([name, "unit", "median"], labels: 2)
+        for figure in all where figure.name == name {
+            table.add([figure.measure, figure.unit, figure.median.formatted(decimals: 2)])
+        }
+        return table
     }
 
     /// Writes an array of `{"case","measure","unit","values","median"}`, one on each line.

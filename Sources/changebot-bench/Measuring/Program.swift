@@ -3,6 +3,8 @@ internal import LosslessJSON
 
 /// The program that is measured. It must be beside this one.
 enum Program {
+    static let shippedRules = "rules/attach-images.yaml"
+
     static var path: String {
         URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("changebot").path
     }
@@ -22,45 +24,13 @@ enum Program {
     }
 
     /// - Parameter environment: What differs from this process's own.
-    static func start(
-        _ arguments: [String], output: Pipe? = nil, environment: [String: String] = [:]
-    ) throws -> Process {
+    static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: arguments[0])
         process.arguments = Array(arguments.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        if let output { process.standardOutput = output }
         try process.run()
         return process
-    }
-
-    /// A new folder, which the caller removes.
-    static func makeDirectory() throws -> String {
-        let directory = NSTemporaryDirectory() + "changebot-bench-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        return directory
-    }
-
-    /// Starts an embedded gateway as a process and makes a directory, both only while `body` runs.
-    static func withGateway(_ body: (_ url: String, _ directory: String) async throws -> Void) async throws {
-        let directory = try makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (gateway, url) = try startGateway(in: directory)
-        defer { stop(gateway) }
-        try await body(url, directory)
-    }
-
-    /// Starts an embedded gateway with an empty database as a process.
-    static func startGateway(in directory: String) throws -> (process: Process, url: String) {
-        let output = Pipe()
-        let gateway = try start(
-            [path, "gateway", "--listen", "127.0.0.1:0", "--data", directory + "/todo.sqlite"], output: output)
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        guard let url = line.split(whereSeparator: \.isWhitespace).last else {
-            stop(gateway)
-            throw BenchmarkError("the embedded gateway does not start")
-        }
-        return (gateway, String(url))
     }
 
     /// Asks a process to end, and waits for that.
@@ -69,14 +39,47 @@ enum Program {
         process.waitUntilExit()
     }
 
-    /// The peak of memory in MiB as the program reports it. The kernel's number for a child starts with the parent's
-    /// memory.
-    static func peakMemory(_ summary: String) -> String {
-        (Double(integer("peak_memory", of: summary)) / 1_048_576).formatted(decimals: 1, width: 5)
+    /// Makes a directory, only while `body` runs.
+    static func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+        let directory = NSTemporaryDirectory() + "changebot-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        return try await body(directory)
     }
 
-    /// A number in a summary; 0 if it is missing.
-    static func integer(_ member: String, of summary: String) -> Int {
-        FileManager.default.contents(atPath: summary).flatMap { SmallJSON($0) }?[member]?.integer ?? 0
+    static func write(_ text: String, to file: String) throws -> String {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+}
+
+/// Why a benchmark can't measure.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Rules with one regular expression each, about the name of a task.
+enum RuleFiles {
+    /// - Parameter pattern: As it stands in JSON.
+    /// - Returns: The path of the file.
+    static func write(_ count: Int, in directory: String, pattern: (Int) -> String) throws -> String {
+        let rules = (0..<count).map { number in
+            #"{"name":"r\#(number)","when":{"type":"task","task":{"$regex":"\#(pattern(number))"}},"#
+                + #""then":[{"merge":{"found":\#(number)}}]}"#
+        }
+        return try Program.write(
+            #"{"version":1,"rules":[\#(rules.joined(separator: ",\n"))]}"#, to: directory + "/rules.json")
+    }
+
+    /// Rules that match nothing, and that the program finds through an index.
+    static func words(_ count: Int, in directory: String) throws -> String {
+        try write(count, in: directory) { "(?i)^word \($0)$" }
+    }
+
+    /// Rules that match nothing, and that the program tries one by one.
+    static func patterns(_ count: Int, in directory: String) throws -> String {
+        try write(count, in: directory) { "word \($0)\\\\b" }
     }
 }

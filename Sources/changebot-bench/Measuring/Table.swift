@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A table of text: the first columns to the left, the others, which are numbers, to the right.
 struct Table {
     private var rows: [[String]]
@@ -19,9 +21,14 @@ struct Table {
         }
         return rows.map { cells in
             let padded = cells.enumerated().map { column, cell in
-                column < labels ? cell.padded(to: widths[column]) : cell.leftPadded(to: widths[column])
+                let space = String(repeating: " ", count: widths[column] - cell.count)
+                return column < labels ? cell + space : space + cell
             }
             return "  " + padded.joined(separator: "  ")
         }.joined(separator: "\n")
     }
+}
+
+extension Double {
+    func formatted(decimals: Int) -> String { String(format: "%.\(decimals)f", self) }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import GatewayClient
 
 /// What the program costs per change, compared with curl, how soon it answers a change, and how soon it starts.
 ///
@@ -26,48 +25,27 @@ struct WireCommand: AsyncParsableCommand {
     var json: String?
 
     func validate() throws {
-        guard (1...80_000_000).contains(rows) else { throw ValidationError("rows must be 1 to 80,000,000") }
-        guard rounds > 0 else { throw ValidationError("there must be at least one round") }
+        guard (1...80_000_000).contains(rows), rounds > 0 else {
+            throw ValidationError("rows must be 1 to 80,000,000, in at least one round")
+        }
     }
 
     func run() async throws {
-        Program.require([WireCase.shippedRules])
-        let directory = try Program.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
+        Program.require([Program.shippedRules])
         let cases = WireCase.all.filter { only.isEmpty || $0.name.contains(only) }
-        let latency = LatencyBenchmark(directory: directory)
-        let measuresLatency = only.isEmpty || LatencyBenchmark.name.contains(only)
-        let start = StartBenchmark(directory: directory)
-        let measuresStart = only.isEmpty || StartBenchmark.name.contains(only)
-        guard !cases.isEmpty || measuresLatency || measuresStart else {
-            throw ValidationError("no case is called '\(only)'")
-        }
-        var figures = Figures()
-        for _ in 0..<rounds {
-            for wireCase in cases { try wireCase.measure(rows: rows, in: directory, &figures) }
-            if measuresLatency { try latency.measure(&figures) }
-            if measuresStart { try start.measure(&figures) }
-        }
-        print("\(rows) rows of \(WireRows(.syncGateway).byteCount) bytes; medians of \(rounds) rounds")
-        if !cases.isEmpty { print(Self.table(of: cases, figures).text) }
-        for wireCase in cases { for line in wireCase.verdicts(figures) { print("  " + line) } }
-        if measuresLatency { print(LatencyBenchmark.table(of: figures).text) }
-        if measuresStart { print(StartBenchmark.table(of: figures).text) }
-        try figures.write(to: json)
-    }
-
-    private static func table(of cases: [WireCase], _ figures: Figures) -> Table {
-        var table = Table(["case", "program"] + WireMeasure.allCases.map(\.label), labels: 2)
-        for wireCase in cases {
-            for (index, program) in WireProgram.allCases.enumerated() {
-                table.add(
-                    [index == 0 ? wireCase.name : "", program.rawValue]
-                        + WireMeasure.allCases.map { measure in
-                            figures.median(measure.name(program), of: wireCase.name)
-                                .map { $0.formatted(decimals: measure.decimals, width: 1) } ?? "-"
-                        })
+        let measuresLatency = only.isEmpty || WireLatency.name.contains(only)
+        guard !cases.isEmpty || measuresLatency else { throw ValidationError("no case is called '\(only)'") }
+        let figures = try await Program.withDirectory { directory in
+            var figures = Figures()
+            for _ in 0..<rounds {
+                for wireCase in cases { try wireCase.measure(rows: rows, in: directory, &figures) }
+                if measuresLatency { try WireLatency(directory: directory).measure(&figures) }
             }
+            return figures
         }
-        return table
+        print("\(rows) rows of \(WireRows(.change).byteCount) bytes; medians of \(rounds) rounds")
+        if !cases.isEmpty { JobMeasure.report(cases.map { ($0.name, $0.limits) }, figures) }
+        if measuresLatency { print(WireLatency.table(of: figures).text) }
+        try figures.write(to: json)
     }
 }

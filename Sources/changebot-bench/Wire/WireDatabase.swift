@@ -45,7 +45,7 @@ final class WireDatabase: Sendable {
     var hasPendingLongpoll: Bool { state.quietly { $0.pendingLongpolls > 0 } }
 
     /// Whether all these documents have been written back.
-    func hasWritten(_ numbers: Range<Int>) -> Bool {
+    func hasWritten(_ numbers: some Collection<Int>) -> Bool {
         state.quietly { state in numbers.allSatisfy { state.written[$0] != nil } }
     }
 
@@ -65,9 +65,8 @@ final class WireDatabase: Sendable {
     // MARK: - Answers
 
     /// The head of an answer, without the length and the blank line.
-    static func head(_ status: Int, _ dialect: GatewayDialect) -> String {
-        let server = dialect == .couchDB ? "CouchDB/3.5.0 (Erlang OTP/25)" : "Couchbase Sync Gateway/4.1.1 CE"
-        return "HTTP/1.1 \(status) Answer\r\nServer: \(server)\r\nContent-Type: application/json\r\n"
+    static func head(_ status: Int) -> String {
+        "HTTP/1.1 \(status) Answer\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\nContent-Type: application/json\r\n"
     }
 
     func answer(_ request: TestRequest, on connection: TestConnection) throws {
@@ -75,7 +74,7 @@ final class WireDatabase: Sendable {
         let parts = request.target.split(separator: "?", maxSplits: 1).map(String.init)
         let path = parts[0].split(separator: "/").map(String.init)
         switch (request.method, path.count > 1 ? path[1] : "") {
-        case ("GET", "") where path.isEmpty: try reply(200, greeting, on: connection)
+        case ("GET", "") where path.isEmpty: try reply(200, Self.greeting, on: connection)
         case ("GET", ""): try reply(200, information(path[0]), on: connection)
         case ("GET", "_changes"): try sendChanges(parts.count > 1 ? parts[1] : "", on: connection)
         case ("POST", "_all_docs"): try list(request.body, on: connection)
@@ -87,58 +86,42 @@ final class WireDatabase: Sendable {
     }
 
     private func reply(_ status: Int, _ body: String, on connection: TestConnection) throws {
-        let head = Self.head(status, feed.rows.dialect) + "Content-Length: \(body.utf8.count)\r\n\r\n"
+        let head = Self.head(status) + "Content-Length: \(body.utf8.count)\r\n\r\n"
         try connection.write(head + body)
     }
 
-    private var greeting: String {
-        switch feed.rows.dialect {
-        case .couchDB:
-            #"{"couchdb":"Welcome","version":"3.5.0","git_sha":"11f0d36","uuid":"0123456789abcdef0123456789abcdef","#
-                + #""features":[],"vendor":{"name":"The Apache Software Foundation"}}"#
-        case .syncGateway:
-            #"{"couchdb":"Welcome","vendor":{"name":"Couchbase Sync Gateway","version":"4.1"},"#
-                + #""version":"Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE","persistent_config":false}"#
-        }
-    }
+    private static let greeting =
+        #"{"couchdb":"Welcome","vendor":{"name":"Couchbase Sync Gateway","version":"4.1"},"#
+        + #""version":"Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE","persistent_config":false}"#
 
     private func information(_ name: String) -> String {
         let newest = state.quietly { $0.newest }
-        switch feed.rows.dialect {
-        case .couchDB:
-            return #"{"instance_start_time":"1795208634","db_name":"\#(name)","purge_seq":"0-g1AAAABX","#
-                + #""update_seq":\#(WireRows.sequence("\(newest)", .couchDB)),"#
-                + #""sizes":{"file":16700,"external":0,"active":0},"props":{},"doc_del_count":0,"doc_count":1,"#
-                + #""disk_format_version":8,"compact_running":false,"cluster":{"q":1,"n":1,"w":1,"r":1}}"#
-        case .syncGateway:
-            return #"{"db_name":"\#(name)","update_seq":\#(newest),"committed_update_seq":\#(newest),"#
-                + #""instance_start_time":1795208996707529,"compact_running":false,"purge_seq":0,"#
-                + #""disk_format_version":0,"state":"Online"}"#
-        }
+        return #"{"db_name":"\#(name)","update_seq":\#(newest),"committed_update_seq":\#(newest),"#
+            + #""instance_start_time":1795208996707529,"compact_running":false,"purge_seq":0,"#
+            + #""disk_format_version":0,"state":"Online"}"#
     }
 
     private func sendChanges(_ query: String, on connection: TestConnection) throws {
         let values = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1) }
         func value(_ name: String) -> Substring { values.first { $0.count > 1 && $0[0] == name }?[1] ?? "" }
         let newest = state.quietly { $0.newest }
-        // A sequence of CouchDB begins with its number.
-        let since = value("since") == "now" ? newest : Int(value("since").prefix(while: \.isNumber)) ?? 0
+        let since = value("since") == "now" ? newest : Int(value("since")) ?? 0
         let first = max(since + 1, WireRows.first)
         let hasDocuments = value("include_docs") == "true"
         let rows = hasDocuments ? feed.rows : feed.rowsWithoutDocuments
         if value("feed") == "longpoll", newest < first { return try wait(for: first, rows, on: connection) }
         let last = max(first - 1, min(newest, first - 1 + (Int(value("limit")) ?? .max / 2)))
         guard hasDocuments else {
-            let text = WireFeed.opening(rows.dialect) + String(decoding: rows.text(first..<last + 1), as: UTF8.self)
-            return try reply(200, text + WireFeed.closing(rows.dialect, max(last, since)), on: connection)
+            let text = WireFeed.opening + String(decoding: rows.text(first..<last + 1), as: UTF8.self)
+            return try reply(200, text + WireFeed.closing(max(last, since)), on: connection)
         }
         try feed.send(first..<last + 1, lastSequence: max(last, since), on: connection)
     }
 
     /// The head goes out at once, as from Sync Gateway.
     private func wait(for first: Int, _ rows: WireRows, on connection: TestConnection) throws {
-        let head = Self.head(200, feed.rows.dialect) + "Transfer-Encoding: chunked\r\n\r\n"
-        try connection.write(Array(head.utf8) + WireFeed.chunk(Array(WireFeed.opening(feed.rows.dialect).utf8)))
+        let head = Self.head(200) + "Transfer-Encoding: chunked\r\n\r\n"
+        try connection.write(Array(head.utf8) + WireFeed.chunk(Array(WireFeed.opening.utf8)))
         state.with { $0.pendingLongpolls += 1 }
         let newest = state.block(
             until: { $0.newest >= first || $0.isOver },
@@ -146,7 +129,7 @@ final class WireDatabase: Sendable {
                 state.pendingLongpolls -= 1
                 return state.newest
             })
-        let closing = WireFeed.closing(feed.rows.dialect, newest)
+        let closing = WireFeed.closing(newest)
         let text = rows.text(first..<max(first, newest + 1))
         try connection.write(WireFeed.chunk(text + Array(closing.utf8)) + Array("0\r\n\r\n".utf8))
     }
@@ -163,10 +146,7 @@ final class WireDatabase: Sendable {
         state.quietly { state in
             for id in ids { if let number = WireRows.number(id) { state.written[number] = arrival } }
         }
-        let rows = ids.map {
-            (feed.rows.dialect == .couchDB ? #"{"ok":true,"# : "{")
-                + #""id":"\#($0)","rev":"2-967a00dff5e02add41819138abb3284d"}"#
-        }
+        let rows = ids.map { #"{"id":"\#($0)","rev":"2-967a00dff5e02add41819138abb3284d"}"# }
         try reply(201, "[\(rows.joined(separator: ","))]", on: connection)
     }
 
@@ -196,7 +176,6 @@ final class WireDatabase: Sendable {
 final class WireServer: Sendable {
     let database: WireDatabase
     private let server: TestServer
-    private let databases = Locked(0)
 
     init(_ feed: WireFeed, rowCount: Int) throws {
         let database = WireDatabase(feed, rowCount: rowCount)
@@ -204,14 +183,7 @@ final class WireServer: Sendable {
         server = try TestServer { connection in try connection.serve { try database.answer($0, on: connection) } }
     }
 
-    /// A URL under which there are no checkpoints yet.
-    func newURL() -> String {
-        let number = databases.withLock { count in
-            count += 1
-            return count
-        }
-        return server.url("/wire\(number)")
-    }
+    var url: String { server.url("/wire") }
 
     func stop() {
         database.end()

@@ -1,4 +1,3 @@
-internal import GatewayClient
 internal import Glibc
 internal import TestKit
 
@@ -7,43 +6,26 @@ struct WireFeed: Sendable {
     /// The size of the pieces of a feed that is sent whole.
     private static let pieceSize = 256 << 10
 
-    let rows: WireRows
-    let rowsWithoutDocuments: WireRows
+    let rows = WireRows(.change)
+    let rowsWithoutDocuments = WireRows(.changeWithoutDocument)
     /// Of `_all_docs`.
-    let listed: WireRows
+    let listed = WireRows(.listed)
     /// Nil: as fast as the client reads. Otherwise each row is a chunk that a `send` of its own sends, after a pause of
     /// so many microseconds.
     let pause: Int?
 
-    init(_ dialect: GatewayDialect, pause: Int? = nil) {
-        rows = WireRows(dialect)
-        rowsWithoutDocuments = WireRows(dialect, .changeWithoutDocument)
-        listed = WireRows(dialect, .listed)
-        self.pause = pause
-    }
+    init(pause: Int? = nil) { self.pause = pause }
 
     /// Answers a request for `_changes`.
     func send(_ numbers: Range<Int>, lastSequence: Int, on connection: TestConnection) throws {
-        let opening = Array(Self.opening(rows.dialect).utf8)
-        let closing = Array(Self.closing(rows.dialect, lastSequence).utf8)
-        if let pause {
-            try sendPaced(numbers, opening, closing, pause: pause, on: connection)
-        } else {
-            try sendWhole(numbers, opening, closing, on: connection)
-        }
+        let opening = Array(Self.opening.utf8)
+        let closing = Array(Self.closing(lastSequence).utf8)
+        guard let pause else { return try sendWhole(numbers, opening, closing, on: connection) }
+        try sendPaced(numbers, opening, closing, pause: pause, on: connection)
     }
 
-    static func opening(_ dialect: GatewayDialect) -> String {
-        dialect == .couchDB ? "{\"results\":[\n" : "{\"results\":[\r\n"
-    }
-
-    static func closing(_ dialect: GatewayDialect, _ lastSequence: Int) -> String {
-        switch dialect {
-        case .couchDB:
-            "\n],\n\"last_seq\":\(WireRows.sequence("\(lastSequence)", .couchDB)),\"pending\":0}\n"
-        case .syncGateway: "\n],\n\"last_seq\":\"\(lastSequence)\"}\n"
-        }
-    }
+    static let opening = "{\"results\":[\r\n"
+    static func closing(_ lastSequence: Int) -> String { "\n],\n\"last_seq\":\"\(lastSequence)\"}\n" }
 
     private func sendWhole(
         _ numbers: Range<Int>, _ opening: [UInt8], _ closing: [UInt8], on connection: TestConnection
@@ -51,7 +33,7 @@ struct WireFeed: Sendable {
         let stride = rows.byteCount + rows.separator.count
         let length = opening.count + max(0, numbers.count * stride - rows.separator.count) + closing.count
         try connection.write(
-            Array((WireDatabase.head(200, rows.dialect) + "Content-Length: \(length)\r\n\r\n").utf8) + opening)
+            Array((WireDatabase.head(200) + "Content-Length: \(length)\r\n\r\n").utf8) + opening)
         guard let last = numbers.last else { return try connection.write(closing) }
         let count = Self.pieceSize / stride
         var block = rows.block(count, suffix: rows.separator)
@@ -68,7 +50,7 @@ struct WireFeed: Sendable {
         _ numbers: Range<Int>, _ opening: [UInt8], _ closing: [UInt8], pause: Int, on connection: TestConnection
     ) throws {
         try connection.write(
-            Array((WireDatabase.head(200, rows.dialect) + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+            Array((WireDatabase.head(200) + "Transfer-Encoding: chunked\r\n\r\n").utf8)
                 + Self.chunk(opening + rows.text(numbers.prefix(1))))
         let size = Array((String(rows.separator.count + rows.byteCount, radix: 16) + "\r\n").utf8)
         let prefix = size + rows.separator

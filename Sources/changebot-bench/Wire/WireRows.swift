@@ -1,5 +1,3 @@
-internal import GatewayClient
-
 /// Rows of a changes feed, or of `_all_docs`, as a gateway sends them, all of one length.
 ///
 /// They are numbered where they are written, so that a feed of any length needs no more memory than one block of it.
@@ -8,24 +6,18 @@ struct WireRows: Sendable {
     static let first = 10_000_001
     private static let placeholder = Array("########".utf8)
 
-    let dialect: GatewayDialect
     /// Between two rows.
-    let separator: [UInt8]
+    let separator = Array("\n,".utf8)
     private let row: [UInt8]
     /// Where the row's number goes.
     private let places: [Int]
 
-    enum Kind {
-        case change, changeWithoutDocument, listed
-    }
+    enum Kind { case change, changeWithoutDocument, listed }
 
-    init(_ dialect: GatewayDialect, _ kind: Kind = .change) {
-        self.dialect = dialect
-        separator = Array((dialect == .couchDB ? ",\r\n" : "\n,").utf8)
+    init(_ kind: Kind) {
         let note = String(repeating: "lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do ", count: 4)
         let revision = "1-967a00dff5e02add41819138abb3284d"
-        let change =
-            #""seq":\#(Self.sequence("########", dialect)),"id":"task-########","changes":[{"rev":"\#(revision)"}]"#
+        let change = #""seq":########,"id":"task-########","changes":[{"rev":"\#(revision)"}]"#
         let listed = #""id":"task-########","key":"task-########","value":{"rev":"\#(revision)"}"#
         let document =
             #""doc":{"_id":"task-########","_rev":"\#(revision)","type":"task","task":"thing ########","#
@@ -44,17 +36,8 @@ struct WireRows: Sendable {
 
     var byteCount: Int { row.count }
 
-    /// The id of the document of a row.
-    static func id(_ number: Int) -> String { "task-\(number)" }
-
     /// The row of a document; nil if there is none.
     static func number(_ id: String) -> Int? { Int(id.dropFirst(5)) }
-
-    /// A sequence as it stands in JSON: CouchDB's are opaque strings.
-    static func sequence(_ number: String, _ dialect: GatewayDialect) -> String {
-        guard dialect == .couchDB else { return number }
-        return #""\#(number)-g1AAAACbeJzLYWBgYMpgTmEQTM4vTc5ISXIwNDLXMwBCwxyQVCJDUv3___-zMpgT2XKBAuypKWYmaebJ2DQ""#
-    }
 
     /// Bytes for `count` rows, each after `prefix` and before `suffix`, which still need their numbers.
     func block(_ count: Int, prefix: [UInt8] = [], suffix: [UInt8] = []) -> [UInt8] {
@@ -83,16 +66,7 @@ struct WireRows: Sendable {
     }
 
     /// Rows with their numbers and the separators between them.
-    func text(_ numbers: Range<Int>) -> [UInt8] {
-        guard !numbers.isEmpty else { return [] }
-        var bytes = block(numbers.count, suffix: separator)
-        number(&bytes, rows: numbers.count, from: numbers.lowerBound, prefix: 0, stride: row.count + separator.count)
-        bytes.removeLast(separator.count)
-        return bytes
-    }
-
-    /// As ``text(_:)-(Range<Int>)``, for rows that do not follow each other.
-    func text(_ numbers: [Int]) -> [UInt8] {
+    func text(_ numbers: some Collection<Int>) -> [UInt8] {
         var bytes = block(numbers.count, suffix: separator)
         let stride = row.count + separator.count
         for (index, number) in numbers.enumerated() {
