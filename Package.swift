@@ -307,6 +307,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "RevisionsTests",
+            dependencies: [
+                "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON", "Revisions", "Rules", "TestKit", .logging,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "TransferTests",
             dependencies: [
                 "Encodings", "Transfer", "Compression", "DocumentFlow", "GatewayClient", "Locking", "LosslessJSON",

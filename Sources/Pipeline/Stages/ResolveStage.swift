@@ -28,7 +28,7 @@ struct ResolveStage: EffectStage {
     private func answer(_ end: ConflictEnd, for plan: StagedPlan) -> Course.StageAnswer {
         switch end {
         case .resolved: return .resolved
-        case .nothing: return .notResolved(nil)
+        case .nothing, .changed: return .notResolved(nil)
         case .left(let reason):
             let reason = "left in conflict: \(reason)"
             guard let rule = plan.decision.resolution?.rule, context.rules.set.skipsErrors(of: rule) else {

@@ -10,7 +10,7 @@ package struct ConflictCase: Sendable {
     package private(set) var conflict: Conflict
     package let policies: ConflictPolicies
     package let policy: ConflictPolicy
-    package private(set) var resolution = ConflictResolution.setAside(reason: "")
+    package private(set) var resolution = ConflictResolution.leave(reason: "")
 
     /// Nil if there is no policy for the document.
     package init?(_ id: DocumentID, _ conflict: Conflict, _ policies: ConflictPolicies) {
@@ -37,7 +37,7 @@ package struct ConflictCase: Sendable {
         case .keep, .write: Array(conflict.leaves.dropFirst())
         // A deletion that has won is not to win again over a document that is created anew.
         case .delete: conflict.leaves + conflict.deletions.map(\.tombstone)
-        case .setAside: []
+        case .leave: []
         }
     }
 
@@ -50,7 +50,7 @@ package struct ConflictCase: Sendable {
         guard case .keep(let leaf) = decided, leaf > 0 else { return }
         resolution =
             ResolvedDocument(leaf: leaf, of: conflict).map { .write($0) }
-            ?? .setAside(reason: "its leaves can't be merged into one document")
+            ?? .leave(reason: "its leaves can't be merged into one document")
     }
 }
 

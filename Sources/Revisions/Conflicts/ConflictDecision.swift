@@ -41,7 +41,7 @@ package struct ConflictDecision {
             }
             let isUncertain = deletions.contains { $0.between.contains { known[$0] == nil } }
             if !isDeleted, isUncertain {
-                return .setAside(
+                return .leave(
                     reason: "it was deleted and edited, and the server has forgotten whether it was created anew since")
             }
         }

@@ -35,14 +35,14 @@ struct ConflictWriter: Sendable {
             switch one.resolution {
             case .keep, .delete: ready.append(one)
             case .write(let document): merged.append((one, document))
-            case .setAside(let reason): note(one, .left(reason: reason))
+            case .leave(let reason): note(one, .left(reason: reason))
             }
         }
         let expiries = try await expiries(of: cases)
         for (one, end) in try await store(merged, expiries, &sender, count) {
             switch end {
             case .resolved: ready.append(one)
-            case .nothing, .left: note(one, end)
+            case .nothing, .changed, .left: note(one, end)
             }
         }
         let refused = try await deleteLosers(of: ready, expiries, &sender, count)
@@ -110,15 +110,10 @@ struct ConflictWriter: Sendable {
         _ document: ResolvedDocument, of one: ConflictCase, _ expiry: [UInt8]?
     ) async throws -> Result<Prepared, RevisionPreparation.Unreadable> {
         guard let new = NewRevision.resolved(document, of: one.conflict, one.id) else {
-            return .failure(RevisionPreparation.Unreadable(reason: "its leaves can't be merged into one document"))
+            return .failure(.notMergeable)
         }
-        return try await preparation.prepare(new.revision, new.needed, new.kept)
+        return try await preparation.prepare(new, from: "server")
             .map { Prepared(one: one, new: new, expiry: expiry, revision: $0.expiring(expiry)) }
-            .mapError(Self.ofAttachment)
-    }
-
-    private static func ofAttachment(_ error: RevisionPreparation.Unreadable) -> RevisionPreparation.Unreadable {
-        RevisionPreparation.Unreadable(reason: "the server could not send an attachment: \(error.reason)")
     }
 
     /// Stores a document with streamed attachments or stubs; with all attachments, if the server lacks one after all.
@@ -129,10 +124,11 @@ struct ConflictWriter: Sendable {
         let (one, new) = (prepared.one, prepared.new)
         let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
         try await sender.storeAlone(prepared.revision, Self.settle(ends, count)) {
-            switch try await preparation.prepare(new.revision, new.needed + new.kept.map { ($0, winner) }, []) {
+            let complete = (new.revision, [AttachmentStub](), new.needed + new.kept.map { ($0, winner) })
+            switch try await preparation.prepare(complete, from: "server") {
             case .success(let revision): return revision.expiring(prepared.expiry)
             case .failure(let unreadable):
-                ends.withLock { $0[one.id] = .left(reason: Self.ofAttachment(unreadable).reason) }
+                ends.withLock { $0[one.id] = .left(reason: unreadable.reason) }
                 return nil
             }
         }

@@ -33,7 +33,7 @@ package enum SettlingRevision {
     /// The newest such revision, as an index in the leaf's history.
     static func settlement(of other: String, in leaf: ConflictLeaf) -> Int? {
         let prefixes = Set(leaf.history.map { prefix(other, $0) })
-        return leaf.history.firstIndex { prefixes.contains(String($0.drop { $0 != "-" }.dropFirst().prefix(half))) }
+        return leaf.history.firstIndex { prefixes.contains(String(digest(of: $0).prefix(half))) }
     }
 
     /// `_revisions` of a revision after a leaf. For generations between the two, revisions are named that no server has.
@@ -41,20 +41,11 @@ package enum SettlingRevision {
     /// - Returns: Nil if its generation is not higher.
     package static func history(of id: RevisionID, after leaf: ConflictLeaf) -> JSONText? {
         guard let generation = id.generation, generation > leaf.generation else { return nil }
-        var history = JSONWriter()
-        history.object { history in
-            history.member("start", integer: generation)
-            history.name("ids")
-            history.array { history in
-                history.string(String(id.text.drop { $0 != "-" }.dropFirst()))
-                for between in (leaf.generation + 1..<generation).reversed() {
-                    history.string(placeholder(after: leaf.revision, between))
-                }
-                for old in leaf.history { history.string(String(old.drop { $0 != "-" }.dropFirst())) }
-            }
-        }
-        return try? JSONText(history.bytes)
+        let between = (leaf.generation + 1..<generation).reversed().map { placeholder(after: leaf.revision, $0) }
+        return NewRevision.history([digest(of: id.text)] + between + leaf.history.map(digest), start: generation)
     }
+
+    private static func digest(of revision: String) -> String { String(revision.drop { $0 != "-" }.dropFirst()) }
 }
 
 extension SettlingRevision {

@@ -21,16 +21,23 @@ package struct NewRevision {
         let digest = Self.digest(after: leaf.revision, content: content)
         let start = (leaf.document.root["_revisions"]?["start"]?.integer ?? 0) + 1
         id = RevisionID("\(start)-\(digest)")
+        let before = leaf.document.root["_revisions"]?["ids"]?.elements.map { $0.string ?? "" } ?? []
+        history = Self.history([digest] + before, start: start) ?? leaf.document
+    }
+
+    /// `_revisions`.
+    ///
+    /// - Parameters:
+    ///   - digests: The newest first.
+    ///   - start: The generation of the newest.
+    static func history(_ digests: [String], start: Int) -> JSONText? {
         var history = JSONWriter()
         history.object { history in
             history.member("start", integer: start)
             history.name("ids")
-            history.array { history in
-                history.string(digest)
-                for old in leaf.document.root["_revisions"]?["ids"]?.elements.map(\.bytes) ?? [] { history.raw(old) }
-            }
+            history.array { history in for digest in digests { history.string(digest) } }
         }
-        self.history = (try? JSONText(history.bytes)) ?? leaf.document
+        return try? JSONText(history.bytes)
     }
 
     package static func digest(after revision: String, content: [UInt8]) -> String {

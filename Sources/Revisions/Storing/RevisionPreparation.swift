@@ -7,6 +7,8 @@ package struct RevisionPreparation: Sendable {
     /// An attachment could not be fetched.
     package struct Unreadable: Error {
         package let reason: String
+
+        package static let notMergeable = Unreadable(reason: "its leaves can't be merged into one document")
     }
 
     let fetcher: AttachmentFetcher
@@ -55,6 +57,18 @@ package struct RevisionPreparation: Sendable {
         prepared.sentAttachments = needed.count
         prepared.keptAttachments = known.count
         return .success(prepared)
+    }
+
+    /// Prepares what a conflict is resolved by.
+    ///
+    /// - Parameter owner: Who has the attachments, for the reason.
+    /// - Throws: As the other one.
+    package func prepare(
+        _ new: NewRevision.WithAttachments, from owner: String
+    ) async throws -> Result<PreparedRevision, Unreadable> {
+        try await prepare(new.revision, new.needed, new.kept).mapError { error in
+            Unreadable(reason: "the \(owner) could not send an attachment: \(error.reason)")
+        }
     }
 
     private func makeSpool() throws(TransferError) -> AttachmentSpool {

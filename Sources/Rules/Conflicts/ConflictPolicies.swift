@@ -101,16 +101,16 @@ package struct ConflictPolicies: Sendable {
         now: Int
     ) async -> ConflictResolution {
         if let name = conflict.leaves.lazy.compactMap(\.document.root.duplicateMemberName).first {
-            return .setAside(reason: Decision.duplicateReason(name))
+            return .leave(reason: Decision.duplicateReason(name))
         }
         switch policy {
-        case .setAside: return .setAside(reason: "its policy is to set it aside")
+        case .setAside: return .leave(reason: "its policy is to set it aside")
         case .winner: return .keep(0)
         case .deletesWin: return isDeleted ? .delete : merge(conflict, ancestors)
         case .merge: return merge(conflict, ancestors)
         case .lastUpdateWins:
             guard let order = conflict.latestFirst(by: dateMember) else {
-                return .setAside(reason: "some leaves have a text in '\(dateMember)', others a number")
+                return .leave(reason: "some leaves have a text in '\(dateMember)', others a number")
             }
             return .keep(order[0])
         case .jq(let program):
@@ -123,11 +123,11 @@ package struct ConflictPolicies: Sendable {
         let merge = ConflictMerge(
             conflict, ancestors: ancestors, order: order, isOrderedByDate: conflict.isOrderedByDate(dateMember))
         do { return Self.resolution(try merge.merge(), conflict) } catch let gap as ValueMerge.Undecidable {
-            return .setAside(
+            return .leave(
                 reason: "its leaves differ in '\(gap.name)', and neither the revision that they come from nor dates in "
                     + "'\(dateMember)' tell who changed it; 'winner', 'last-update-wins' or 'jq:' decide that")
         } catch {
-            return .setAside(reason: "its leaves can't be merged into one document")
+            return .leave(reason: "its leaves can't be merged into one document")
         }
     }
 
@@ -146,43 +146,37 @@ package struct ConflictPolicies: Sendable {
         leaves.array { leaves in for leaf in conflict.leaves { leaves.raw(leaf.document.bytes) } }
         let locals = Array(#"{"ancestor":"#.utf8) + (ancestor?.bytes ?? Array("null".utf8)) + [UInt8(ascii: "}")]
         guard let pool, let document = try? JSONText(leaves.bytes), let locals = try? JSONText(locals) else {
-            return .setAside(reason: "its leaves can't be given to a program")
+            return .leave(reason: "its leaves can't be given to a program")
         }
         let call = JQCall(
             program: program, document: document, change: Array("null".utf8), match: Array("{}".utf8), now: now,
             locals: locals)
         switch await pool.run([call]).first {
         case .outputs(let outputs)?: return resolution(outputs, conflict)
-        case .failed(let error)?: return .setAside(reason: "\(error)")
-        case nil: return .setAside(reason: "the program did not run")
+        case .failed(let error)?: return .leave(reason: "\(error)")
+        case nil: return .leave(reason: "the program did not run")
         }
     }
 
     private func resolution(_ outputs: [JSONText], _ conflict: Conflict) -> ConflictResolution {
         guard outputs.count == 1, let output = outputs.first?.root else {
-            return .setAside(
+            return .leave(
                 reason: outputs.isEmpty
                     ? "the program has no output for it" : "the program has several outputs for it")
         }
         if output.kind == .null || output["_deleted"]?.bool == true { return .delete }
         guard output.kind == .object else {
-            return .setAside(reason: "the program's output is neither an object nor null")
+            return .leave(reason: "the program's output is neither an object nor null")
         }
-        if let reason = Self.misuse(of: output, conflict) { return .setAside(reason: reason) }
+        if let reason = Self.misuse(of: output, conflict) { return .leave(reason: reason) }
         guard let attachments = Self.attachments(of: output, conflict) else {
-            return .setAside(
+            return .leave(
                 reason: "the program's output has an attachment that no leaf has with this name and digest")
         }
-        var members = JSONWriter()
-        members.object { members in
-            for member in output.members where member.name.characters.first != UInt8(ascii: "_") {
-                members.raw(output.text.bytes[member.range])
-            }
+        guard let members = ResolvedDocument.members(of: output) else {
+            return .leave(reason: "the program's output is not valid JSON")
         }
-        guard let text = try? JSONText(members.bytes) else {
-            return .setAside(reason: "the program's output is not valid JSON")
-        }
-        return Self.resolution(ResolvedDocument(members: text, attachments: attachments), conflict)
+        return Self.resolution(ResolvedDocument(members: members, attachments: attachments), conflict)
     }
 
     /// What is wrong with the members of an output that begin with `_`. Those of the leaves are left out without a word.

@@ -8,8 +8,8 @@ package enum ConflictResolution: Sendable {
     case write(ResolvedDocument)
     /// All leaves are deleted.
     case delete
-    /// Nothing is written.
-    case setAside(reason: String)
+    /// Nothing is written: the document is left in conflict.
+    case leave(reason: String)
 }
 
 /// A document that was made of several leaves.
@@ -24,17 +24,22 @@ package struct ResolvedDocument: Sendable {
         self.attachments = attachments
     }
 
+    /// The members of a document whose names do not begin with `_`. Nil if it is not valid JSON.
+    package static func members(of document: JSONValue) -> JSONText? {
+        var members = JSONWriter()
+        members.object { members in
+            for member in document.members where member.name.characters.first != UInt8(ascii: "_") {
+                members.raw(document.text.bytes[member.range])
+            }
+        }
+        return try? JSONText(members.bytes)
+    }
+
     /// A leaf as it is: an index in ``Conflict/leaves``. Nil if it is not valid JSON.
     package init?(leaf: Int, of conflict: Conflict) {
         let document = conflict.leaves[leaf].document
-        var members = JSONWriter()
-        members.object { members in
-            for member in document.root.members where member.name.characters.first != UInt8(ascii: "_") {
-                members.raw(document.bytes[member.range])
-            }
-        }
-        guard let text = try? JSONText(members.bytes) else { return nil }
-        self.members = text
+        guard let members = Self.members(of: document.root) else { return nil }
+        self.members = members
         let others = conflict.leaves.enumerated().map { LeafAttachment.all(of: $1.document.root, leaf: $0) }
         attachments = LeafAttachment.all(of: document.root, leaf: leaf).map { own in
             // Of equal ones the winner's: its bytes need not be sent.

@@ -36,23 +36,10 @@ struct ConflictSettling: Sendable {
 /// A source that keeps one leaf too takes no revision beside its own. It gets the new one after its leaf, under the same
 /// id: so nothing need be deleted.
 final class ConflictSettlement: Sendable {
-    /// What became of a conflict.
-    enum Outcome: Sendable {
-        case settled
-        /// There is nothing to settle any more.
-        case agreed
-        /// There is no policy for it.
-        case undecided
-        case left(reason: String)
-        /// One of the ends has changed meanwhile.
-        case again
-    }
-
     private let source: ReplicationEnd
     private let target: ReplicationEnd
     private let settling: ConflictSettling
     private let report: ReplicationReport
-    private let logger: Logger
     private let back: RevisionTransfer
     private let preparation: RevisionPreparation
     private let sourceReader: RevisionsReader
@@ -71,7 +58,6 @@ final class ConflictSettlement: Sendable {
         self.settling = settling
         self.preparation = preparation
         self.report = report
-        self.logger = logger
         back = RevisionTransfer(from: target, to: source, settling.back, report: report, logger: logger)
         sourceReader = RevisionsReader(gateway: source.gateway, contact: source.contact)
         targetReader = RevisionsReader(gateway: target.gateway, contact: target.contact)
@@ -81,53 +67,59 @@ final class ConflictSettlement: Sendable {
     }
 
     /// - Parameter refused: A leaf of the source, as the target was to store it.
+    /// - Returns: Nil if there is no policy for the document.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. The conflict may be settled in part.
-    func settle(_ refused: ReplicatedRevision) async throws -> Outcome {
+    func settle(_ refused: ReplicatedRevision) async throws -> ConflictEnd? {
         guard let ours = ConflictLeaf(refused.text) else { return .left(reason: "its history can't be read") }
         return try await settling.lock(for: refused.key.id).withLock {
             for _ in 0..<AttemptLimits.conflicts {
                 try Task.checkCancellation()
-                let outcome = try await settle(ours, refused)
-                if case .again = outcome { continue }
-                return outcome
+                let end = try await settle(ours, refused)
+                if end != .changed { return end }
             }
             return .left(reason: "both ends change it all the time")
         }
     }
 
-    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> Outcome {
+    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> ConflictEnd? {
         let id = refused.key.id
-        guard try await isLeaf(ours.revision, of: id) else { return .agreed }
+        guard try await isLeaf(ours.revision, of: id) else { return .nothing }
         guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
             return .left(reason: "the target does not show its own revision")
         }
-        if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .agreed }
+        if theirs.history.contains(ours.revision) || ours.isDeleted && theirs.isDeleted { return .nothing }
         let pair = LeafPair(ours: ours, theirs: theirs)
         if SettlingRevision.hasSettled(ours.revision, in: theirs) {
             return try await finish(pair, RevisionID(theirs.revision), id)
         }
         if SettlingRevision.hasSettled(theirs.revision, in: ours),
-            let outcome = try await append(refused, after: theirs, .target, id)
+            let end = try await append(refused, after: theirs, .target, id)
         {
-            return outcome
+            return end
         }
         // Such an end was made by an earlier settlement: it is no deletion by a user.
         let isKnown = ours.isDeleted ? try await isLeaf(theirs.revision, of: id) : false
         guard !isEndOfBranch(ours) else {
-            return isKnown ? .agreed : try await bring(RevisionID(theirs.revision), pair, id)
+            return isKnown ? .nothing : try await bring(RevisionID(theirs.revision), pair, id)
         }
-        guard let policy = settling.policies.policy(of: pair.conflict) else { return .undecided }
-        switch try await resolution(of: pair, by: policy, id) {
-        case .setAside(let reason): return .left(reason: reason)
-        case .delete:
-            if theirs.isDeleted { return try await finish(pair, RevisionID(theirs.revision), id) }
-            return try await write(nil, pair, id)
+        guard let policy = settling.policies.policy(of: pair.conflict) else { return nil }
+        return try await carryOut(try await resolution(of: pair, by: policy, id), pair, isKnown: isKnown, id)
+    }
+
+    /// - Parameter isKnown: Whether the source has the leaf of the target, and another one that is deleted.
+    private func carryOut(
+        _ resolution: ConflictResolution, _ pair: LeafPair, isKnown: Bool, _ id: DocumentID
+    ) async throws -> ConflictEnd {
+        let theirs = pair.theirs
+        switch resolution {
+        case .leave(let reason): return .left(reason: reason)
+        case .delete where theirs.isDeleted: return try await finish(pair, RevisionID(theirs.revision), id)
+        case .delete: return try await write(nil, pair, id)
         case .keep(let leaf):
             let kept = pair.conflict.leaves[leaf]
+            guard kept.revision == theirs.revision else { return try await write(.leaf(kept, leaf), pair, id) }
             // A deletion that does not win, and an end that has what stays.
-            if kept.revision == theirs.revision, isKnown { return .agreed }
-            if kept.revision == theirs.revision { return try await finish(pair, RevisionID(theirs.revision), id) }
-            return try await write(.leaf(kept, leaf), pair, id)
+            return isKnown ? .nothing : try await finish(pair, RevisionID(theirs.revision), id)
         case .write(let document): return try await write(document, pair, id)
         }
     }
@@ -172,47 +164,39 @@ final class ConflictSettlement: Sendable {
     /// Stores what was decided at the target, then at the source.
     ///
     /// - Parameter document: Nil to delete it.
-    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
-        let conflict = pair.conflict
-        let content = document.map { NewRevision.content(of: $0, conflict) } ?? Array("deleted".utf8)
+    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
+        let content = document.map { NewRevision.content(of: $0, pair.conflict) } ?? Array("deleted".utf8)
         let revision = SettlingRevision.of(pair, content: content)
-        var prepared: PreparedRevision?
-        if let document {
-            let parent = conflict.leaves.firstIndex { $0.revision == pair.theirs.revision }
-            guard let new = revision.resolved(document, of: conflict, after: parent, id) else {
-                return .left(reason: "its leaves can't be merged into one document")
-            }
-            switch try await preparation.prepare(new.revision, new.needed, new.kept) {
-            case .success(let revision): prepared = revision
-            case .failure(let unreadable):
-                return .left(reason: "the source could not send an attachment: \(unreadable.reason)")
-            }
-        } else {
-            prepared = revision.tombstone(of: id).map { PreparedRevision($0, $0.text.bytes) }
-        }
-        guard let prepared else { return .left(reason: "its leaves can't be merged into one document") }
-        switch try await store(prepared, .target) {
-        case .written?: return try await finish(pair, revision.id, id)
-        case .conflict?: return .again
-        case let refusal:
-            return .left(reason: "the \(Side.target) refused its new revision: \(Self.explanation(refusal))")
+        switch try await prepare(revision, document, pair, id) {
+        case .failure(let unreadable): return .left(reason: unreadable.reason)
+        case .success(let prepared):
+            let end = try await store(prepared, .target)
+            return end == .resolved ? try await finish(pair, revision.id, id) : end
         }
     }
 
+    private func prepare(
+        _ revision: NewRevision, _ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID
+    ) async throws -> Result<PreparedRevision, RevisionPreparation.Unreadable> {
+        guard let document else {
+            let tombstone = revision.tombstone(of: id).map { PreparedRevision($0, $0.text.bytes) }
+            return tombstone.map { .success($0) } ?? .failure(.notMergeable)
+        }
+        let parent = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision }
+        guard let new = revision.resolved(document, of: pair.conflict, after: parent, id) else {
+            return .failure(.notMergeable)
+        }
+        return try await preparation.prepare(new, from: "source")
+    }
+
     /// Brings what the target has to the source, and ends the source's leaf.
-    private func finish(_ pair: LeafPair, _ revision: RevisionID, _ id: DocumentID) async throws -> Outcome {
-        switch try await bring(revision, pair, id) {
-        case .settled: break
-        case let outcome: return outcome
-        }
+    private func finish(_ pair: LeafPair, _ revision: RevisionID, _ id: DocumentID) async throws -> ConflictEnd {
+        let end = try await bring(revision, pair, id)
         // The source may have it after the leaf.
-        guard !pair.ours.isDeleted, try await isLeaf(pair.ours.revision, of: id) else { return .settled }
-        guard let end = NewRevision.tombstone(of: pair.ours, id, because: Self.endOfBranch) else { return .settled }
-        switch try await store(end, .source) {
-        case .written?: return .settled
-        case .conflict?: return .again
-        case let refusal: return .left(reason: "the source refused a deletion: \(Self.explanation(refusal))")
-        }
+        guard end == .resolved, !pair.ours.isDeleted, try await isLeaf(pair.ours.revision, of: id),
+            let endOfBranch = NewRevision.tombstone(of: pair.ours, id, because: Self.endOfBranch)
+        else { return end }
+        return try await store(endOfBranch, .source, as: "a deletion")
     }
 
     private static let endOfBranch = "settled"
@@ -224,10 +208,10 @@ final class ConflictSettlement: Sendable {
     }
 
     /// Brings a revision of the target to the source.
-    private func bring(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
+    private func bring(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
         let refused = try await back.transfer([ChangedDocument(id: id, revisions: [revision])])
         if let refused = refused.first {
-            if let outcome = try await append(refused, after: pair.ours, .source, id) { return outcome }
+            if let end = try await append(refused, after: pair.ours, .source, id) { return end }
             return try await raise(refused, pair, id)
         }
         let differences = try await source.contact.ask {
@@ -236,14 +220,14 @@ final class ConflictSettlement: Sendable {
         guard differences.allSatisfy(\.missing.isEmpty) else {
             return .left(reason: "the source did not take the revision of the target")
         }
-        return .settled
+        return .resolved
     }
 
     /// The generation of the target's leaf is too low to store it after that of the source: it becomes a new revision.
-    private func raise(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> Outcome {
-        guard pair.theirs.revision == revision.key.revision?.text else { return .again }
+    private func raise(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
+        guard pair.theirs.revision == revision.key.revision?.text else { return .changed }
         // It is enough that both are deleted.
-        guard !pair.theirs.isDeleted else { return .settled }
+        guard !pair.theirs.isDeleted else { return .resolved }
         let leaf = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision } ?? 0
         return try await write(.leaf(pair.theirs, leaf), pair, id)
     }
@@ -255,41 +239,29 @@ final class ConflictSettlement: Sendable {
     /// - Returns: Nil if its generation is too low.
     private func append(
         _ revision: ReplicatedRevision, after leaf: ConflictLeaf, _ side: Side, _ id: DocumentID
-    ) async throws -> Outcome? {
+    ) async throws -> ConflictEnd? {
         guard let new = revision.key.revision, let history = SettlingRevision.history(of: new, after: leaf),
             let text = try? revision.text.setting(JSONPointer(tokens: ["_revisions"]), to: history.bytes)
         else { return nil }
         let moved = ReplicatedRevision(text: text, key: revision.key, knownAncestors: [])
         let needed = AttachmentStub.all(of: text.root).map { (stub: $0, origin: revision.key.revision) }
         let preparation = side == .source ? back.preparation : preparation
-        switch try await preparation.prepare(moved, needed, []) {
-        case .failure(let unreadable):
-            return .left(reason: "the other end could not send an attachment: \(unreadable.reason)")
-        case .success(let prepared):
-            switch try await store(prepared, side) {
-            case .written?: return .settled
-            case .conflict?: return .again
-            case let refusal:
-                return .left(reason: "the \(side) refused its new revision: \(Self.explanation(refusal))")
-            }
+        switch try await preparation.prepare((moved, [], needed), from: "other end") {
+        case .failure(let unreadable): return .left(reason: unreadable.reason)
+        case .success(let prepared): return try await store(prepared, side)
         }
     }
 
-    /// - Returns: Nil if the gateway lacks an attachment after all.
-    private func store(_ prepared: PreparedRevision, _ side: Side) async throws -> BulkOutcome? {
+    /// - Parameter what: For the reason of a refusal.
+    private func store(
+        _ prepared: PreparedRevision, _ side: Side, as what: String = "its new revision"
+    ) async throws -> ConflictEnd {
         let prepared = try await keepingExpiry(prepared, side)
         let last = Locked<BulkOutcome?>(nil)
         let settle: RevisionSender.Settle = { [report] revision, outcome in
             switch outcome {
             case .failed, .undecided, .unmentioned: return false
-            case .written:
-                report.update { $0.bytesOut += revision.uploadedByteCount }
-                report.count {
-                    $0.written += 1
-                    if revision.revision.isDeleted { $0.deleted += 1 }
-                    $0.attachments += revision.sentAttachments
-                    $0.keptAttachments += revision.keptAttachments
-                }
+            case .written: report.noteWritten(revision)
             case .conflict, .rejected: break
             }
             last.withLock { $0 = outcome }
@@ -302,7 +274,13 @@ final class ConflictSettlement: Sendable {
             try await sender.storeTogether([prepared], settle)
         }
         await report.note(sender)
-        return last.withLock { $0 }
+        switch last.withLock({ $0 }) {
+        case .written?: return .resolved
+        case .conflict?: return .changed
+        case let refusal:
+            let explanation = refusal?.explanation ?? "it lacks an attachment"
+            return .left(reason: "the \(side) refused \(what): \(explanation)")
+        }
     }
 
     /// The document keeps the expiry that it has at this end, or else that of the other end.
@@ -318,23 +296,13 @@ final class ConflictSettlement: Sendable {
         }
         return prepared
     }
-
-    private static func explanation(_ outcome: BulkOutcome?) -> String {
-        outcome?.explanation ?? "it lacks an attachment"
-    }
 }
 
 extension ResolvedDocument {
-    /// A leaf as it is.
+    /// A leaf with its own attachments: the ids of new revisions depend on which leaf has them.
     fileprivate static func leaf(_ leaf: ConflictLeaf, _ index: Int) -> ResolvedDocument {
-        var members = JSONWriter()
-        members.object { members in
-            for member in leaf.document.root.members where member.name.characters.first != UInt8(ascii: "_") {
-                members.raw(leaf.document.bytes[member.range])
-            }
-        }
-        return ResolvedDocument(
-            members: (try? JSONText(members.bytes)) ?? leaf.document,
+        ResolvedDocument(
+            members: members(of: leaf.document.root) ?? leaf.document,
             attachments: AttachmentStub.all(of: leaf.document.root).map { ($0.name, index) })
     }
 }

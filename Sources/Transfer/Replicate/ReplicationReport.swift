@@ -54,6 +54,16 @@ package final class ReplicationReport: Sendable {
         logger.info(state.isStopped ? "stopped; the next run continues" : "replicated", metadata: metadata)
     }
 
+    func noteWritten(_ revision: PreparedRevision) {
+        update {
+            $0.bytesOut += revision.uploadedByteCount
+            $0.counts.written += 1
+            if revision.revision.isDeleted { $0.counts.deleted += 1 }
+            $0.counts.attachments += revision.sentAttachments
+            $0.counts.keptAttachments += revision.keptAttachments
+        }
+    }
+
     /// Counts the requests that were sent since the last call.
     func note(_ sender: RevisionSender) async {
         let new = await sender.newRequests()

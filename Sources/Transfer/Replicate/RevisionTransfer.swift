@@ -70,12 +70,12 @@ struct RevisionTransfer: Sendable {
     /// Settles a conflict if there is a policy for it, or notes it.
     private func settle(_ refused: ReplicatedRevision) async throws {
         switch try await conflicts?.settle(refused) {
-        case .settled?:
+        case .resolved?:
             report.count { $0.settled += 1 }
             logger.debug("settled a conflict", metadata: [LogKey.id: "\(refused.key.id)"])
-        case .agreed?: break
+        case .nothing?: break
         case .left(let reason)?: note(refused.key, "a conflict is not settled", reason)
-        case .undecided?, .again?, nil:
+        case .changed?, nil:
             guard !refused.isLosingDeletion else { return }
             note(
                 refused.key, "the target refused a revision",
@@ -235,14 +235,7 @@ struct RevisionTransfer: Sendable {
     /// - Returns: Whether that was the last word.
     private func note(_ revision: PreparedRevision, _ outcome: BulkOutcome, _ refused: Refused) -> Bool {
         switch outcome {
-        case .written:
-            report.update { $0.bytesOut += revision.uploadedByteCount }
-            report.count {
-                $0.written += 1
-                if revision.revision.isDeleted { $0.deleted += 1 }
-                $0.attachments += revision.sentAttachments
-                $0.keptAttachments += revision.keptAttachments
-            }
+        case .written: report.noteWritten(revision)
         case .conflict:
             report.count { $0.conflicts += 1 }
             // Nobody misses the end of a branch that has lost anyway, unless it may win after all.

@@ -86,25 +86,15 @@ struct DocumentResolution: Sendable {
     private func write(_ cases: [ConflictCase]) async throws {
         try await resolver.write(cases) { one, end in
             switch end {
-            case .resolved: noteResolved(one)
-            case .nothing: report.update { $0.resolved += 1 }
+            case .resolved:
+                report.noteResolved(one.resolution)
+                one.logResolution(to: logger)
+            case .nothing, .changed: report.update { $0.resolved += 1 }
             case .left(let reason): note(one.id, reason)
             }
         } count: { [report] sent in
             report.update { $0.counters.addSent(sent) }
         }
-    }
-
-    private func noteResolved(_ one: ConflictCase) {
-        report.update {
-            $0.resolved += 1
-            switch one.resolution {
-            case .keep: $0.kept += 1
-            case .write: $0.merged += 1
-            case .delete, .setAside: break
-            }
-        }
-        one.logResolution(to: logger)
     }
 
     private func note(_ id: DocumentID, _ reason: String) {
@@ -120,20 +110,13 @@ struct DocumentResolution: Sendable {
 
     private func preview(_ cases: [ConflictCase]) async throws {
         for one in cases {
-            if case .setAside(let reason) = one.resolution {
-                note(one.id, reason)
-            } else {
-                var (isWrite, isKept) = (false, false)
-                switch one.resolution {
-                case .write: isWrite = true
-                case .keep: isKept = true
-                case .delete, .setAside: break
-                }
-                report.update { [isWrite, isKept] in
-                    $0.resolved += 1
-                    $0.kept += isKept ? 1 : 0
-                    $0.merged += isWrite ? 1 : 0
-                    $0.counters.shown += one.losers.count + (isWrite ? 1 : 0)
+            switch one.resolution {
+            case .leave(let reason): note(one.id, reason)
+            case .keep, .write, .delete:
+                report.noteResolved(one.resolution)
+                report.update {
+                    if case .write = one.resolution { $0.counters.shown += 1 }
+                    $0.counters.shown += one.losers.count
                     $0.counters.shownDeletions += one.losers.count
                 }
             }
@@ -160,7 +143,7 @@ struct DocumentResolution: Sendable {
                 line.name("attachments")
                 line.array { line in for attachment in document.attachments { line.string(attachment.name) } }
             case .delete: line.member("action", string: "delete")
-            case .setAside(let reason):
+            case .leave(let reason):
                 line.member("action", string: "set-aside")
                 line.member("reason", string: reason)
             }

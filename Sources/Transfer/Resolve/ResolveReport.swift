@@ -2,6 +2,7 @@ package import DocumentFlow
 internal import Locking
 internal import Logging
 internal import LosslessJSON
+internal import Rules
 
 /// The progress and the result of `changebot resolve`, whatever its end. Safe to read from any thread.
 package final class ResolveReport: Sendable {
@@ -35,6 +36,17 @@ package final class ResolveReport: Sendable {
     package func noteRetry() { update { $0.counters.retries += 1 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
+
+    func noteResolved(_ resolution: ConflictResolution) {
+        update {
+            $0.resolved += 1
+            switch resolution {
+            case .keep: $0.kept += 1
+            case .write: $0.merged += 1
+            case .delete, .leave: break
+            }
+        }
+    }
 }
 
 extension ResolveReport: TransferReport {

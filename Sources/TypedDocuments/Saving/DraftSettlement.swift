@@ -4,15 +4,8 @@ internal import Rules
 
 /// Settles a conflict between what was to be saved and what the gateway has.
 struct DraftSettlement {
-    enum Result {
-        /// The gateway's version stays.
-        case theirs
-        case write(DocumentDraft)
-        /// The policy decides nothing, or the bytes of an attachment are not here.
-        case conflict
-    }
-
-    private static let (own, other) = (0, 1)
+    /// The leaves of a resolution: what was to be saved, and the gateway's version.
+    static let (own, other) = (0, 1)
 
     /// What was to be saved.
     let draft: DocumentDraft
@@ -22,9 +15,9 @@ struct DraftSettlement {
     let dialect: GatewayDialect
 
     /// - Parameter theirs: With `_rev`; nil if the document is deleted.
-    /// - Throws: `JSONError` if the result is larger than a document may be.
-    func settle(with theirs: JSONText?) async throws -> Result {
-        guard let theirs else { return try afterDeletion() }
+    /// - Throws: `JSONError` if the draft is larger than a document may be.
+    func resolution(with theirs: JSONText?) async throws -> ConflictResolution {
+        guard let theirs else { return policy.kind == .deletesWin ? .delete : .keep(Self.own) }
         let known = base?.root["_rev"]?.string
         let history = known.map { [$0] } ?? []
         let conflict = Conflict(ranked: [
@@ -33,24 +26,36 @@ struct DraftSettlement {
         ])
         guard let name = policy.ruleName, let policies = try? ConflictPolicies([name], dateMember: policy.dateMember),
             let rule = policies.policy(of: conflict)
-        else { return .conflict }
+        else { return .leave(reason: "there is no policy for it") }
         var ancestors: [String: JSONText] = [:]
         if let known { ancestors[known] = base }
-        let resolution = await policies.resolve(conflict, by: rule, ancestors: ancestors, isDeleted: false, now: 0)
+        return await policies.resolve(conflict, by: rule, ancestors: ancestors, isDeleted: false, now: 0)
+    }
+
+    /// What is to be written so that the gateway has what was decided.
+    ///
+    /// - Returns: Nil if that is nothing, or if the bytes of an attachment are not here.
+    /// - Throws: `JSONError` if it is larger than a document may be.
+    func draft(of resolution: ConflictResolution, over theirs: JSONText?) throws -> DocumentDraft? {
         switch resolution {
-        case .keep(Self.other): return .theirs
-        case .keep: return try merged(draft.body.root, draft.names.map { ($0, Self.own) }, over: theirs)
-        case .write(let document): return try merged(document.members.root, document.attachments, over: theirs)
-        case .delete, .setAside: return .conflict
+        case .keep(Self.own):
+            guard let theirs else { return try newDocument() }
+            guard let members = ResolvedDocument.members(of: draft.body.root) else { return nil }
+            let own = ResolvedDocument(members: members, attachments: draft.names.map { ($0, Self.own) })
+            return try merged(own, over: theirs)
+        case .write(let document): return try theirs.flatMap { try merged(document, over: $0) }
+        case .keep, .delete, .leave: return nil
         }
     }
 
-    private func afterDeletion() throws -> Result {
-        guard policy.kind != .deletesWin, draft.names.count == draft.uploads.count else { return .conflict }
+    /// The draft as a document that the gateway does not have.
+    private func newDocument() throws -> DocumentDraft? {
+        guard draft.names.count == draft.uploads.count else { return nil }
         var body = draft.body
-        if body.root["_rev"] != nil { body = try body.removing(JSONPointer(tokens: ["_rev"])) }
-        if body.root["_attachments"] != nil { body = try body.removing(JSONPointer(tokens: ["_attachments"])) }
-        return .write(DocumentDraft(body: body, uploads: draft.uploads))
+        for name in ["_rev", "_attachments"] where body.root[name] != nil {
+            body = try body.removing(JSONPointer(tokens: [name]))
+        }
+        return DocumentDraft(body: body, uploads: draft.uploads)
     }
 
     /// The draft with the attachments that it will have, each with its digest.
@@ -71,19 +76,17 @@ struct DraftSettlement {
     }
 
     /// A document after the gateway's one.
-    private func merged(
-        _ members: JSONValue, _ attachments: [(name: String, leaf: Int)], over theirs: JSONText
-    ) throws -> Result {
+    private func merged(_ document: ResolvedDocument, over theirs: JSONText) throws -> DocumentDraft? {
         var stubs: [(name: String, entry: JSONValue)] = []
         var uploads: [DocumentDraft.Upload] = []
-        for (name, leaf) in attachments {
+        for (name, leaf) in document.attachments {
             let stored = theirs.root["_attachments"]?[name]
             if leaf == Self.own, let upload = draft.uploads.first(where: { $0.name == name }) {
                 uploads.append(upload)
             } else if let stored, leaf == Self.other || isSame(draft.body.root["_attachments"]?[name], stored) {
                 stubs.append((name, stored))
             } else {
-                return .conflict
+                return nil
             }
         }
         var body = JSONWriter()
@@ -91,16 +94,14 @@ struct DraftSettlement {
             for name in ["_id", "_rev"] {
                 if let value = theirs.root[name] { body.member(name, raw: Array(value.bytes)) }
             }
-            for member in members.members where member.name.characters.first != UInt8(ascii: "_") {
-                body.raw(members.text.bytes[member.range])
-            }
+            for member in document.members.root.members { body.raw(document.members.bytes[member.range]) }
             guard !stubs.isEmpty else { return }
             body.name("_attachments")
             body.object { body in
                 for stub in stubs { body.member(stub.name, raw: Array(stub.entry.bytes)) }
             }
         }
-        return .write(DocumentDraft(body: try JSONText(body.bytes), uploads: uploads))
+        return DocumentDraft(body: try JSONText(body.bytes), uploads: uploads)
     }
 
     /// Whether the attachment of this version is the stored one. One that was saved just now has no digest yet.

@@ -1,6 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 internal import LosslessJSON
+internal import Rules
 
 extension Keyspace {
     /// Writes what has changed in a value since it was read, or a new document. Afterwards the value is that of the new
@@ -60,15 +61,15 @@ extension Keyspace {
             guard policy.kind != .report, !other.isMisfit else { return .conflict(with: other) }
             let settlement = DraftSettlement(
                 draft: draft, base: document.origin.text, policy: policy, dialect: dialect)
-            switch try await settlement.settle(with: text) {
-            case .conflict: return .conflict(with: other)
-            case .theirs:
+            let resolution = try await settlement.resolution(with: text)
+            if case .keep(DraftSettlement.other) = resolution {
                 if case .document(let theirs) = other { document = theirs }
                 return .unchanged
-            case .write(let settled):
-                guard let value = valid(settled, after: other, document) else { return .conflict(with: other) }
-                next = (settled, value)
             }
+            guard let settled = try settlement.draft(of: resolution, over: text),
+                let value = valid(settled, after: other, document)
+            else { return .conflict(with: other) }
+            next = (settled, value)
         }
         return .conflict(with: try await otherVersion(Document.self, document.id))
     }

@@ -29,7 +29,7 @@ import Testing
         switch resolution {
         case .keep(let leaf): return conflict.leaves[leaf].revision
         case .delete: return "delete"
-        case .setAside(let reason): return reason
+        case .leave(let reason): return reason
         case .write(let document):
             let attachments = document.attachments.map { " \($0.name) of \(conflict.leaves[$0.leaf].revision)" }
             return String(decoding: document.members.bytes, as: UTF8.self) + attachments.joined()

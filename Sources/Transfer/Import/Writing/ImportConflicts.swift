@@ -7,19 +7,8 @@ internal import Rules
 
 /// Decides between a document of the gateway and one that is imported: `import --policy`.
 struct ImportConflicts: Sendable {
-    /// What becomes of the document.
-    enum Verdict {
-        /// There is no policy for it.
-        case undecided
-        /// The gateway's document stays, or its deletion.
-        case keep
-        /// The imported one, as it is.
-        case replace
-        /// A document with these members, and with these attachments of both.
-        case write(JSONText, [ImportAttachment])
-        case delete
-        case setAside(reason: String)
-    }
+    /// The leaves of a resolution: the gateway's document, or its deletion; and the imported one.
+    static let (existing, imported) = (0, 1)
 
     let policies: ConflictPolicies
     let gateway: Gateway
@@ -28,50 +17,51 @@ struct ImportConflicts: Sendable {
     /// Whether an imported document that comes after the existing one is no conflict: it is a restore.
     let admitsSuccessors: Bool
 
+    /// - Returns: Nil if there is no policy for it.
     /// - Parameter missing: The names of the imported attachments that the gateway's document does not have.
     /// - Throws: `RunError`, ``AttachmentError``, `JSONError`, `JSONEditError`, `CancellationError`.
-    func verdict(
-        on document: ImportDocument, over current: JSONText, _ revision: RevisionID, missing: Set<String>
-    ) async throws -> Verdict {
+    func resolution(
+        of document: ImportDocument, over current: JSONText, _ revision: RevisionID, missing: Set<String>
+    ) async throws -> ConflictResolution? {
         let incoming = leaf(of: document, try await described(document, current, missing))
         var existing = ConflictLeaf(current, revision: revision.text, after: [])
         if incoming.history.count > 1 || document.text.root["_revisions"] != nil {
-            if admitsSuccessors, incoming.history.contains(revision.text) { return .replace }
+            if admitsSuccessors, incoming.history.contains(revision.text) { return .keep(Self.imported) }
             let stored = try await contact.ask {
                 try await gateway.document(document.id, revision: revision, with: .history)
             }
             existing = stored.flatMap { ConflictLeaf($0) } ?? existing
         }
-        if try await isUnedited(incoming, document, [revision.text: current]) { return .keep }
-        return try await verdict(on: document, existing, incoming)
+        if try await isUnedited(incoming, document, [revision.text: current]) { return .keep(Self.existing) }
+        return try await resolution(of: document, existing, incoming)
     }
 
     /// The gateway's document is deleted.
     ///
     /// - Throws: As the other one.
-    func verdictOnDeletion(of document: ImportDocument) async throws -> Verdict {
+    func resolution(againstDeletion document: ImportDocument) async throws -> ConflictResolution? {
         guard let existing = try await contact.winningLeaf(of: document.id, at: gateway), existing.isDeleted,
             !document.isDeletion
-        else { return .replace }
+        else { return .keep(Self.imported) }
         let names = Set(document.attachments.map(\.name))
         let incoming = leaf(of: document, try await described(document, nil, names))
-        if admitsSuccessors, incoming.history.contains(existing.revision) { return .replace }
-        if try await isUnedited(incoming, document, [:]) { return .keep }
-        return try await verdict(on: document, existing, incoming)
+        if admitsSuccessors, incoming.history.contains(existing.revision) { return .keep(Self.imported) }
+        if try await isUnedited(incoming, document, [:]) { return .keep(Self.existing) }
+        return try await resolution(of: document, existing, incoming)
     }
 
     /// A restored document is the revision that it names. Any other may have been edited since, and comes after that.
     private func leaf(of document: ImportDocument, _ text: JSONText) -> ConflictLeaf {
         let stored = ConflictLeaf(text)
         if admitsSuccessors {
-            return stored ?? ConflictLeaf(text, revision: document.revision?.text ?? Self.imported, after: [])
+            return stored ?? ConflictLeaf(text, revision: document.revision?.text ?? Self.unnamed, after: [])
         }
         let history = stored?.history ?? document.revision.map { [$0.text] } ?? []
-        return ConflictLeaf(text, revision: Self.imported, after: history)
+        return ConflictLeaf(text, revision: Self.unnamed, after: history)
     }
 
     /// Stands for the revision of a document that has none.
-    private static let imported = "imported"
+    private static let unnamed = "imported"
 
     /// Whether an imported document that is no revision of its own is the one that it names, as far as the gateway still
     /// has that: then whatever happened to the document since is newer.
@@ -87,22 +77,24 @@ struct ImportConflicts: Sendable {
         return ResolvedDocument(leaf: 1, of: conflict)?.isEqual(to: conflict.leaves[0], of: conflict) == true
     }
 
-    private func verdict(
-        on document: ImportDocument, _ existing: ConflictLeaf, _ incoming: ConflictLeaf
-    ) async throws -> Verdict {
+    private func resolution(
+        of document: ImportDocument, _ existing: ConflictLeaf, _ incoming: ConflictLeaf
+    ) async throws -> ConflictResolution? {
         let conflict = Conflict(ranked: [existing, incoming])
-        guard let policy = policies.policy(of: conflict) else { return .undecided }
+        guard let policy = policies.policy(of: conflict) else { return nil }
         let decision = ConflictDecision(conflict: conflict, policy: policy)
         var known = try await revisions(decision.wanted, of: document.id)
         // An old version of the document that the gateway has forgotten: the file that is restored has it.
         if decision.wanted.contains(incoming.revision), known[incoming.revision] == nil {
             known[incoming.revision] = incoming.document
         }
-        switch await decision.resolution(by: policies, known: known, now: Timestamp.secondsNow) {
-        case .keep(let leaf): return leaf == 0 && !existing.isDeleted ? .keep : .replace
-        case .write(let resolved): return try write(resolved, document, existing.document)
-        case .delete: return existing.isDeleted ? .keep : .delete
-        case .setAside(let reason): return .setAside(reason: reason)
+        let resolution = await decision.resolution(by: policies, known: known, now: Timestamp.secondsNow)
+        guard existing.isDeleted else { return resolution }
+        // A tombstone is none of the leaves to choose from.
+        return switch resolution {
+        case .keep: .keep(Self.imported)
+        case .delete: .keep(Self.existing)
+        case .write, .leave: resolution
         }
     }
 
@@ -135,18 +127,22 @@ struct ImportConflicts: Sendable {
         return known
     }
 
-    private func write(
-        _ resolved: ResolvedDocument, _ document: ImportDocument, _ current: JSONText
-    ) throws -> Verdict {
+    /// What was made of both: its text, and the imported document with the attachments of both.
+    ///
+    /// - Throws: ``AttachmentError``, `JSONError`.
+    static func merged(
+        _ resolved: ResolvedDocument, _ document: ImportDocument, over current: JSONText
+    ) throws -> (document: ImportDocument, text: JSONText) {
         let stored = try ImportAttachment.all(of: current.root, store: nil)
-        let attachments = resolved.attachments.compactMap { name, leaf in
-            (leaf == 0 ? stored : document.attachments).first { $0.name.utf8.elementsEqual(name.utf8) }
+        var merged = document
+        merged.attachments = resolved.attachments.compactMap { name, leaf in
+            (leaf == existing ? stored : document.attachments).first { $0.name.utf8.elementsEqual(name.utf8) }
         }
         var body = JSONWriter()
         body.object { body in
             body.member("_id", string: document.id.text)
             for member in resolved.members.root.members { body.raw(resolved.members.bytes[member.range]) }
         }
-        return .write(try JSONText(body.bytes), attachments)
+        return (merged, try JSONText(body.bytes))
     }
 }

@@ -3,6 +3,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Rules
 
 /// Decides what must be done for a document, given what the gateway has.
 struct ImportPlanner: Sendable {
@@ -68,12 +69,11 @@ struct ImportPlanner: Sendable {
     ///
     /// - Note: A restore looks documents up only after a conflict.
     private func need(againstDeletion document: ImportDocument) async throws -> ImportNeed {
-        switch try await conflicts?.verdictOnDeletion(of: document) {
-        case .undecided? where settings.mode == .insert: return try await newDocument(document, isKnown: true)
-        case .undecided?, nil: return .nothing(.otherLeaf)
-        case .setAside(let reason)?: return .nothing(.rejected(reason: reason))
-        case .keep?, .delete?: return .nothing(.unchanged)
-        case .replace?, .write?: return try await newDocument(document, isKnown: true)
+        switch try await conflicts?.resolution(againstDeletion: document) {
+        case nil where settings.mode != .insert: return .nothing(.otherLeaf)
+        case .leave(let reason)?: return .nothing(.rejected(reason: reason))
+        case .keep(ImportConflicts.existing)?, .delete?: return .nothing(.unchanged)
+        case .keep?, .write?, nil: return try await newDocument(document, isKnown: true)
         }
     }
 
@@ -81,22 +81,21 @@ struct ImportPlanner: Sendable {
         _ document: ImportDocument, inConflictWith current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
     ) async throws -> ImportNeed {
         let missing = try await compared(document, current, revision, keepsOthers: false).missing
-        switch try await conflicts?.verdict(on: document, over: current, revision, missing: missing) {
-        case .undecided?, nil:
+        switch try await conflicts?.resolution(of: document, over: current, revision, missing: missing) {
+        case nil:
             guard settings.mode == .restore else {
                 return try await need(document, over: current, revision, acceptsExisting)
             }
             return .nothing(.otherLeaf)
-        case .setAside(let reason)?: return .nothing(.rejected(reason: reason))
-        case .keep?: return .nothing(.unchanged)
+        case .leave(let reason)?: return .nothing(.rejected(reason: reason))
+        case .keep(ImportConflicts.existing)?: return .nothing(.unchanged)
         case .delete?: return .write(Self.tombstone(document, revision, isPlain: !document.isDeletion), .deleted)
-        case .replace? where document.isDeletion:
+        case .keep? where document.isDeletion:
             return .write(Self.tombstone(document, revision, isPlain: false), .deleted)
-        case .replace?: return try await change(document, document.text, over: current, revision)
-        case .write(let text, let attachments)?:
-            var resolved = document
-            resolved.attachments = attachments
-            return try await change(resolved, text, over: current, revision)
+        case .keep?: return try await change(document, document.text, over: current, revision)
+        case .write(let resolved)?:
+            let merged = try ImportConflicts.merged(resolved, document, over: current)
+            return try await change(merged.document, merged.text, over: current, revision)
         }
     }
 

@@ -3,7 +3,6 @@ import GatewayClient
 import Testing
 
 @testable import Revisions
-@testable import Transfer
 
 /// Which revisions a request asks for, after answers and failures.
 @Suite struct RevisionsLeftTests {

@@ -7,7 +7,6 @@ import TestKit
 import Testing
 
 @testable import Revisions
-@testable import Transfer
 
 /// Attachments of leaves that CouchDB compressed at several levels.
 @Suite(.limitedParallelism) struct EqualAttachmentsTests {

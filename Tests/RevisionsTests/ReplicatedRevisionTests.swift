@@ -3,7 +3,6 @@ import LosslessJSON
 import Testing
 
 @testable import Revisions
-@testable import Transfer
 
 /// Which attachments of a revision the target gets, and what its body is there.
 @Suite struct ReplicatedRevisionTests {
