@@ -19,7 +19,7 @@ package final class FleetMember: Sendable {
 
     /// - Parameter log: With this role too: a reader counts for no share.
     package init(
-        log: any WorkLog, feed: any FeedSource, duty: (any LeaderDuty)? = nil, processor: any Processor,
+        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, processor: any Processor,
         role: Role = .auto,
         settings: FleetSettings = FleetSettings(), environment: FleetEnvironment = FleetEnvironment()
     ) {

@@ -90,16 +90,24 @@ package struct Delivery: Sendable {
         return siblings
     }
 
-    /// Runs reading, writing and checkpoints concurrently, until `read` has returned and all that it delivered is
-    /// settled.
+    /// Runs reading, writing and checkpoints concurrently, until the source has ended and all that it brought is settled.
     ///
-    /// - Parameter read: Delivers changes or documents through ``makeIntake()``. Cancelled when a graceful shutdown
-    ///   begins; what it has delivered by then is finished.
-    /// - Parameter endsItself: `read` is not cancelled: it must notice a graceful shutdown itself.
-    /// - Throws: What `read` throws, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
+    /// - Parameters:
+    ///   - source: What it has brought when a graceful shutdown begins is finished.
+    ///   - duties: What this process does beside.
+    ///   - companions: Tasks that go on until the source has ended. The run ends with what they throw.
+    /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
-    func run(endsItself: Bool = false, _ read: @escaping @Sendable () async throws -> Void) async throws {
-        do { try await work(endsItself: endsItself, read) } catch {
+    func run(
+        from source: any WorkSource, duties: [Duty.Maker] = [], companions: [@Sendable () async throws -> Void] = []
+    ) async throws {
+        do {
+            try await work {
+                guard !source.endsItself else { return try await read(source, companions) }
+                let shift = DutyShift(makers: duties, flow: flow, endsOnceSettled: mode.endsOnceSettled)
+                try await shift.attend { try await readUntilStopped { try await read(source, companions) } }
+            }
+        } catch {
             // Save what is finished, whatever else went wrong.
             try? await saveCheckpoint()
             await close()
@@ -110,12 +118,12 @@ package struct Delivery: Sendable {
     }
 
     /// Runs all tasks until the writers have nothing left, or until one of them fails.
-    private func work(endsItself: Bool, _ read: @escaping @Sendable () async throws -> Void) async throws {
+    private func work(_ read: @escaping @Sendable () async throws -> Void) async throws {
         let besideWriting: [@Sendable () async throws -> Void] = [
             keepCheckpoint, resumePostponed, context.state.deadLetterLog.keepReporting,
             {
                 await flow.queue.gather(true)
-                if endsItself { try await read() } else { try await readAndWriteTotals(read) }
+                try await read()
                 await flow.queue.finish()
             },
         ]
@@ -139,6 +147,15 @@ package struct Delivery: Sendable {
         }
     }
 
+    private func read(_ source: any WorkSource, _ companions: [@Sendable () async throws -> Void]) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await source.run(into: self) }
+            for companion in companions { group.addTask { try await companion() } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
         do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
             logger.info("finishing the work under way")
@@ -148,52 +165,25 @@ package struct Delivery: Sendable {
 
     // MARK: - Totals
 
-    /// Writes totals while changes are read, and those that are left at the end.
-    private func readAndWriteTotals(_ read: @escaping @Sendable () async throws -> Void) async throws {
-        guard let counts = context.state.counts, counts.role == .keeper else { return try await readUntilStopped(read) }
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await readUntilStopped(read)
-                return true
-            }
-            group.addTask {
-                var writer = totalsWriter(counts, context.targets.busy)
-                try await writer.run(progress)
-                return false
-            }
-            // Not cancelled: a document that it has written must be decided, too.
-            while let hasRead = try await group.next() { if hasRead { counts.endReading() } }
-        }
-        do { try await writeRemainingTotals(counts) } catch is RunIsStopping {}
-    }
-
-    /// Writes all totals once everything that was read is settled; in a run that decides what it writes, until nothing
-    /// changes any more.
-    private func writeRemainingTotals(_ counts: Counts) async throws {
-        let intake = makeIntake()
-        var writer = totalsWriter(counts, BusyDocuments(nil))
-        var isSettled = false
-        while !isSettled {
-            guard await flow.queue.untilIdle() else { return }
-            if mode.endsOnceSettled, try await intake.takeRecounts() { continue }
-            guard counts.isComplete else { return }
-            isSettled = try await !writer.writeAll().hasQueued
-        }
-    }
-
-    /// Writes the totals of members that share the work.
-    func makeTotalsWriter(_ counts: Counts) -> TotalsWriter { totalsWriter(counts, context.targets.busy) }
-
-    private func totalsWriter(_ counts: Counts, _ busy: BusyDocuments) -> TotalsWriter {
-        let sender = context.makeSender(context.gateway)
-        return TotalsWriter(
+    /// - Parameter isBesideFeed: Then a total that is written too often waits.
+    func makeTotalsWriter(_ counts: Counts, isBesideFeed: Bool) -> TotalsWriter {
+        TotalsWriter(
             counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
             deadLettered: context.state.deadLettered, mode: mode, settings: settings, logger: logger,
             intake: makeIntake(),
             decider: context.rules.set.makeDecider(),
             targets: TargetWriter(
-                ledger: ledger, progress: progress, limits: settings.limits, senders: [nil: sender],
-                locks: context.targets.locks, busy: busy, logger: logger))
+                ledger: ledger, progress: progress, limits: settings.limits,
+                senders: [nil: context.makeSender(context.gateway)], locks: context.targets.locks,
+                busy: isBesideFeed ? context.targets.busy : BusyDocuments(nil), logger: logger))
+    }
+
+    /// The shortest time between two writes of totals.
+    var totalsInterval: Duration {
+        get async {
+            let isFollowing = await progress.facts.phase == .following
+            return isFollowing ? settings.intervals.totals : settings.intervals.catchUpTotals
+        }
     }
 
     /// Whether it must know the members of tombstones.
@@ -223,7 +213,7 @@ package struct Delivery: Sendable {
         return Intake(
             filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
             deadLetterLog: state.deadLetterLog, mode: mode, settings: settings,
-            counts: state.counts?.role == .keeper ? state.counts : nil)
+            counts: state.counts.flatMap { $0.asksForRecounts ? nil : $0 })
     }
 
     /// Notes which of these documents hold totals that somebody else has changed.

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// A feed that is known from the beginning.
-struct FixedFeed: FeedSource {
+struct FixedFeed: LeaderFeed {
     let entries: [FeedEntry]
     /// How many were read.
     let served = Monitor(0)

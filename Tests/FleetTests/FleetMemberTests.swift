@@ -6,7 +6,7 @@ import Testing
 /// Members on the clock of the machine.
 @Suite struct FleetMemberTests {
     /// A feed of one part.
-    private struct Feed: FeedSource {
+    private struct Feed: LeaderFeed {
         let entries: [FeedEntry]
 
         func changes(after sequence: String?, limit: Int) async throws -> FeedPart {

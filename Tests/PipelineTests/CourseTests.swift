@@ -103,7 +103,7 @@ import Testing
     @Test(arguments: [
         Deciding(decided: .ownRevision, next: .passedOver),
         // An own revision that must be counted is only counted.
-        Deciding(decided: .ownRevision, reason: Reason(passDocuments: 1), next: .goOn),
+        Deciding(decided: .ownRevision, reason: Reason(isOfCount: true), next: .goOn),
         Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .goOn),
         Deciding(decided: .counted(failure: nil), next: .passedOver),
         Deciding(decided: .counted(failure: letter), next: .deadLettered),

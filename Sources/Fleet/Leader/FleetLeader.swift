@@ -6,14 +6,14 @@ internal import Locking
 /// together with the changes before it, and whoever leads next reads on from there.
 package struct FleetLeader: Sendable {
     private let log: any WorkLog
-    private let feed: any FeedSource
+    private let feed: any LeaderFeed
     private let duty: (any LeaderDuty)?
     private let keeper: LeaseKeeper
     private let settings: FleetSettings
     private let environment: FleetEnvironment
 
     package init(
-        log: any WorkLog, feed: any FeedSource, duty: (any LeaderDuty)? = nil, keeper: LeaseKeeper,
+        log: any WorkLog, feed: any LeaderFeed, duty: (any LeaderDuty)? = nil, keeper: LeaseKeeper,
         settings: FleetSettings, environment: FleetEnvironment
     ) {
         (self.log, self.feed, self.duty, self.keeper) = (log, feed, duty, keeper)
@@ -110,7 +110,7 @@ private struct FeedReading {
         try? await environment.clock.sleep(for: backoff.next(error))
     }
 
-    mutating func step(_ log: any WorkLog, _ feed: any FeedSource) async throws {
+    mutating func step(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
         try await recordAnswered(log, feed)
         guard try await term.hasRoom() else { return }
         if unstored == nil {
@@ -125,7 +125,7 @@ private struct FeedReading {
         backoff.reset()
     }
 
-    private mutating func recordAnswered(_ log: any WorkLog, _ feed: any FeedSource) async throws {
+    private mutating func recordAnswered(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
         guard environment.clock.now >= answeredAt + settings.answeredInterval else { return }
         answeredAt = environment.clock.now
         guard let sequence = try await log.answered()?.sequence, sequence != answered, term.tenure.isValid else {

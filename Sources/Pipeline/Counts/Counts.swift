@@ -8,24 +8,9 @@ internal import Rules
 /// The ledger remembers what each document added last, and the totals. A change of a document changes both in one
 /// transaction, before its ticket is finished; ``TotalsWriter`` writes the documents with the totals later.
 final class Counts: Sendable {
-    /// What a process does about counts.
-    enum Role: Sendable {
-        /// It follows all changes, and keeps the counts.
-        case keeper
-        /// It is one of several that share the work. Each notes what its documents add; the one that leads does the rest.
-        case sharer
-        /// It decides some documents beside the keeper, which has to count them again.
-        case helper
-    }
-
     private struct State {
         /// Whether all documents are counted for all rules.
         var isComplete: Bool
-        /// Documents of the pass that are not counted yet.
-        var openOfPass = 0
-        /// The entries of the ledger up to this number are in the queue, or were.
-        var queuedRecounts = 0
-        var isReadingOver = false
         /// What the ledger knows of the rules, by their indexes in the rule set.
         var known: [Int: Ledger.CountedRule]
         /// When that was looked up.
@@ -36,38 +21,37 @@ final class Counts: Sendable {
         var nobodyCountedAt: ContinuousClock.Instant?
     }
 
-    let role: Role
+    /// Whether this process decides some documents beside the one that counts, which has to count them again.
+    let asksForRecounts: Bool
     private let ledger: Ledger
     private let aggregates: [AggregateRule]
     private let state: Locked<State>
     /// A total has changed, or may be written from now on.
     let changed = Signal()
-    private let passed = Signal()
-    private let over = Signal()
 
-    /// Nil if no rule counts. Forgets what the ledger knows of other rules.
-    static func keeper(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
-        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: true)
-        return ruleSet.aggregates.isEmpty ? nil : Counts(.keeper, ruleSet.aggregates, rules, ledger)
-    }
-
-    /// Of a process that shares its work.
-    static func sharer(of ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts {
+    /// Nil if nobody counts. A process that counts alone forgets what the ledger knows of other rules.
+    static func open(_ ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
         let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: !ledger.isShared)
-        return Counts(.sharer, ruleSet.aggregates, rules, ledger)
+        // Others may count what this process decides.
+        return ruleSet.aggregates.isEmpty && !ledger.isShared ? nil : Counts(ruleSet.aggregates, rules, ledger)
     }
 
-    /// Nil if no rule counts.
-    static func helper(of ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
-        ruleSet.aggregates.isEmpty ? nil : Counts(.helper, [], [:], ledger)
+    /// Of a process beside the one that counts. Nil if no rule counts.
+    static func askingForRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
+        ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, asksForRecounts: true)
     }
 
-    private init(_ role: Role, _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger) {
-        self.role = role
+    private init(
+        _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger, asksForRecounts: Bool = false
+    ) {
+        self.asksForRecounts = asksForRecounts
         self.ledger = ledger
         aggregates = rules
         state = Locked(State(isComplete: known.values.allSatisfy(\.isComplete), known: known))
     }
+
+    /// Whether this process has no rule that counts.
+    var isIdle: Bool { aggregates.isEmpty }
 
     /// By their numbers in the ledger, which change if a process that shares its work was silent for long.
     private var rules: [Int: AggregateRule] {
@@ -113,7 +97,7 @@ final class Counts: Sendable {
     func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
-        if role == .helper {
+        if asksForRecounts {
             changes.undecided = endings.candidates.map(\.id)
             return changes
         }
@@ -140,13 +124,13 @@ final class Counts: Sendable {
 
     private func makeChanges() -> CountChanges {
         var changes = CountChanges(rules: rules.mapValues(\.name))
-        changes.isShared = role == .sharer
+        changes.isShared = ledger.isShared
         return changes
     }
 
     /// Whether there is anything to count. Those that share the work must know now and then who counts what.
     private func isCounting() async throws(StateError) -> Bool {
-        guard role == .sharer else { return true }
+        guard ledger.isShared, !asksForRecounts else { return true }
         if aggregates.isEmpty, try await nobodyCounts() { return false }
         if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
         return true
@@ -185,20 +169,6 @@ final class Counts: Sendable {
 
     /// A total has changed.
     func noteChange() { changed.raise() }
-
-    /// Whether nothing more is read, so that totals need not be written before all is decided.
-    var isReadingOver: Bool { state.withLock(\.isReadingOver) }
-
-    func endReading() {
-        state.withLock { $0.isReadingOver = true }
-        changed.raise()
-        over.raise()
-    }
-
-    /// Returns after a time, or once nothing more is read.
-    ///
-    /// - Throws: `CancellationError`.
-    func pause(_ time: Duration) async throws { try await over.wait(until: .now + time) }
 
     // MARK: - What the feed brings
 
@@ -258,38 +228,10 @@ final class Counts: Sendable {
     /// The most documents that are counted again at a time.
     static let recountLimit = 250
 
-    /// The next documents that must be counted again; none if there are no more.
-    func nextRecounts() async throws(StateError) -> [(number: Int, id: DocumentID)] {
-        let queued = state.withLock(\.queuedRecounts)
-        let next = try await ledger.recounts(after: queued, limit: Self.recountLimit)
-        if let last = next.last { state.withLock { $0.queuedRecounts = max($0.queuedRecounts, last.number) } }
-        return next
-    }
-
     // MARK: - The pass over all documents
 
     /// Whether the totals may be written.
     var isComplete: Bool { state.withLock(\.isComplete) }
-
-    func noteOpenOfPass(_ count: Int) { state.withLock { $0.openOfPass += count } }
-
-    /// These candidates are settled, and their counts are on disk.
-    func noteSettled(_ candidates: [Candidate]) {
-        let count = candidates.reduce(0) { $0 + $1.reason.passDocuments }
-        guard count > 0, role == .keeper else { return }
-        let isPassed = state.withLock { state in
-            state.openOfPass -= count
-            return state.openOfPass == 0
-        }
-        if isPassed { passed.raise() }
-    }
-
-    /// Returns once all documents of the pass are counted.
-    ///
-    /// - Throws: `CancellationError`.
-    func untilPassed() async throws {
-        while state.withLock({ $0.openOfPass > 0 }) { try await passed.wait() }
-    }
 
     /// For each rule that is not complete, whether a document may hold old totals of it.
     func leftovers(_ document: JSONValue) -> [(rule: Int, members: Int)] {
@@ -315,14 +257,22 @@ final class Counts: Sendable {
         changed.raise()
     }
 
-    // MARK: - For the one that leads
+    // MARK: - For the one that writes the totals
 
-    /// Looks again for which rules not all documents are counted. Forgets rules that no process has any more.
+    /// If others share the work, looks again for which rules not all documents are counted, and forgets rules that no
+    /// process has any more.
     ///
     /// - Returns: Their numbers.
     func look() async throws(StateError) -> [Int] {
+        guard ledger.isShared else { return incomplete }
         try await lookAgain()
         try await ledger.dropUnusedCounts(otherThan: state.withLock { $0.known.values.map(\.number) })
         return incomplete
+    }
+
+    /// Forgets what is known of rules whose documents are about to be counted. A process that counts alone did so when it
+    /// opened the counts.
+    func restart(_ rules: [Int]) async throws(StateError) {
+        if ledger.isShared { try await ledger.restartCounts(rules) }
     }
 }

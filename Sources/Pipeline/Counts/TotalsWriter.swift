@@ -32,29 +32,6 @@ struct TotalsWriter {
         var hasQueued = false
     }
 
-    /// Writes totals as they change, until nothing more is read or the run is to stop. What is left then is written by
-    /// ``writeAll()``, or by the next run.
-    ///
-    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
-    mutating func run(_ progress: RunProgress) async throws {
-        do {
-            while !counts.isReadingOver {
-                guard counts.isComplete else {
-                    try await counts.changed.wait()
-                    continue
-                }
-                let look = try await writeAll()
-                let isFollowing = await progress.facts.phase == .following
-                try await counts.pause(isFollowing ? settings.intervals.totals : settings.intervals.catchUpTotals)
-                if let due = look.due {
-                    try await counts.changed.wait(until: due)
-                } else {
-                    try await counts.changed.wait()
-                }
-            }
-        } catch is RunIsStopping {}
-    }
-
     /// Writes all totals that have changed, each once.
     ///
     /// - Throws: `RunError`, ``StateError``, `CancellationError`, `RunIsStopping`.

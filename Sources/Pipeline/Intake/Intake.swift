@@ -33,7 +33,8 @@ struct Intake {
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
         if mode.endsOnceSettled, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
-        _ = try await takeRecounts()
+        // Whoever retries dead letters may have asked to have documents counted again.
+        if rows != nil { counts?.noteChange() }
     }
 
     /// Decides documents as they are now, after their rows, which are older. To be called after those are submitted.

@@ -10,7 +10,8 @@ extension Bot {
     /// - Throws: Also ``DatabaseReset``.
     func follow(_ info: DatabaseInfo, _ watched: StateKeeper.Watched, wasThere: Bool) async throws {
         let run = try await compose(info, watched, wasThere: wasThere)
-        try await run.delivery.run(endsItself: sharedWork != nil) { try await work(run) }
+        try await run.delivery.run(
+            from: source(of: run), duties: sharedWork == nil ? duties(of: run) : [], companions: companions(of: run))
         if settings.isOneShot, !settings.delivery.isDryRun, let reset = try await watched.watch.resetAtEnd() {
             throw reset
         }
@@ -49,7 +50,7 @@ extension Bot {
         if catchesUp.isEmpty { try await noteRules(ledger, missed: missed) }
         let timers = try await timers(ledger, catchingUp: catchesUp.isEmpty ? [] : changed?.names ?? [])
         if settings.delivery.isDryRun { try showPasses(ledger) }
-        let counts = try await counts(ledger)
+        let counts = settings.delivery.isDryRun ? nil : try await Counts.open(ruleSet, in: ledger)
         let delivery = try await Delivery(
             gateway: gateway, ruleSet: ruleSet, ledger: ledger, start: start, mode: mode, timers: timers,
             counters: await report.deliveredSoFar(), counts: counts, settings: deliverySettings(ledger), logger: logger)
@@ -75,44 +76,52 @@ extension Bot {
         return delivering
     }
 
-    // MARK: - Tasks
+    // MARK: - What works side by side
 
-    /// Reads until the end of the feed, or until a task beside it fails.
-    private func work(_ run: Run) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await read(run) }
-            for task in companions(of: run) { group.addTask { try await task() } }
-            defer { group.cancelAll() }
-            try await group.next()
+    private func source(of run: Run) -> any WorkSource {
+        let confirmDatabase: @Sendable () async throws -> Void = {
+            // A dry run does not start over.
+            guard !settings.delivery.isDryRun else { return }
+            try await confirm(run.watched)
         }
+        let noteAnswer = run.watched.watch.noteAnswer
+        if let sharedWork {
+            return LogSource(
+                sharedWork: sharedWork, duties: LeaderDuties(duties(of: run)), gateway: gateway,
+                channels: settings.channels, start: run.start, confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
+        }
+        return FeedSource(
+            gateway: gateway, start: run.start,
+            end: settings.isOneShot ? .caughtUp(with: run.info.newestSequence) : .never,
+            following: settings.following, channels: settings.channels, knowsKeyspace: run.wasThere,
+            confirmDatabase: confirmDatabase, noteAnswer: noteAnswer)
     }
 
-    /// Reads the feed, or shares in the work on it. In a one-shot run, returns when all else is done, too.
-    private func read(_ run: Run) async throws {
-        async let caughtUp: Void = catchUp(run.catchesUp, run.delivery.timers, run.ledger)
-        async let timed: Void = settings.isOneShot ? workOnTime(run.delivery, run.ledger) : ()
-        try await count(run.counts, run.info, run.delivery) {
-            guard let sharedWork else {
-                return try await readFeed(
-                    run.info, run.watched, from: run.start, into: run.delivery, wasThere: run.wasThere)
-            }
-            try await sharedWork.run(
-                gateway, channels: settings.channels, from: run.start, into: run.delivery,
-                duty: leaderWork(run.delivery, run.counts, run.info), noteAnswer: run.watched.watch.noteAnswer
-            ) { try await confirmDatabase(run.watched) }
+    /// What only one process of this bot does.
+    private func duties(of run: Run) -> [Duty.Maker] {
+        guard !settings.delivery.isDryRun else { return [] }
+        let (delivery, ledger, logger) = (run.delivery, run.ledger, logger)
+        var duties: [Duty.Maker] = []
+        if let timers = delivery.timers {
+            duties.append { [rules = ruleSet.timedRules] in TimerDuty(timers, rules, delivery.settings, logger) }
         }
-        // A daemon's feed has no end.
-        try await caughtUp
-        try await timed
+        if let counts = run.counts {
+            let list = ListSource(gateway: gateway, info: run.info)
+            duties.append { [ruleSet] in CountsDuty(counts, delivery, ruleSet, list) }
+        }
+        if let pass = settings.pass, !settings.schedules.isEmpty {
+            duties.append { [settings] in PassDuty(settings.schedules, pass, ledger, settings, logger) }
+        }
+        if !run.catchesUp.isEmpty {
+            duties.append { CatchUpDuty { try await catchUp(run.catchesUp, delivery.timers, ledger) } }
+        }
+        return duties
     }
 
     /// What goes on beside the reading, until it is cancelled.
     private func companions(of run: Run) -> [@Sendable () async throws -> Void] {
         let (delivery, watch) = (run.delivery, run.watched.watch)
         var tasks: [@Sendable () async throws -> Void] = []
-        if !settings.isOneShot, isTimed, sharedWork == nil {
-            tasks.append { try await workOnTime(delivery, run.ledger) }
-        }
         if !settings.delivery.isDryRun {
             tasks.append {
                 try await watch.run {
@@ -122,44 +131,9 @@ extension Bot {
             }
         }
         if let tenure = run.ledger.tenure { tasks.append { try await tenure.untilLost() } }
-        if sharedWork != nil, let counts = run.counts { tasks.append { try await counts.keepKnown() } }
+        if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepKnown() } }
         if settings.delivery.observer != nil { tasks.append { try await followNewest(delivery.progress) } }
         return tasks
-    }
-
-    /// Counts all documents for rules whose counts are not complete, while the feed is read.
-    private func count(
-        _ counts: Counts?, _ info: DatabaseInfo, _ delivery: Delivery,
-        whileReading read: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        guard let counts, !counts.isComplete, sharedWork == nil else { return try await read() }
-        let pass = pass(counts, delivery)
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await read() }
-            group.addTask { try await pass.run(info) }
-            try await group.waitForAll()
-        }
-    }
-
-    private func pass(_ counts: Counts, _ delivery: Delivery) -> CountsPass {
-        CountsPass(
-            gateway: gateway, ruleSet: ruleSet, counts: counts, delivery: delivery,
-            retries: settings.delivery.retries, logger: logger)
-    }
-
-    /// Nil: no rule counts, or this is a dry run.
-    private func counts(_ ledger: Ledger) async throws(StateError) -> Counts? {
-        guard !settings.delivery.isDryRun else { return nil }
-        return sharedWork == nil
-            ? try await Counts.keeper(of: ruleSet, in: ledger) : try await Counts.sharer(of: ruleSet, in: ledger)
-    }
-
-    /// What this process does for the others while it reads the feed.
-    private func leaderWork(_ delivery: Delivery, _ counts: Counts?, _ info: DatabaseInfo) -> LeaderWork {
-        let counts = ruleSet.aggregates.isEmpty ? nil : counts
-        return LeaderWork(
-            delivery, ruleSet, counts: counts, pass: counts.map { pass($0, delivery) }, info: info,
-            runPasses: { [self] in try await runPasses(delivery.ledger) }, logger: logger)
     }
 
     // MARK: - Time
@@ -178,21 +152,10 @@ extension Bot {
         return try await DocumentTimers(ledger, rules: rules)
     }
 
-    /// Whether anything happens at certain times.
-    private var isTimed: Bool {
-        !settings.delivery.isDryRun && !(ruleSet.timedRules.isEmpty && settings.schedules.isEmpty)
-    }
-
-    /// Fires timers, and runs the passes of scheduled rules. Returns in a one-shot run only.
-    private func workOnTime(_ delivery: Delivery, _ ledger: Ledger) async throws {
-        guard isTimed else { return }
-        try await withThrowingTaskGroup { group in
-            if delivery.timers != nil {
-                group.addTask { [settings] in try await delivery.fireTimers(isOnce: settings.isOneShot) }
-            }
-            if !settings.schedules.isEmpty { group.addTask { try await runPasses(ledger) } }
-            try await group.waitForAll()
-        }
+    /// Says in a dry run when passes would run.
+    private func showPasses(_ ledger: Ledger) throws {
+        let now = settings.delivery.now()
+        PassTimes(settings.schedules, try ledger.schedules(), now: now).log(now: now, isDryRun: true, logger)
     }
 
     // MARK: - Changed rules
@@ -230,10 +193,6 @@ extension Bot {
 
     /// How often a run that catches up asks for the newest sequence, for those who watch it.
     private static let newestInterval: Duration = .seconds(15)
-
-    /// How long the next request for changes waits, at most, for what the last ones lead to: as long as a gateway takes
-    /// for a small write. A longpoll at the same time would make that write slower.
-    private static let longestRest: Duration = .milliseconds(20)
 
     /// Asks for the database's newest sequence while the run catches up, until the task is cancelled.
     private func followNewest(_ progress: RunProgress) async throws {
@@ -290,36 +249,8 @@ extension Bot {
         return (info, start.sequence)
     }
 
-    /// Returns at the end of a one-shot run.
-    private func readFeed(
-        _ info: DatabaseInfo, _ watched: StateKeeper.Watched, from start: SequenceID, into delivery: Delivery,
-        wasThere: Bool
-    ) async throws {
-        let progress = delivery.progress
-        var reader = FeedReader(
-            gateway: gateway, end: settings.isOneShot ? .caughtUp(with: info.newestSequence) : .never,
-            retries: settings.delivery.retries, logger: logger,
-            noteRetry: { await progress.noteRetry() })
-        reader.following = settings.following
-        reader.channels = settings.channels
-        reader.listsLeaves = delivery.resolvesConflicts
-        reader.knowsKeyspace = wasThere
-        reader.confirmDatabase = {
-            // A dry run does not start over.
-            guard !settings.delivery.isDryRun else { return }
-            try await confirmDatabase(watched)
-        }
-        reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
-        reader.noteAnswer = watched.watch.noteAnswer
-        reader.letWork = { try await progress.untilSettled(atMost: Self.longestRest) }
-        let intake = delivery.makeIntake()
-        try await reader.read(from: start) { rows, reached in
-            try await intake.take(rows, reached: reached)
-        }
-    }
-
     /// - Throws: ``DatabaseReset`` if it is another one now; `RunError`, ``StateError``, `CancellationError`.
-    private func confirmDatabase(_ watched: StateKeeper.Watched) async throws {
+    private func confirm(_ watched: StateKeeper.Watched) async throws {
         if case .reset(let reset) = try await keeper.contact.ask(watched.watch.look) { throw reset }
     }
 

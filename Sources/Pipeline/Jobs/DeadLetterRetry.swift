@@ -31,9 +31,6 @@ package struct DeadLetterRetry: Service {
         }
     }
 
-    /// Documents per request.
-    private static let batchSize = 100
-
     private let gateway: Gateway
     private let ruleSet: RuleSet
     private let choose: @Sendable (Ledger) throws -> Selection
@@ -81,38 +78,14 @@ package struct DeadLetterRetry: Service {
             let timers = try await DocumentTimers(ledger, rules: nil)
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: .retry, timers: timers,
-                counts: Counts.helper(of: ruleSet, in: ledger), settings: settings, logger: logger)
+                counts: .askingForRecounts(ruleSet, in: ledger), settings: settings, logger: logger)
             await report.watch(delivery, hasSequence: false)
-            try await delivery.run { try await read(deadLetters, of: ledger, into: delivery) }
+            try await delivery.run(
+                from: DeadLetterSource(gateway: gateway, selection: deadLetters, outcome: outcome))
         } catch is CancellationError where Task.isAskedToStop {
         }
     }
 
-    private func read(_ deadLetters: Selection, of ledger: Ledger, into delivery: Delivery) async throws {
-        let intake = delivery.makeIntake()
-        var reader = DeadLetteredDocumentReader(
-            gateway: gateway, decidesDeletions: ruleSet.decidesDeletions, progress: delivery.progress,
-            settings: settings, logger: logger)
-        switch deadLetters {
-        case .numbers(let numbers):
-            let documents = try ledger.deadLetteredDocuments(numbers)
-            outcome.note(documents)
-            for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
-                let end = min(start + Self.batchSize, documents.count)
-                try await reader.read(documents[start..<end], take: intake.take)
-            }
-        case .matching(let filter, let last):
-            var reached = 0
-            while true {
-                let documents = try ledger.deadLetteredDocuments(
-                    after: reached, upTo: last, limit: Self.batchSize, filter: filter)
-                guard let next = documents.last?.deadLetters.first else { return }
-                reached = next
-                outcome.note(documents)
-                try await reader.read(documents[...], take: intake.take)
-            }
-        }
-    }
 }
 
 /// How many dead letters a ``DeadLetterRetry`` had to retry, and how many are left.

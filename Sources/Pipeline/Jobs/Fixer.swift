@@ -7,8 +7,7 @@ internal import ServiceLifecycle
 
 /// `changebot fix`: applies the rules once to every live document of a keyspace.
 ///
-/// Reads pages of `_all_docs`, in the order of ids, so a document that changes meanwhile is neither missed nor seen
-/// twice. If the user may not read `_all_docs`, reads the feed until it is caught up.
+/// A document that changes meanwhile is neither missed nor, where pages of `_all_docs` may be read, seen twice.
 ///
 /// On graceful shutdown it stops reading, finishes what it has taken in, and returns. A killed run can be started
 /// again: it finds what is done and does the rest.
@@ -85,7 +84,7 @@ package struct Fixer: Service {
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers, settings: settings,
                 logger: logger)
             await report.watch(delivery, hasSequence: false)
-            try await delivery.run { try await read(info, into: delivery) }
+            try await delivery.run(from: ListSource(gateway: gateway, info: info))
             if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
                 throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
             }
@@ -103,45 +102,5 @@ package struct Fixer: Service {
         // Otherwise Sync Gateway drops it after 90 days.
         try? await watched.watch.copyCheckpoint()
         return watched
-    }
-
-    private func read(_ info: DatabaseInfo, into delivery: Delivery) async throws {
-        do {
-            if try await !readPages(into: delivery) {
-                logger.notice(DocumentListReader.readsFeedInstead)
-                try await readFeed(info, into: delivery)
-            }
-        } catch is EnoughChanged {
-            logger.debug("reached --limit")
-        }
-    }
-
-    private struct EnoughChanged: Error {}
-
-    /// - Returns: False if this user may not list the documents.
-    private func readPages(into delivery: Delivery) async throws -> Bool {
-        let intake = delivery.makeIntake()
-        let progress = delivery.progress
-        var list = DocumentListReader(
-            DocumentPages(of: gateway),
-            Retrier(RetryPolicy.ofKnownGateway(settings.retries), logger: logger) { await progress.noteRetry() })
-        while let batch = try await list.next() {
-            try await intake.take(batch)
-            if await delivery.allowance.isExhausted { throw EnoughChanged() }
-        }
-        return !list.isForbidden
-    }
-
-    /// A document that changes meanwhile may come twice: the second decision finds nothing left to do.
-    private func readFeed(_ info: DatabaseInfo, into delivery: Delivery) async throws {
-        let progress = delivery.progress
-        let intake = delivery.makeIntake()
-        let reader = FeedReader(
-            gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: settings.retries, logger: logger,
-            noteRetry: { await progress.noteRetry() })
-        try await reader.read(from: .start) { rows, reached in
-            try await intake.take(rows, reached: reached)
-            if await delivery.allowance.isExhausted { throw EnoughChanged() }
-        }
     }
 }

@@ -41,6 +41,15 @@ struct Candidate: Sendable {
         return candidate
     }
 
+    /// The same candidate, brought beside the feed.
+    ///
+    /// - Parameter whenSettled: Called whenever it is put off, and when it is over.
+    func brought(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+        var candidate = self
+        candidate.receipts.add(whenSettled)
+        return candidate
+    }
+
     /// Whether it may have other leaf revisions. Where the feed does not say, only a retry asks: all other candidates have
     /// a row of their own.
     var mayBeInConflict: Bool {

@@ -31,10 +31,7 @@ struct CandidateFlow: Sendable {
     }
 
     /// Puts candidates off, without their documents: the latest content is decided later.
-    ///
-    /// - Returns: The candidates as they wait.
-    @discardableResult
-    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async -> [Candidate] {
+    func postpone(_ candidates: [(due: ContinuousClock.Instant, candidate: Candidate)]) async {
         var freed = 0
         let waiting = candidates.map { due, candidate in
             var candidate = candidate
@@ -44,7 +41,7 @@ struct CandidateFlow: Sendable {
             return (due: due, candidate: candidate)
         }
         await budget.giveBack(bytes: freed, documents: waiting.count { $0.candidate.receipts.isOfLog })
+        for (due, candidate) in waiting where !candidate.receipts.isOfLog { candidate.receipts.tellWaits(until: due) }
         await queue.postpone(waiting)
-        return waiting.map(\.candidate)
     }
 }

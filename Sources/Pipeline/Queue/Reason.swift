@@ -12,8 +12,8 @@ struct Reason: Sendable {
     /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
     /// all rules.
     var countsOnly = false
-    /// For how many documents of a pass that counts it stands.
-    var passDocuments = 0
+    /// Whether a count of all documents brought it.
+    var isOfCount = false
     /// If it must be counted again: the entries of the state up to this number are done with it.
     var recount: Int?
     /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
@@ -30,7 +30,7 @@ struct Reason: Sendable {
         leaves = leaves ?? other.leaves
         isTimer = isTimer || other.isTimer
         countsOnly = countsOnly && other.countsOnly
-        passDocuments += other.passDocuments
+        isOfCount = isOfCount || other.isOfCount
         if let other = other.recount { recount = max(recount ?? other, other) }
         deadLetters += other.deadLetters
     }

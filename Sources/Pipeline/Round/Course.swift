@@ -157,7 +157,7 @@ extension Course {
     mutating func take(_ decided: Decided) -> Command {
         switch decided {
         case .ownRevision:
-            guard candidate.reason.passDocuments > 0 || candidate.reason.recount != nil else {
+            guard candidate.reason.isOfCount || candidate.reason.recount != nil else {
                 return obey(.end(.passedOver))
             }
             candidate.reason.countsOnly = true

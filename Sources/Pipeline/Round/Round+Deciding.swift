@@ -70,7 +70,7 @@ extension Round {
     /// Notes on each candidate what it adds to totals, and refuses plans that would continue too long a chain of rules.
     /// Asks the state, once per batch, which rules led to the documents that add anything.
     private mutating func noteContributions() async throws {
-        guard let counts = context.state.counts, counts.role != .helper else { return }
+        guard let counts = context.state.counts, !counts.asksForRecounts else { return }
         let adding = courses.filter { course in
             course.plan.map { $0.decision.resolution == nil && !$0.decision.contributions.isEmpty } ?? false
         }
@@ -102,7 +102,7 @@ extension Round {
         for index in courses.indices where courses[index].candidate.reason.countsOnly {
             let candidate = courses[index].candidate
             var failure: DeadLetter?
-            if let error = courses[index].plan?.decision.error, candidate.reason.passDocuments > 0,
+            if let error = courses[index].plan?.decision.error, candidate.reason.isOfCount,
                 !context.state.deadLettered.knows(candidate.id)
             {
                 failure = candidate.deadLetter(rule: error.rule, reason: error.reason)

@@ -25,14 +25,14 @@ extension RoundContext {
         await progress.count { [endings] in endings.count(in: &$0) }
         await progress.finish(candidates.flatMap(\.receipts.tickets))
         for candidate in candidates { candidate.receipts.tell(.finished) }
-        noteTimers(of: candidates)
+        let timers = candidates.count(where: \.reason.isTimer)
+        if timers > 0 { settings.observer?.note(.timersFired(timers)) }
         CrashPoint.finished.pass()
         if let observer = settings.observer, !candidates.isEmpty {
             let now = ContinuousClock.now
             observer.note(.settled(candidates.map { $0.receipts.arrivedAt.duration(to: now) }))
         }
         await flow.release(candidates)
-        state.counts?.noteSettled(candidates)
         try await progress.check(settings.errorLimit)
     }
 
@@ -43,13 +43,6 @@ extension RoundContext {
     private func decideAgain(_ written: [DocumentID]) async {
         guard mode.endsOnceSettled else { return }
         await flow.submit(written.map { Candidate(unread: $0) })
-    }
-
-    private func noteTimers(of candidates: [Candidate]) {
-        let ofTimers = candidates.filter(\.reason.isTimer)
-        guard !ofTimers.isEmpty else { return }
-        state.timers?.release(ofTimers)
-        settings.observer?.note(.timersFired(ofTimers.count))
     }
 
     /// Puts candidates off.
@@ -64,8 +57,7 @@ extension RoundContext {
         {
             state.counts?.noteChange()
         }
-        let postponed = await flow.postpone(waiting.map { ($0.due, $0.candidate) })
-        state.timers?.notePostponed(postponed.filter(\.reason.isTimer))
+        await flow.postpone(waiting.map { ($0.due, $0.candidate) })
     }
 
     // MARK: - The record
@@ -130,7 +122,7 @@ extension RoundContext {
         }
         state.deadLettered.insert(record.deadLetters, numbers: stored.deadLetterNumbers)
         state.timers?.noteRecorded(record.times)
-        if stored.hasChangedTotal { state.counts?.noteChange() }
+        if stored.hasChangedTotal || record.counts?.undecided.isEmpty == false { state.counts?.noteChange() }
         for (id, count) in stored.dropped {
             logger.info(
                 "removed the dead letters of a document: it is processed now",

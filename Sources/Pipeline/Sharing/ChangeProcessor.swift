@@ -54,7 +54,7 @@ struct ChangeProcessor: Processor {
     /// An own revision is not decided, but it may have to be counted.
     private func counted(_ change: LoggedChange) -> Candidate {
         var candidate = candidate(change)
-        if change.mustBeCounted { candidate.reason.passDocuments = 1 }
+        candidate.reason.isOfCount = change.mustBeCounted
         candidate.history.hasWaited = change.parks > 0
         return candidate
     }

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import Locking
 
 /// The feed of a keyspace, without documents, for the member of a fleet that leads.
-struct GatewayFeed: FeedSource {
+struct GatewayFeed: LeaderFeed {
     private static let longestWait: Duration = .seconds(50)
 
     let gateway: Gateway

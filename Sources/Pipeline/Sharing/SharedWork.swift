@@ -44,7 +44,7 @@ struct SharedWork: Sendable {
         membership = Membership(engine: engine, log: log)
     }
 
-    /// With any other log. Only ``run(_:channels:from:into:)`` and ``requireTenure()`` are called.
+    /// With any other log, of which nobody becomes a member.
     init(_ log: any WorkLog, _ sharing: Sharing, logger: Logger) {
         (self.log, self.sharing, self.logger) = (log, sharing, logger)
         membership = nil
@@ -100,80 +100,35 @@ struct SharedWork: Sendable {
         }
     }
 
-    /// Works until a graceful shutdown begins, then finishes what it has begun.
-    ///
-    /// - Parameters:
-    ///   - start: Where a log without any change begins.
-    ///   - duty: What this process does while it reads the feed.
-    ///   - noteAnswer: Called when a request for the feed has ended.
-    ///   - confirmDatabase: Called before the feed is read, if the database may be another one now.
-    /// - Throws: ``StateError``, `RunError`, `CancellationError`; what `confirmDatabase` throws.
-    func run(
-        _ gateway: Gateway, channels: [String]?, from start: SequenceID, into delivery: Delivery, duty: LeaderWork,
-        noteAnswer: @escaping @Sendable () -> Void, confirmDatabase: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        let end = FeedEnd()
-        var feed = GatewayFeed(
-            gateway: gateway, channels: channels, start: start,
-            noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
-            save: { try await delivery.ledger.saveCheckpoint($0) })
-        feed.noteAnswer = noteAnswer
-        feed.confirmDatabase = { try await end.watch(confirmDatabase) }
-        let member = FleetMember(
-            log: log, feed: feed, duty: duty, processor: ChangeProcessor(delivery: delivery), role: sharing.role,
+    /// Makes what works on the log, and counts as this process's member from now on.
+    func makeMember(
+        _ feed: some LeaderFeed, _ duties: LeaderDuties, _ processor: some Processor
+    ) -> FleetMember {
+        let made = FleetMember(
+            log: log, feed: feed, duty: duties, processor: processor, role: sharing.role,
             environment: FleetEnvironment { note in self.note(note) })
-        self.member.withLock { $0 = member }
-        defer {
-            self.member.withLock { $0 = nil }
-            tally?.endSharing()
-        }
-        await delivery.noteStanding(isCaughtUp: true)
-        member.setBeforeLeaving { [log, engine] in
-            engine?.endCallsSoon()
-            // Otherwise the checkpoint would be as old as the last answer of the feed.
-            guard let answered = try? await log.answered()?.sequence, let sequence = SequenceID(answered) else {
-                return
-            }
-            try? await delivery.ledger.saveCheckpoint(sequence)
-        }
-        do {
-            try await withThrowingTaskGroup { group in
-                group.addTask {
-                    try await withGracefulShutdownHandler {
-                        try await member.run()
-                    } onGracefulShutdown: {
-                        member.stop()
-                    }
-                }
-                group.addTask { try await duty.untilFailed() }
-                group.addTask { try await end.wait() }
-                defer { group.cancelAll() }
-                try await group.next()
-            }
-        } catch let error as WorkLogError {
-            guard let engine else { throw error }
-            throw StateError(engine, error)
-        }
+        member.withLock { $0 = made }
+        return made
     }
 
-    /// Ends a member for an error of its feed; whoever reads the feed would try again.
-    private struct FeedEnd {
-        private let cause = Locked<(any Error)?>(nil)
-        private let came = Signal()
+    func forgetMember() {
+        member.withLock { $0 = nil }
+        tally?.endSharing()
+    }
 
-        func watch(_ body: () async throws -> Void) async throws {
-            do { try await body() } catch {
-                guard error is DatabaseReset || error is RunError else { throw error }
-                cause.withLock { $0 = error }
-                came.raise()
-                throw CancellationError()
-            }
-        }
+    /// Up to where all changes are answered; nil if the log can't say. To be asked last: the calls of a member that leaves
+    /// end soon.
+    func lastAnswered() async -> SequenceID? {
+        engine?.endCallsSoon()
+        guard let answered = try? await log.answered()?.sequence else { return nil }
+        return SequenceID(answered)
+    }
 
-        /// - Throws: The error, `CancellationError`.
-        func wait() async throws {
-            try await came.wait()
-            if let cause = cause.withLock(\.self) { throw cause }
+    /// Errors of the log are those of the state.
+    func translatingErrors(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch let error as WorkLogError {
+            guard let engine else { throw error }
+            throw StateError(engine, error)
         }
     }
 

@@ -46,7 +46,7 @@ struct PutStage: EffectStage {
         let mode = context.mode
         guard mode.endsOnceSettled else { return }
         // A document that no rule is for any more may still add to a total.
-        let countsAll = context.state.counts?.role == .keeper
+        let countsAll = context.state.counts?.asksForRecounts == false
         if countsAll { context.state.counts?.noteDecided(written) }
         let candidates = written.filter { other in
             // A pass decides no tombstones.

@@ -129,25 +129,6 @@ extension Ledger {
 
     // MARK: - What is due
 
-    /// The documents of the earliest timers that are due, each once.
-    ///
-    /// - Parameter others: Leaves these out.
-    func documentsWithTimers(dueBy now: Int, limit: Int, otherThan others: Set<DocumentID>) throws(StateError)
-        -> [DocumentID]
-    {
-        try read { database in
-            var found: [DocumentID] = []
-            var seen = others
-            let due = "SELECT id FROM timer WHERE fired = 0 AND due <= ? ORDER BY due"
-            try database.forEachRow(due, [now]) { row in
-                let id = DocumentID((row[0] as WholeText).text)
-                if seen.insert(id).inserted { found.append(id) }
-                return found.count < limit
-            }
-            return found
-        }
-    }
-
     /// The earliest timers that are due, in a fixed order.
     ///
     /// - Parameters:
@@ -174,8 +155,8 @@ extension Ledger {
     }
 
     /// When the next timer after a time is due; nil if there is none.
-    func nextTimer(after now: Int) throws(StateError) -> Int? {
-        try read { database in
+    func nextTimer(after now: Int) async throws(StateError) -> Int? {
+        try await read { database in
             try database.value(Int.self, "SELECT MIN(due) FROM timer WHERE fired = 0 AND due > ?", [now])
         }
     }

@@ -6,16 +6,9 @@ internal import Rules
 ///
 /// They are in the ledger; this is the run's view of them. One for the run and its passes over all documents.
 package final class DocumentTimers: Sendable {
-    /// The most documents of timers that are decided at a time, so that any number of them leaves the feed its share.
-    static let portion = 100
-
     private struct State {
         /// Documents with times. Once in, they stay until the end of the run.
         var documents = DocumentSketch()
-        /// Documents whose timers are due, and that are being decided.
-        var underWay: Set<DocumentID> = []
-        /// Those of them that were postponed: they keep no others from being decided.
-        var postponed: Set<DocumentID> = []
         /// When whoever fires timers wakes up; nil: not for a timer.
         var wakesAt: Int?
     }
@@ -89,46 +82,13 @@ package final class DocumentTimers: Sendable {
 
     // MARK: - Firing
 
-    /// Documents of timers that are due, the earliest first; they are under way from now on. Empty if there is none, or
-    /// no room.
-    func takeDue(by now: Int) throws -> [DocumentID] {
-        let (underWay, postponed) = state.withLock { ($0.underWay, $0.postponed.count) }
-        let room = Self.portion - (underWay.count - postponed)
-        guard room > 0 else { return [] }
-        let due = try ledger.documentsWithTimers(dueBy: now, limit: room, otherThan: underWay)
-        state.withLock { $0.underWay.formUnion(due) }
-        return due
-    }
-
-    /// Whether any document is under way because of a timer.
-    var areUnderWay: Bool { state.withLock { !$0.underWay.isEmpty } }
-
     /// When the next timer is due.
-    func next(after now: Int) throws -> Int? {
+    func next(after now: Int) async throws(StateError) -> Int? {
         // First, so that a timer that is added from here on wakes whoever waits.
         state.withLock { $0.wakesAt = nil }
-        let next = try ledger.nextTimer(after: now)
+        let next = try await ledger.nextTimer(after: now)
         state.withLock { $0.wakesAt = next }
         return next
-    }
-
-    /// These candidates wait for something else than their time.
-    func notePostponed(_ candidates: [Candidate]) {
-        let isNew = state.withLock { state in
-            candidates.reduce(false) { state.underWay.contains($1.id) && state.postponed.insert($1.id).inserted || $0 }
-        }
-        if isNew { changed.raise() }
-    }
-
-    /// These candidates are settled.
-    func release(_ candidates: [Candidate]) {
-        let released = state.withLock { state in
-            candidates.reduce(false) { isAny, candidate in
-                state.postponed.remove(candidate.id)
-                return state.underWay.remove(candidate.id) != nil || isAny
-            }
-        }
-        if released { changed.raise() }
     }
 
     /// Another process may have changed the ledger.

@@ -1,3 +1,6 @@
+internal import DocumentFlow
+internal import Encodings
+internal import Logging
 internal import Rules
 
 /// Decides when scheduled rules run over all documents: at their times, one pass at a time, and once for all times that
@@ -49,6 +52,18 @@ struct PassTimes {
 
     private func due(_ entry: Entry, now: Int) -> Int? {
         entry.scheduled.schedule.next(after: entry.done > now + Self.tolerance ? now : entry.done)
+    }
+
+    /// Says when each pass is due.
+    func log(now: Int, isDryRun: Bool, _ logger: Logger) {
+        for (entry, due) in zip(entries, due(now: now)) {
+            logger.info(
+                isDryRun ? "would apply rules to all documents" : "rules are applied to all documents at certain times",
+                metadata: [
+                    LogKey.rules: "\(entry.scheduled.names.joined(separator: ", "))",
+                    "next": "\(due.map { Timestamp.text(max($0, now)) } ?? "never")",
+                ])
+        }
     }
 
     /// What to record as a pass begins.

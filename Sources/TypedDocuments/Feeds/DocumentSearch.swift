@@ -31,7 +31,7 @@ struct DocumentSearch<Document: DocumentCodable>: Sendable {
         if gateway.dialect == .couchDB, selector.json != DocumentSelector.all.json, try await find(receive) { return }
         if try await list(receive) { return }
         let matcher = DocumentMatcher(selector.filter)
-        try await FeedSource(gateway: gateway, logger: logger, isLive: false).read(from: .start) { rows in
+        try await KeyspaceFeed(gateway: gateway, logger: logger, isLive: false).read(from: .start) { rows in
             try await receive(
                 rows.compactMap { row -> Found? in
                     switch row.content {

@@ -19,7 +19,7 @@ extension Keyspace {
     ) -> DocumentSequence<DocumentChange<Document>> {
         let reading = reading(type)
         return DocumentSequence { [gateway, logger] handoff in
-            try await FeedSource(gateway: gateway, logger: logger).read(from: since) { rows in
+            try await KeyspaceFeed(gateway: gateway, logger: logger).read(from: since) { rows in
                 try await handoff.send(rows.compactMap(reading.change))
             }
         }

@@ -41,7 +41,7 @@ extension Keyspace {
         return DocumentSequence { [gateway, logger] handoff in
             var query = LiveQuery(reading)
             let matcher = DocumentMatcher(selector.filter)
-            var source = FeedSource(gateway: gateway, logger: logger)
+            var source = KeyspaceFeed(gateway: gateway, logger: logger)
             source.noteCaughtUp = { _ = try? await handoff.send([.upToDate]) }
             try await source.read(from: .start) { rows in
                 try await handoff.send(rows.flatMap { query.take($0, isMatch: matcher.isMatch($0)) })

@@ -94,7 +94,7 @@ final class BusyFleet: @unchecked Sendable {
     }
 
     /// A feed with one change of each document.
-    private struct Backlog: FeedSource {
+    private struct Backlog: LeaderFeed {
         let fleet: BusyFleet
         let clock: SimulatedClock
 

@@ -77,7 +77,7 @@ final class SimulatedGateway: @unchecked Sendable {
 }
 
 /// The feed as a member reads it.
-struct SimulatedFeed: FeedSource {
+struct SimulatedFeed: LeaderFeed {
     struct Cut: Error {}
     let gateway: SimulatedGateway
     let route: SimulatedRoute

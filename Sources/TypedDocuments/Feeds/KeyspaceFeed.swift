@@ -20,7 +20,7 @@ struct FeedRow: Sendable {
 }
 
 /// Reads a feed as ``FeedRow``s, and reconnects.
-struct FeedSource: Sendable {
+struct KeyspaceFeed: Sendable {
     let gateway: Gateway
     let logger: Logger
     /// Whether it goes on once it is caught up.

@@ -1,5 +1,5 @@
 /// Where a leader reads changes from, and where it records a safe start outside the log.
-package protocol FeedSource: Sendable {
+package protocol LeaderFeed: Sendable {
     /// Reads changes after a sequence, without documents. Waits for the next ones for some seconds.
     ///
     /// - Parameter sequence: As JSON text. Nil: from the beginning.

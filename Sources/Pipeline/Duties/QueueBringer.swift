@@ -1,0 +1,70 @@
+internal import GatewayClient
+internal import Locking
+
+/// Brings documents to the queue of this process.
+final class QueueBringer: Bringer {
+    private struct State {
+        /// What was brought and is not settled, and how often.
+        var underWay: [DocumentID: Int] = [:]
+        /// Those of them that were put off: they keep no others from being decided.
+        var waiting: Set<DocumentID> = []
+    }
+
+    private let flow: CandidateFlow
+    private let woken: Signal
+    private let documentsAtOnce: Int?
+    private let state = Monitor(State())
+
+    /// - Parameters:
+    ///   - woken: Raised when documents are settled or put off, so that there is room for others.
+    ///   - documentsAtOnce: Then it brings none that is under way. Nil: any number.
+    init(_ flow: CandidateFlow, woken: Signal, documentsAtOnce: Int?) {
+        (self.flow, self.woken, self.documentsAtOnce) = (flow, woken, documentsAtOnce)
+    }
+
+    let isDurable = false
+
+    func room() async throws -> Bool {
+        try await flow.budget.room()
+        return freeDocuments > 0
+    }
+
+    private var freeDocuments: Int {
+        guard let documentsAtOnce else { return .max }
+        return state.quietly { documentsAtOnce - ($0.underWay.count - $0.waiting.count) }
+    }
+
+    func bring(_ candidates: [Candidate]) async throws -> Int {
+        var brought = candidates
+        if documentsAtOnce != nil {
+            let underWay = state.quietly(\.underWay)
+            brought = Array(candidates.filter { underWay[$0.id] == nil }.prefix(max(freeDocuments, 0)))
+        }
+        state.quietly { state in for candidate in brought { state.underWay[candidate.id, default: 0] += 1 } }
+        await flow.submit(
+            brought.map { candidate in
+                candidate.brought { [weak self, id = candidate.id] in self?.note($0, id) }
+            })
+        try await flow.budget.room()
+        return brought.count
+    }
+
+    func untilSettled() async throws -> Bool {
+        await state.wait(until: \.underWay.isEmpty)
+        try Task.checkCancellation()
+        return true
+    }
+
+    private func note(_ over: Receipts.Over, _ id: DocumentID) {
+        state.with { state in
+            if case .waits = over {
+                state.waiting.insert(id)
+                return
+            }
+            state.waiting.remove(id)
+            guard let count = state.underWay[id] else { return }
+            state.underWay[id] = count > 1 ? count - 1 : nil
+        }
+        if documentsAtOnce != nil { woken.raise() }
+    }
+}
