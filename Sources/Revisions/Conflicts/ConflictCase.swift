@@ -7,21 +7,18 @@ package import Rules
 /// A document in conflict, and what becomes of it.
 package struct ConflictCase: Sendable {
     package let id: DocumentID
-    package private(set) var conflict: Conflict
-    package let policies: ConflictPolicies
-    package let policy: ConflictPolicy
+    private(set) var decision: ConflictDecision
     package private(set) var resolution = ConflictResolution.leave(reason: "")
 
     /// Nil if there is no policy for the document.
     package init?(_ id: DocumentID, _ conflict: Conflict, _ policies: ConflictPolicies) {
-        guard let policy = policies.policy(of: conflict) else { return nil }
+        guard let decision = ConflictDecision(conflict, by: policies) else { return nil }
         self.id = id
-        self.conflict = conflict
-        self.policies = policies
-        self.policy = policy
+        self.decision = decision
     }
 
-    var decision: ConflictDecision { ConflictDecision(conflict: conflict, policy: policy) }
+    package var conflict: Conflict { decision.conflict }
+    package var policy: ConflictPolicy { decision.policy }
 
     /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
     package var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
@@ -42,12 +39,14 @@ package struct ConflictCase: Sendable {
     }
 
     /// - Parameter digests: As ``Conflict/equalDigests``.
-    mutating func note(equalDigests digests: [String: String]) { conflict.equalDigests = digests }
+    mutating func note(equalDigests digests: [String: String]) { decision.conflict.equalDigests = digests }
 
     /// Decides: a leaf stays only if it is the winner. Any other one becomes a new revision, see ``ConflictWriter``.
-    mutating func resolve(by decided: ConflictResolution) {
-        resolution = decided
-        guard case .keep(let leaf) = decided, leaf > 0 else { return }
+    ///
+    /// - Parameter known: As ``ConflictDecision/resolution(knowing:)``.
+    mutating func resolve(knowing known: [String: JSONText]) async {
+        resolution = await decision.resolution(knowing: known)
+        guard case .keep(let leaf) = resolution, leaf > 0 else { return }
         resolution =
             ResolvedDocument(leaf: leaf, of: conflict).map { .write($0) }
             ?? .leave(reason: "its leaves can't be merged into one document")

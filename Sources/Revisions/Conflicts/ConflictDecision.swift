@@ -1,14 +1,19 @@
+internal import Encodings
 package import LosslessJSON
 package import Rules
 
-/// What a policy needs to know about a conflict, and what it decides.
-package struct ConflictDecision {
-    let conflict: Conflict
+/// What the policy for a conflict needs to know, and what it decides.
+package struct ConflictDecision: Sendable {
+    package var conflict: Conflict
     let policy: ConflictPolicy
+    private let policies: ConflictPolicies
 
-    package init(conflict: Conflict, policy: ConflictPolicy) {
+    /// Nil if there is no policy for the document.
+    package init?(_ conflict: Conflict, by policies: ConflictPolicies) {
+        guard let policy = policies.policy(of: conflict) else { return nil }
         self.conflict = conflict
         self.policy = policy
+        self.policies = policies
     }
 
     /// The deletions that may win, with the edits that came after what was deleted.
@@ -27,12 +32,8 @@ package struct ConflictDecision {
         return conflict.branchings.union(policy == .deletesWin ? deletions.flatMap(\.between) : [])
     }
 
-    /// - Parameters:
-    ///   - known: Those of ``wanted`` that a server still has.
-    ///   - now: The programs' `$now`.
-    package func resolution(
-        by policies: ConflictPolicies, known: [String: JSONText], now: Int
-    ) async -> ConflictResolution {
+    /// - Parameter known: Those of ``wanted`` that a server still has.
+    package func resolution(knowing known: [String: JSONText]) async -> ConflictResolution {
         var isDeleted = false
         if policy == .deletesWin {
             let deletions = deletions
@@ -47,6 +48,7 @@ package struct ConflictDecision {
         }
         // Another deletion was the reason, or it does not win: there is nothing to choose from.
         if !isDeleted, conflict.leaves.count == 1, policy != .setAside { return .keep(0) }
-        return await policies.resolve(conflict, by: policy, ancestors: known, isDeleted: isDeleted, now: now)
+        return await policies.resolve(
+            conflict, by: policy, ancestors: known, isDeleted: isDeleted, now: Timestamp.secondsNow)
     }
 }

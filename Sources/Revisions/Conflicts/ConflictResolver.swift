@@ -128,21 +128,19 @@ package struct ConflictResolver: Sendable {
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     package func decide(_ cases: inout [ConflictCase], knowing spool: ConflictSpool? = nil) async throws {
         let ancestors = try await ancestors(of: cases, spool)
-        let now = Timestamp.secondsNow
         for index in cases.indices {
             let known = Self.known(of: cases[index], ancestors)
             try await noteEqualAttachments(of: &cases[index], known)
-            let one = cases[index]
-            cases[index].resolve(by: await one.decision.resolution(by: one.policies, known: known, now: now))
+            await cases[index].resolve(knowing: known)
         }
     }
 
     /// Old revisions that the policies look at, if the server still has them.
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    package func ancestors(of cases: [ConflictCase], _ spool: ConflictSpool? = nil) async throws -> [BulkGetKey:
-        JSONText]
-    {
+    package func ancestors(
+        of cases: [ConflictCase], _ spool: ConflictSpool? = nil
+    ) async throws -> [BulkGetKey: JSONText] {
         var keys: Set<BulkGetKey> = []
         for one in cases {
             for revision in one.decision.wanted { keys.insert(BulkGetKey(id: one.id, revision: RevisionID(revision))) }
@@ -152,11 +150,7 @@ package struct ConflictResolver: Sendable {
             for key in keys { found[key] = try await spool.revision(key) }
             keys.subtract(found.keys)
         }
-        guard !keys.isEmpty else { return found }
-        try await reader.read(Array(keys)) { answer in
-            if case .revision(let text, let key) = answer { found[key] = text }
-        }
-        return found
+        return found.merging(try await reader.revisions(Array(keys))) { _, read in read }
     }
 
     private static func known(of one: ConflictCase, _ ancestors: [BulkGetKey: JSONText]) -> [String: JSONText] {

@@ -14,10 +14,8 @@ internal import Rules
 /// time, here or in a copy of the database: of all leaves that any of them sees, the one that wins is alive, or what was
 /// made of it.
 struct ConflictWriter: Sendable {
+    typealias Note = @Sendable (ConflictCase, ConflictEnd) -> Void
     typealias Count = @Sendable (RunCounters) -> Void
-
-    /// Bytes of documents per request.
-    private static let requestBytes = 2 << 20
 
     let gateway: Gateway
     let contact: GatewayContact
@@ -25,10 +23,7 @@ struct ConflictWriter: Sendable {
     let sender: RevisionSender
 
     /// As ``ConflictResolver/write(_:note:count:)``.
-    func write(
-        _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, ConflictEnd) -> Void, count: @escaping Count
-    ) async throws {
-        var sender = sender.forOneBatch()
+    func write(_ cases: [ConflictCase], note: Note, count: @escaping Count) async throws {
         var ready: [ConflictCase] = []
         var merged: [(one: ConflictCase, document: ResolvedDocument)] = []
         for one in cases {
@@ -39,15 +34,13 @@ struct ConflictWriter: Sendable {
             }
         }
         let expiries = try await expiries(of: cases)
-        for (one, end) in try await store(merged, expiries, &sender, count) {
-            switch end {
-            case .resolved: ready.append(one)
-            case .nothing, .changed, .left: note(one, end)
-            }
+        var batch = sender.makeBatch()
+        for (one, end) in try await store(merged, expiries, &batch, count) {
+            if end == .resolved { ready.append(one) } else { note(one, end) }
         }
-        let refused = try await deleteLosers(of: ready, expiries, &sender, count)
-        for one in ready { note(one, refused[one.id] ?? .resolved) }
-        count(await self.sender.newRequests())
+        let refused = try await deleteLosers(of: ready, expiries, &batch, count)
+        for one in ready { note(one, refused[one.id].map { .left(reason: $0) } ?? .resolved) }
+        count(await sender.newRequests())
     }
 
     /// Those of the documents that stay. The tombstone of a losing leaf has the expiry, too: it is a write of the document.
@@ -59,38 +52,29 @@ struct ConflictWriter: Sendable {
 
     // MARK: - New revisions
 
-    /// A document with its attachments.
-    private struct Prepared {
-        let one: ConflictCase
-        let new: NewRevision.WithAttachments
-        let expiry: [UInt8]?
-        let revision: PreparedRevision
-    }
-
     /// - Returns: The end of each: `.resolved` if the server has accepted the new revision.
     private func store(
         _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ expiries: [DocumentID: [UInt8]],
-        _ sender: inout RevisionSender,
-        _ count: @escaping Count
+        _ batch: inout RevisionBatch, _ count: @escaping Count
     ) async throws -> [(ConflictCase, ConflictEnd)] {
         let ends = Locked([DocumentID: ConflictEnd]())
-        var together: [PreparedRevision] = []
-        var byteCount = 0
-        for (one, document) in documents {
-            let id = one.id
-            switch try await prepare(document, of: one, expiries[id]) {
-            case .failure(let unreadable): ends.withLock { $0[id] = .left(reason: unreadable.reason) }
-            case .success(let prepared) where prepared.revision.isAlone:
-                try await storeAlone(prepared, &sender, ends, count)
-            case .success(let prepared):
-                together.append(prepared.revision)
-                byteCount += prepared.revision.body.count
+        let note: RevisionBatch.Note = { revision, answer in
+            switch answer {
+            case .stored:
+                ends.withLock { $0[revision.document.id] = .resolved }
+                var sent = RunCounters()
+                (sent.written, sent.bytesOut) = (1, revision.uploadedByteCount)
+                count(sent)
+            case .refused(_, let reason):
+                let reason = "the server refused its new revision: \(reason)"
+                ends.withLock { $0[revision.document.id] = .left(reason: reason) }
             }
-            guard byteCount >= Self.requestBytes else { continue }
-            try await sender.storeTogether(together, Self.settle(ends, count))
-            (together, byteCount) = ([], 0)
         }
-        try await sender.storeTogether(together, Self.settle(ends, count))
+        for (one, document) in documents {
+            guard let reason = try await store(document, of: one, expiries[one.id], &batch, note) else { continue }
+            ends.withLock { $0[one.id] = .left(reason: reason) }
+        }
+        try await batch.storeGathered(note)
         var result: [(ConflictCase, ConflictEnd)] = []
         for (one, _) in documents {
             let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server did not answer for it")
@@ -106,79 +90,54 @@ struct ConflictWriter: Sendable {
         return current.filter { $0.root["_deleted"]?.bool != true }.count < 2
     }
 
-    private func prepare(
-        _ document: ResolvedDocument, of one: ConflictCase, _ expiry: [UInt8]?
-    ) async throws -> Result<Prepared, RevisionPreparation.Unreadable> {
+    /// Stores a document with its attachments. If the server lacks one that it should have, it gets all of them.
+    ///
+    /// - Returns: Why that is not possible; nil if it is.
+    private func store(
+        _ document: ResolvedDocument, of one: ConflictCase, _ expiry: [UInt8]?, _ batch: inout RevisionBatch,
+        _ note: RevisionBatch.Note
+    ) async throws -> String? {
         guard let new = NewRevision.resolved(document, of: one.conflict, one.id) else {
-            return .failure(.notMergeable)
+            return RevisionPreparation.Unreadable.notMergeable.reason
         }
-        return try await preparation.prepare(new, from: "server")
-            .map { Prepared(one: one, new: new, expiry: expiry, revision: $0.expiring(expiry)) }
-    }
-
-    /// Stores a document with streamed attachments or stubs; with all attachments, if the server lacks one after all.
-    private func storeAlone(
-        _ prepared: Prepared, _ sender: inout RevisionSender, _ ends: Locked<[DocumentID: ConflictEnd]>,
-        _ count: @escaping Count
-    ) async throws {
-        let (one, new) = (prepared.one, prepared.new)
-        let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
-        try await sender.storeAlone(prepared.revision, Self.settle(ends, count)) {
-            let complete = (new.revision, [AttachmentStub](), new.needed + new.kept.map { ($0, winner) })
-            switch try await preparation.prepare(complete, from: "server") {
-            case .success(let revision): return revision.expiring(prepared.expiry)
-            case .failure(let unreadable):
-                ends.withLock { $0[one.id] = .left(reason: unreadable.reason) }
+        var unreadable: RevisionPreparation.Unreadable?
+        func prepared(_ new: NewRevision.WithAttachments) async throws -> PreparedRevision? {
+            switch try await preparation.prepare(new, from: "server") {
+            case .success(let revision): return revision.expiring(expiry)
+            case .failure(let error):
+                unreadable = error
                 return nil
             }
         }
-    }
-
-    private static func settle(
-        _ ends: Locked<[DocumentID: ConflictEnd]>, _ count: @escaping Count
-    ) -> RevisionSender.Settle {
-        { revision, outcome in
-            let id = revision.document.id
-            switch outcome {
-            case .written:
-                ends.withLock { $0[id] = .resolved }
-                var sent = RunCounters()
-                (sent.written, sent.bytesOut) = (1, revision.uploadedByteCount)
-                count(sent)
-            case .failed, .undecided, .unmentioned: return false
-            case .conflict, .rejected:
-                ends.withLock {
-                    $0[id] = .left(reason: "the server refused its new revision: \(outcome.explanation)")
-                }
+        if let revision = try await prepared(new) {
+            let winner = one.conflict.leaves.first.map { RevisionID($0.revision) }
+            try await batch.store(revision, note) {
+                try await prepared((new.revision, [], new.needed + new.kept.map { ($0, winner) }))
             }
-            return true
         }
+        return unreadable?.reason
     }
 
     // MARK: - Losing leaves
 
-    /// - Returns: An entry for each document of which a leaf is left.
+    /// - Returns: Why a leaf is left, for each document of which one is.
     private func deleteLosers(
-        of cases: [ConflictCase], _ expiries: [DocumentID: [UInt8]], _ sender: inout RevisionSender,
+        of cases: [ConflictCase], _ expiries: [DocumentID: [UInt8]], _ batch: inout RevisionBatch,
         _ count: @escaping Count
-    ) async throws -> [DocumentID: ConflictEnd] {
-        let refused = Locked([DocumentID: ConflictEnd]())
+    ) async throws -> [DocumentID: String] {
+        let refused = Locked([DocumentID: String]())
         let tombstones = cases.flatMap { one in
             one.losers.compactMap { NewRevision.tombstone(of: $0, one.id)?.expiring(expiries[one.id]) }
         }
-        try await sender.storeTogether(tombstones) { revision, outcome in
-            switch outcome {
-            case .written:
+        try await batch.storeTogether(tombstones) { revision, answer in
+            switch answer {
+            case .stored:
                 var sent = RunCounters()
                 (sent.written, sent.deleted) = (1, 1)
                 count(sent)
-            case .failed, .undecided, .unmentioned: return false
-            case .conflict, .rejected:
-                refused.withLock {
-                    $0[revision.document.id] = .left(reason: "the server refused a deletion: \(outcome.explanation)")
-                }
+            case .refused(_, let reason):
+                refused.withLock { $0[revision.document.id] = "the server refused a deletion: \(reason)" }
             }
-            return true
         }
         return refused.withLock { $0 }
     }

@@ -14,12 +14,6 @@ struct EqualAttachments: Sendable {
     let logger: Logger
     private let history = SharedHistory()
 
-    init(gateway: Gateway, contact: GatewayContact, logger: Logger) {
-        self.gateway = gateway
-        self.contact = contact
-        self.logger = logger
-    }
-
     /// Reads what name, type and length allow to be the same, and digests don't tell. Mostly that is nothing.
     ///
     /// - Parameter revisions: Of one document.

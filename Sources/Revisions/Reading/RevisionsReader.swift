@@ -39,6 +39,27 @@ package struct RevisionsReader: Sendable {
         }
     }
 
+    /// Some revisions of a document, as far as the gateway has them.
+    ///
+    /// - Throws: `RunError`, `CancellationError`.
+    package func revisions(_ wanted: Set<String>, of id: DocumentID) async throws -> [String: JSONText] {
+        let keys = wanted.sorted().map { BulkGetKey(id: id, revision: RevisionID($0)) }
+        let found = try await revisions(keys)
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.revision?.text ?? "", $0.value) })
+    }
+
+    /// Some revisions, as far as the gateway has them.
+    ///
+    /// - Throws: `RunError`, `CancellationError`.
+    func revisions(_ keys: [BulkGetKey]) async throws -> [BulkGetKey: JSONText] {
+        var found: [BulkGetKey: JSONText] = [:]
+        guard !keys.isEmpty else { return found }
+        try await read(keys) { answer in
+            if case .revision(let text, let key) = answer { found[key] = text }
+        }
+        return found
+    }
+
     /// - Parameter receive: Gets each revision as it arrives.
     /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
     package nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {

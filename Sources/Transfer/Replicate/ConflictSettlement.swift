@@ -102,8 +102,8 @@ final class ConflictSettlement: Sendable {
         guard !isEndOfBranch(ours) else {
             return isKnown ? .nothing : try await bring(RevisionID(theirs.revision), pair, id)
         }
-        guard let policy = settling.policies.policy(of: pair.conflict) else { return nil }
-        return try await carryOut(try await resolution(of: pair, by: policy, id), pair, isKnown: isKnown, id)
+        guard let resolution = try await resolution(of: pair, id) else { return nil }
+        return try await carryOut(resolution, pair, isKnown: isKnown, id)
     }
 
     /// - Parameter isKnown: Whether the source has the leaf of the target, and another one that is deleted.
@@ -131,32 +131,20 @@ final class ConflictSettlement: Sendable {
             .contains { $0.root["_rev"]?.isString(revision) == true }
     }
 
-    private static func read(
-        _ revisions: [String], of id: DocumentID, by reader: RevisionsReader
-    ) async throws -> [String: JSONText] {
-        var found: [String: JSONText] = [:]
-        guard !revisions.isEmpty else { return found }
-        try await reader.read(revisions.map { BulkGetKey(id: id, revision: RevisionID($0)) }) { answer in
-            if case .revision(let text, let key) = answer { found[key.revision?.text ?? ""] = text }
-        }
-        return found
-    }
-
     /// An ancestor is read from the target: a source with a mapping has documents of another shape.
-    private func resolution(
-        of pair: LeafPair, by policy: ConflictPolicy, _ id: DocumentID
-    ) async throws -> ConflictResolution {
+    ///
+    /// - Returns: Nil if there is no policy for the document.
+    private func resolution(of pair: LeafPair, _ id: DocumentID) async throws -> ConflictResolution? {
         let lineage = pair.lineage
-        let wanted = ConflictDecision(conflict: lineage.pair.conflict, policy: policy).wanted.sorted()
-        var known = try await Self.read(wanted, of: id, by: targetReader)
-        let missing = wanted.filter { known[$0] == nil }
-        for (revision, text) in try await Self.read(missing, of: id, by: sourceReader)
+        guard var decision = ConflictDecision(lineage.pair.conflict, by: settling.policies) else { return nil }
+        var known = try await targetReader.revisions(decision.wanted, of: id)
+        let missing = decision.wanted.subtracting(known.keys)
+        for (revision, text) in try await sourceReader.revisions(missing, of: id)
         where !mapsDocuments || text.root["_deleted"]?.bool == true || revision != lineage.ancestor {
             known[revision] = text
         }
-        let conflict = lineage.comparable(by: lineage.ancestor.flatMap { known[$0] })
-        let decision = ConflictDecision(conflict: conflict, policy: policy)
-        return await decision.resolution(by: settling.policies, known: known, now: Timestamp.secondsNow)
+        decision.conflict = lineage.comparable(by: lineage.ancestor.flatMap { known[$0] })
+        return await decision.resolution(knowing: known)
     }
 
     // MARK: - Writing
@@ -257,29 +245,21 @@ final class ConflictSettlement: Sendable {
         _ prepared: PreparedRevision, _ side: Side, as what: String = "its new revision"
     ) async throws -> ConflictEnd {
         let prepared = try await keepingExpiry(prepared, side)
-        let last = Locked<BulkOutcome?>(nil)
-        let settle: RevisionSender.Settle = { [report] revision, outcome in
-            switch outcome {
-            case .failed, .undecided, .unmentioned: return false
-            case .written: report.noteWritten(revision)
-            case .conflict, .rejected: break
-            }
-            last.withLock { $0 = outcome }
-            return true
+        let last = Locked<RevisionBatch.Answer?>(nil)
+        let note: RevisionBatch.Note = { [report] revision, answer in
+            if case .stored = answer { report.noteWritten(revision) }
+            last.withLock { $0 = answer }
         }
-        var sender = (side == .source ? sourceSender : targetSender).forOneBatch()
-        if prepared.isAlone {
-            try await sender.storeAlone(prepared, settle) { nil }
-        } else {
-            try await sender.storeTogether([prepared], settle)
-        }
+        let sender = side == .source ? sourceSender : targetSender
+        var batch = sender.makeBatch()
+        try await batch.store(prepared, note)
+        try await batch.storeGathered(note)
         await report.note(sender)
         switch last.withLock({ $0 }) {
-        case .written?: return .resolved
-        case .conflict?: return .changed
-        case let refusal:
-            let explanation = refusal?.explanation ?? "it lacks an attachment"
-            return .left(reason: "the \(side) refused \(what): \(explanation)")
+        case .stored?: return .resolved
+        case .refused(isConflict: true, _)?: return .changed
+        case .refused(isConflict: false, let reason)?: return .left(reason: "the \(side) refused \(what): \(reason)")
+        case nil: return .left(reason: "the \(side) refused \(what): it lacks an attachment")
         }
     }
 

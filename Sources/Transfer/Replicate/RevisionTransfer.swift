@@ -44,7 +44,8 @@ struct RevisionTransfer: Sendable {
         preparation = RevisionPreparation(
             fetcher: AttachmentFetcher(gateway: source.gateway, contact: source.contact),
             inlineByteCount: settings.inlineAttachmentBytes, dialect: target.gateway.dialect)
-        sender = RevisionSender(gateway: target.gateway, retries: settings.targetRetries, logger: logger)
+        sender = RevisionSender(
+            gateway: target.gateway, retries: settings.targetRetries, batchBytes: settings.batchBytes, logger: logger)
         refusals = Locked(
             RepeatedMessages(last: "more revisions could not be replicated; --log-level debug names them"))
         conflicts = settling.map { [preparation, sender] settling in
@@ -182,41 +183,18 @@ struct RevisionTransfer: Sendable {
     private func store(_ revisions: [ReplicatedRevision], _ refused: Refused) async throws {
         guard !revisions.isEmpty else { return }
         let expiries = try await expiries(of: revisions)
-        let settle: RevisionSender.Settle = { note($0, $1, refused) }
-        var sender = sender.forOneBatch()
-        var together: [PreparedRevision] = []
-        var byteCount = 0
+        let note: RevisionBatch.Note = { self.note($0, $1, refused) }
+        var batch = sender.makeBatch()
         for revision in revisions {
             let (needed, known) = revision.attachments
-            guard !needed.isEmpty || !known.isEmpty else {
-                let body = ReplicatedBody.bytes(of: revision.text, attachments: [])
-                together.append(PreparedRevision(revision, body).expiring(expiries[revision.key.id]))
-                byteCount += body.count
-                continue
-            }
             let expiry = expiries[revision.key.id]
             guard let prepared = try await prepare(revision, needed, known)?.expiring(expiry) else { continue }
-            if prepared.isAlone {
-                // Its winner may be among them: a target that keeps one leaf keeps the first.
-                if together.contains(where: { $0.revision.key.id == revision.key.id }) {
-                    try await sender.storeTogether(together, settle)
-                    (together, byteCount) = ([], 0)
-                }
-                try await sender.storeAlone(prepared, settle) {
-                    try await prepare(revision, needed + known, [])?.expiring(expiry)
-                }
-                await report.note(sender)
-            } else {
-                together.append(prepared)
-                byteCount += prepared.body.count
+            let wasSent = try await batch.store(prepared, note) {
+                try await prepare(revision, needed + known, [])?.expiring(expiry)
             }
-            if byteCount >= settings.batchBytes {
-                try await sender.storeTogether(together, settle)
-                await report.note(sender)
-                (together, byteCount) = ([], 0)
-            }
+            if wasSent { await report.note(sender) }
         }
-        try await sender.storeTogether(together, settle)
+        try await batch.storeGathered(note)
         await report.note(sender)
     }
 
@@ -232,19 +210,17 @@ struct RevisionTransfer: Sendable {
         }
     }
 
-    /// - Returns: Whether that was the last word.
-    private func note(_ revision: PreparedRevision, _ outcome: BulkOutcome, _ refused: Refused) -> Bool {
-        switch outcome {
-        case .written: report.noteWritten(revision)
-        case .conflict:
+    private func note(_ revision: PreparedRevision, _ answer: RevisionBatch.Answer, _ refused: Refused) {
+        switch answer {
+        case .stored: report.noteWritten(revision)
+        case .refused(isConflict: true, _):
             report.count { $0.conflicts += 1 }
             // Nobody misses the end of a branch that has lost anyway, unless it may win after all.
-            if revision.revision.isLosingDeletion, settings.policies?.letDeletionsWin != true { return true }
+            if revision.revision.isLosingDeletion, settings.policies?.letDeletionsWin != true { return }
             refused.withLock { $0.append(revision.revision) }
-        case .rejected: note(revision.revision.key, "the target refused a revision", outcome.explanation)
-        case .failed, .undecided, .unmentioned: return false
+        case .refused(isConflict: false, let reason):
+            note(revision.revision.key, "the target refused a revision", reason)
         }
-        return true
     }
 
     private func note(_ key: BulkGetKey, _ message: Logger.Message, _ reason: String) {

@@ -81,14 +81,13 @@ struct ImportConflicts: Sendable {
         of document: ImportDocument, _ existing: ConflictLeaf, _ incoming: ConflictLeaf
     ) async throws -> ConflictResolution? {
         let conflict = Conflict(ranked: [existing, incoming])
-        guard let policy = policies.policy(of: conflict) else { return nil }
-        let decision = ConflictDecision(conflict: conflict, policy: policy)
+        guard let decision = ConflictDecision(conflict, by: policies) else { return nil }
         var known = try await revisions(decision.wanted, of: document.id)
         // An old version of the document that the gateway has forgotten: the file that is restored has it.
         if decision.wanted.contains(incoming.revision), known[incoming.revision] == nil {
             known[incoming.revision] = incoming.document
         }
-        let resolution = await decision.resolution(by: policies, known: known, now: Timestamp.secondsNow)
+        let resolution = await decision.resolution(knowing: known)
         guard existing.isDeleted else { return resolution }
         // A tombstone is none of the leaves to choose from.
         return switch resolution {
