@@ -44,8 +44,9 @@ package struct RevisionsReader: Sendable {
     /// - Throws: `RunError`, `CancellationError`.
     package func revisions(_ wanted: Set<String>, of id: DocumentID) async throws -> [String: JSONText] {
         let keys = wanted.sorted().map { BulkGetKey(id: id, revision: RevisionID($0)) }
-        let found = try await revisions(keys)
-        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.revision?.text ?? "", $0.value) })
+        return try await revisions(keys).reduce(into: [:]) { found, revision in
+            found[revision.key.revision?.text ?? ""] = revision.value
+        }
     }
 
     /// Some revisions, as far as the gateway has them.
