@@ -26,6 +26,8 @@ package struct Engine: Sendable {
     let tally = FleetTally()
     /// How far this machine's clock is from the engine's.
     let clock = EngineClock()
+    /// Renews the lease under which this process acts alone.
+    let renewals = LeaseRenewals()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each has its own deadline.

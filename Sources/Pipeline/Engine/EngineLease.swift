@@ -1,32 +1,43 @@
 internal import Encodings
+internal import Fleet
 internal import Locking
 internal import PostgreSQL
 
 /// This process acts for the fleet, until it gives that up, is silent for too long, or somebody takes it away.
 ///
 /// The lease is a row with an owner, a token and a time; only the server's clock counts. It is renewed three times in
-/// its life, on a connection of its own.
+/// its life, on a connection of its own: see ``Engine/renewingLease(_:)``.
 final class EngineLease: Sendable {
     /// The lease of the member that runs.
     static let name = "run"
 
-    let tenure: Tenure
+    private let tenure: Tenure
+    private let clock: SystemFleetClock
     private let engine: Engine
     private let ruleSetHash: String
     private let owner: String
     private let token: Int
     private let queue: PostgresQueue
-    private let renewing = Locked<Task<Void, Never>?>(nil)
+    /// Why it is over. Nil: as far as this process knows, it is not.
+    private let end = Monitor<String?>(nil)
 
     private init(
-        _ engine: Engine, ruleSetHash: String, token: Int, _ queue: PostgresQueue, sent: ContinuousClock.Instant
+        _ engine: Engine, ruleSetHash: String, token: Int, _ queue: PostgresQueue, sent: Duration,
+        _ clock: SystemFleetClock
     ) {
         self.engine = engine
         self.ruleSetHash = ruleSetHash
+        self.clock = clock
         owner = engine.owner
         self.token = token
         self.queue = queue
-        tenure = Tenure(sent: sent, lease: engine.lease)
+        tenure = Tenure(
+            Lease(name: .feed, token: Int64(token), incarnation: ""), until: Self.deadline(sent, engine.lease),
+            clock: clock)
+    }
+
+    private static func deadline(_ sent: Duration, _ lease: Duration) -> Duration {
+        sent + max(lease - FleetSettings().margin, lease / 2)
     }
 
     /// Takes the lease if nobody has it. Blocks.
@@ -36,7 +47,8 @@ final class EngineLease: Sendable {
         let queue = engine.makeQueue(deadline: engine.lease / 3)
         let owner = engine.owner
         do {
-            let sent = ContinuousClock.now
+            let clock = SystemFleetClock()
+            let sent = clock.now
             let token = try queue.performNow { connection in
                 try connection.transaction { connection in
                     try EngineMember.lockTurn(engine, connection)
@@ -63,8 +75,8 @@ final class EngineLease: Sendable {
                     throw StateError.locked(holder: found.rows.first?.first?.text ?? "")
                 }
             }
-            let lease = EngineLease(engine, ruleSetHash: ruleSetHash, token: token, queue, sent: sent)
-            lease.startRenewing()
+            let lease = EngineLease(engine, ruleSetHash: ruleSetHash, token: token, queue, sent: sent, clock)
+            engine.renewals.begin(lease)
             return lease
         } catch {
             queue.close()
@@ -74,9 +86,7 @@ final class EngineLease: Sendable {
 
     /// Gives it up, so that another member need not wait. Blocks for a moment.
     func release() {
-        renewing.withLock { $0?.cancel() }
-        guard tenure.end != nil else { return queue.close() }
-        tenure.lose("it was given up")
+        guard lose("it was given up") else { return queue.close() }
         try? queue.performNow { [engine, ruleSetHash, owner, token] connection in
             _ = try connection.run(
                 "UPDATE lease SET until = '-infinity' WHERE name = $1 AND owner = $2 AND token = $3",
@@ -99,7 +109,7 @@ final class EngineLease: Sendable {
             "SELECT 1 FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR SHARE",
             [.text(Self.name), .text(owner), .int(token)])
         guard found.rows.isEmpty else { return }
-        tenure.lose(Self.takenOver)
+        lose(Self.takenOver)
         engine.tally.add(.fencedCommits)
         throw StateError.fenced(Self.takenOver)
     }
@@ -107,22 +117,58 @@ final class EngineLease: Sendable {
     private static let takenOver =
         "another member has taken over, this one was asked to stop, or it was silent for too long"
 
+    // MARK: - Tenure
+
+    /// It does not come back.
+    ///
+    /// - Returns: False if it was over already.
+    @discardableResult private func lose(_ reason: String) -> Bool {
+        tenure.revoke()
+        return end.with { end in
+            guard end == nil else { return false }
+            end = reason
+            return true
+        }
+    }
+
+    /// Must be called before anything is done that others would notice.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``.
+    func requireTenure() throws(StateError) {
+        if let reason = end.quietly({ $0 }) { throw .fenced(reason) }
+        guard tenure.isValid else { throw .fenced("the lease was not renewed in time") }
+    }
+
+    /// Returns when it is over.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``, or `CancellationError`.
+    func untilOver() async throws {
+        await end.wait { $0 != nil }
+        try Task.checkCancellation()
+        try requireTenure()
+    }
+
     // MARK: - Renewing
 
-    private func startRenewing() {
-        let task = Task.detached { [weak self] in
-            var pause = self.map { $0.engine.lease / 3 } ?? .zero
-            while (try? await Task.sleep(for: pause)) != nil {
-                guard let next = await self?.renew() else { return }
-                pause = next
+    /// Renews it until it is over, or until the task is cancelled.
+    func keep() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var pause = self.engine.lease / 3
+                while (try? await Task.sleep(for: pause)) != nil {
+                    guard let next = await self.renew() else { return }
+                    pause = next
+                }
             }
+            group.addTask { await self.end.wait { $0 != nil } }
+            await group.next()
+            group.cancelAll()
         }
-        renewing.withLock { $0 = task }
     }
 
     /// - Returns: When to renew next; nil: no more.
     private func renew() async -> Duration? {
-        let sent = ContinuousClock.now
+        let sent = clock.now
         do {
             let isOurs = try await queue.perform { [owner, token, engine, ruleSetHash] connection in
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, connection)
@@ -135,18 +181,46 @@ final class EngineLease: Sendable {
                 ).affected == 1
             }
             guard isOurs else {
-                tenure.lose(Self.takenOver)
+                lose(Self.takenOver)
                 return nil
             }
-            tenure.renew(sent: sent, lease: engine.lease)
+            tenure.prolong(until: Self.deadline(sent, engine.lease))
             return engine.lease / 3
         } catch {
-            guard let end = tenure.end else { return nil }
-            guard end > .now else {
-                tenure.lose("the engine did not answer in time: \(StateError.engine(engine, .writing, error))")
+            guard !tenure.isRevoked else { return nil }
+            guard tenure.isValid else {
+                lose("the engine did not answer in time: \(StateError.engine(engine, .writing, error))")
                 return nil
             }
             return engine.lease / 20
+        }
+    }
+}
+
+/// Renews the leases that a process takes, one after the other, beside its work.
+final class LeaseRenewals: Sendable {
+    private let lease = Locked<EngineLease?>(nil)
+    private let taken = Signal()
+
+    /// A lease was taken. The one before it is over.
+    func begin(_ lease: EngineLease) {
+        self.lease.withLock { $0 = lease }
+        taken.raise()
+    }
+
+    /// Renews until the task is cancelled.
+    fileprivate func run() async {
+        while (try? await taken.wait()) != nil { await lease.withLock(\.self)?.keep() }
+    }
+}
+
+extension Engine {
+    /// Calls `body`. Meanwhile renews the lease that it takes, or that was taken before.
+    package func renewingLease<Value>(_ body: () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await renewals.run() }
+            defer { group.cancelAll() }
+            return try await body()
         }
     }
 }

@@ -60,82 +60,40 @@ final class Standby: Sendable {
     }
 
     private func waitUntilFree() async throws {
-        if engine.address.isUnverified {
-            logger.warning(
-                "the engine's certificate is not verified: leave sslmode out of its address",
-                metadata: [LogKey.fleet: "\(engine.fleet)"])
-        }
-        var told: String?
-        func tell(_ news: String, _ log: () -> Void) {
-            guard told != news else { return }
-            told = news
-            observer?.note(.progressed)
-            log()
-        }
-        var isDrained = false
-        var predecessor: String?
+        var news = StandbyNews(engine, lossDelay: lossDelay, observer: observer, logger: logger)
+        news.warnOfUnverifiedEngine()
         while true {
             do {
-                let standing = try await standing()
-                if isDrained, standing != .drained {
-                    logger.notice("no longer drained", metadata: [LogKey.fleet: "\(engine.fleet)"])
-                }
-                isDrained = standing == .drained
-                switch standing {
-                case .free:
-                    if let predecessor {
-                        logger.notice(
-                            "taking over from another member of the fleet",
-                            metadata: [
-                                LogKey.fleet: "\(engine.fleet)", LogKey.predecessor: "\(predecessor)",
-                            ])
-                    }
-                    return await report.noteStandingBy(false)
-                case .missing:
-                    guard await mustWaitForTables else { return await report.noteStandingBy(false) }
-                    tell("missing") {
-                        logger.warning(
-                            "the engine lost the state of the fleet; making it anew unless it comes back",
-                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.wait: "\(lossDelay)"])
-                    }
-                case .drained:
-                    state.withLock { $0.isEstablished = true }
-                    tell("drained") {
-                        logger.notice(
-                            "drained: this member takes no work until 'changebot fleet drain --undo'",
-                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.member: "\(engine.memberID)"])
-                    }
-                case .runs(let holder):
-                    predecessor = holder
-                    state.withLock { $0.isEstablished = true }
-                    tell(holder) {
-                        logger.notice(
-                            "standing by: another member of the fleet runs",
-                            metadata: [LogKey.fleet: "\(engine.fleet)", LogKey.holder: "\(holder)"])
-                    }
-                }
-                await report.noteStandingBy(true, isDrained: isDrained)
+                guard try await mustWait(&news) else { return await report.noteStandingBy(false) }
+                await report.noteStandingBy(true, isDrained: news.isDrained)
                 try await Task.sleep(for: interval)
             } catch let error as StateError {
                 guard await canRetry(after: error) else { throw error }
-                await report.noteStandingBy(true, isDrained: isDrained)
-                if case .engineUnavailable(let reason) = error {
-                    tell("") {
-                        logger.warning(
-                            "the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
-                    }
-                } else {
-                    tell("\(error)") {
-                        logger.warning(
-                            "the engine refuses this process; trying again", metadata: [LogKey.reason: "\(error)"])
-                    }
-                }
+                await report.noteStandingBy(true, isDrained: news.isDrained)
+                news.tell(error)
                 try await Task.sleep(for: .seconds(1))
             }
         }
     }
 
-    private enum Standing: Equatable {
+    /// Asks the engine once.
+    private func mustWait(_ news: inout StandbyNews) async throws -> Bool {
+        let standing = try await standing()
+        news.note(isDrained: standing == .drained)
+        switch standing {
+        case .free:
+            news.tellOfTakeover()
+            return false
+        case .missing:
+            guard await mustWaitForTables else { return false }
+        case .drained, .runs: state.withLock { $0.isEstablished = true }
+        }
+        news.tell(standing)
+        return true
+    }
+
+    /// What stands in the way of this member.
+    enum Standing: Equatable {
         case free, missing
         /// This member was drained.
         case drained

@@ -71,7 +71,7 @@ extension Bot {
     private func deliverySettings(_ ledger: Ledger) -> Delivery.Settings {
         var delivering = settings.delivery
         delivering.pauses = .endedByGracefulShutdown
-        if let tenure = ledger.tenure { delivering.retries.requireTenure = { try tenure.require() } }
+        if let lease = ledger.lease { delivering.retries.requireTenure = { try lease.requireTenure() } }
         if let sharedWork { delivering.retries.requireTenure = { try sharedWork.requireTenure() } }
         return delivering
     }
@@ -130,7 +130,7 @@ extension Bot {
                 }
             }
         }
-        if let tenure = run.ledger.tenure { tasks.append { try await tenure.untilLost() } }
+        if let lease = run.ledger.lease { tasks.append { try await lease.untilOver() } }
         if run.ledger.isShared, let counts = run.counts { tasks.append { try await counts.keepKnown() } }
         if settings.delivery.observer != nil { tasks.append { try await followNewest(delivery.progress) } }
         return tasks

@@ -59,7 +59,9 @@ package struct Bot: Service {
         ruleSet.prepare()
         guard let engine else { return try await runAlone() }
         try await withTaskCancellationHandler {
-            if settings.isOneShot { try await runAlone() } else { try await runInTurns(engine) }
+            try await engine.renewingLease {
+                if settings.isOneShot { try await runAlone() } else { try await runInTurns(engine) }
+            }
         } onCancel: {
             engine.endCallsNow()
         }

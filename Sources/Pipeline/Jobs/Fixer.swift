@@ -64,7 +64,8 @@ package struct Fixer: Service {
                 metadata: [LogKey.rules: "\(leftOut.joined(separator: ", "))"])
         }
         try await withTaskCancellationHandler {
-            try await apply()
+            guard let engine else { return try await apply() }
+            try await engine.renewingLease { try await apply() }
         } onCancel: {
             engine?.endCallsNow()
         }
@@ -79,7 +80,7 @@ package struct Fixer: Service {
             await report.expect(documents: info.documentCount)
             var settings = settings
             settings.pauses = .endedByGracefulShutdown
-            if let tenure = ledger.tenure { settings.retries.requireTenure = { try tenure.require() } }
+            if let lease = ledger.lease { settings.retries.requireTenure = { try lease.requireTenure() } }
             let delivery = try await Delivery(
                 gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers, settings: settings,
                 logger: logger)

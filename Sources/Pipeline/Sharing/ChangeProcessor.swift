@@ -11,7 +11,7 @@ struct ChangeProcessor: Processor {
     let delivery: Delivery
 
     func process(
-        _ changes: [LoggedChange], _ tenure: Fleet.Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
+        _ changes: [LoggedChange], _ tenure: Tenure, _ answer: @escaping @Sendable (LoggedChange, Verdict) -> Void
     ) async {
         guard tenure.isValid else {
             for change in changes { answer(change, .postponed) }

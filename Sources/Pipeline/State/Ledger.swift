@@ -160,8 +160,8 @@ package final class Ledger: Sendable {
     /// Whether other processes do the same work with this state.
     var isShared: Bool { if case .engine(let engine, _) = hold { engine.fence != nil } else { false } }
 
-    /// How long this process may act, if that can end: in a fleet.
-    package var tenure: Tenure? { if case .engine(_, let lease) = hold { lease?.tenure } else { nil } }
+    /// Under which this process acts alone for its fleet.
+    var lease: EngineLease? { if case .engine(_, let lease) = hold { lease } else { nil } }
 }
 
 // MARK: - Opening

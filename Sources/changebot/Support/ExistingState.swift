@@ -60,7 +60,8 @@ struct ExistingState {
     ) async throws -> Result {
         let ledger = try open(access)
         defer { ledger.close() }
-        return try await body(ledger)
+        guard access == .exclusive, let engine = catalogue.engine else { return try await body(ledger) }
+        return try await engine.renewingLease { try await body(ledger) }
     }
 
     private func open(_ access: Ledger.Access) throws(CommandError) -> Ledger {
