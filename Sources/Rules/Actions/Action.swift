@@ -1,89 +1,129 @@
 internal import LosslessJSON
 
-/// What a rule does to a document, or to others because of it.
-enum Action: Sendable {
-    case attach(AttachAction)
-    case detach(DetachAction)
-    case merge(MergeAction)
-    case patch(PatchAction)
-    case expire(ExpireAction)
-    case delete
-    case put(PutAction)
-    case emit(EmitAction)
-    case related(RelatedAction)
-    case webhook(WebhookAction)
-    case aggregate(AggregateAction)
-    case resolve(ResolveAction)
+/// What a rule does to a document, or to others because of it. ``ActionRegistry`` lists all.
+///
+/// Most members have a default, which is right for an action that only edits the document.
+protocol Action: Sendable {
+    // MARK: In the rule file
 
-    /// The keys that an action may have in a rule file.
-    static let names = [
-        "attach", "detach", "merge", "patch", "expire", "delete", "put", "related", "emit", "webhook", "aggregate",
-        "resolve",
-    ]
+    /// Its key.
+    static var name: String { get }
+    /// Names that other tools use for it.
+    static var synonyms: [String] { get }
+    /// Whether it may stand in the `then` of `related`.
+    static var mayBeRelated: Bool { get }
+    /// Whether no action can follow it.
+    static var isLast: Bool { get }
+    /// Why it can't have `for_each`; nil: it can.
+    static var elementsRefusal: String? { get }
+    /// The messages of an action that must be the rule's only one; nil: others may stand beside it.
+    static var soleRefusals: SoleRefusals? { get }
 
-    /// Its key in rule files.
-    var name: String {
-        switch self {
-        case .attach: "attach"
-        case .detach: "detach"
-        case .merge: "merge"
-        case .patch: "patch"
-        case .expire: "expire"
-        case .delete: "delete"
-        case .put: "put"
-        case .emit: "emit"
-        case .related: "related"
-        case .webhook: "webhook"
-        case .aggregate: "aggregate"
-        case .resolve: "resolve"
-        }
-    }
+    /// Reads its value; nil, with errors, if that is wrong.
+    init?(_ node: SourceNode, _ reading: RuleReading)
 
-    /// Whether its effect is outside the database.
-    var isOutside: Bool {
-        switch self {
-        case .emit, .webhook: true
-        case .attach, .detach, .merge, .patch, .expire, .delete, .put, .related, .aggregate, .resolve: false
-        }
-    }
+    // MARK: Decisions
 
+    /// Which turn of a decision its rules take.
+    static var turn: DecisionTurn { get }
     /// The jq programs whose outputs ``apply(to:_:)`` needs, as indexes in the ``ProgramList``.
-    var programs: [Int] {
-        switch self {
-        case .attach(let action): action.programs
-        case .detach(let action): action.place.template.programs
-        case .merge(let action): action.patch.programs
-        case .patch(let action): action.programs
-        case .expire(let action): action.programs
-        case .delete: []
-        case .put(let action): action.programs
-        case .emit(let action): action.programs
-        case .related(let action): action.programs
-        case .webhook(let action): action.programs
-        case .aggregate(let action): action.programs
-        // Its program runs over all leaves, in a pool of its own.
-        case .resolve: []
-        }
-    }
+    var programs: [Int] { get }
 
     /// - Parameter outputs: For each of ``programs`` its outputs for the draft.
     /// - Throws: ``ActionError`` if the edit is ambiguous or its place does not exist.
-    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
-        switch self {
-        case .attach(let action): try action.apply(to: &draft, outputs)
-        case .detach(let action): try action.apply(to: &draft, outputs)
-        case .merge(let action): try action.apply(to: &draft, outputs)
-        case .patch(let action): try action.apply(to: &draft, outputs)
-        case .expire(let action): try action.apply(to: &draft, outputs)
-        case .delete: try draft.delete()
-        case .put(let action): try action.apply(to: &draft, outputs)
-        case .emit(let action): try action.apply(to: &draft, outputs)
-        case .related(let action): try action.apply(to: &draft, outputs)
-        case .webhook(let action): try action.apply(to: &draft, outputs)
-        case .aggregate(let action): try action.apply(to: &draft, outputs)
-        case .resolve(let action): action.apply(to: &draft)
-        }
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError)
+
+    // MARK: What is asked about a rule set
+
+    /// Whether its effect is outside the database.
+    static var isOutside: Bool { get }
+    /// Whether it writes documents other than the changed one.
+    static var writesOthers: Bool { get }
+    /// Whether it sets or removes the expiry of a document, related ones included.
+    var setsExpiry: Bool { get }
+    /// The keyspaces that it names.
+    var otherKeyspaces: Set<String> { get }
+    /// The files that it names to prove who the bot is.
+    var outsideFiles: OutsideFiles { get }
+
+    /// Writes what decisions depend on, for the hash of the rule set. By default, that is the list element as written.
+    func writeCanonical(of element: SourceNode, to writer: inout JSONWriter)
+
+    // MARK: Checks. The argument is its value in the rule file
+
+    /// Says what it does to members of the document. By default, an action that edits it may touch all.
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook)
+    /// What a gateway will refuse, or what it does besides what it says. By default, what would write to a tombstone.
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning]
+    /// Whether it writes or removes one part of a blob and leaves the other.
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message]
+    /// The members whose values a program computes for each alone.
+    func computedMembers(_ argument: SourceNode) -> [ComputedMember]
+    /// The members that one program sets together.
+    func jointlyComputedNames(_ argument: SourceNode) -> [String]
+    /// The effects whose success depends on the kind of database.
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)]
+    /// What it certainly does to other documents, if it is to be followed from rule to rule.
+    func link(_ element: SourceNode, rule: Int) -> RuleLink?
+}
+
+/// A warning of one action.
+typealias ActionWarning = (position: SourcePosition, code: RuleWarning.Code, message: String)
+
+extension Action {
+    static var synonyms: [String] { [] }
+    static var mayBeRelated: Bool { true }
+    static var isLast: Bool { false }
+    static var elementsRefusal: String? { nil }
+    static var soleRefusals: SoleRefusals? { nil }
+    static var turn: DecisionTurn { .editing }
+    static var isOutside: Bool { false }
+    static var writesOthers: Bool { false }
+
+    var name: String { Self.name }
+    var programs: [Int] { [] }
+    var setsExpiry: Bool { false }
+    var otherKeyspaces: Set<String> { [] }
+    var outsideFiles: OutsideFiles { OutsideFiles() }
+
+    func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) { writer.raw(element.json) }
+
+    /// Whether all that it does is to change the document.
+    private static var edits: Bool { turn == .editing && !isOutside && !writesOthers }
+
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        if Self.edits { outlook.touchesEverything = true }
+        if Self.isOutside || Self.writesOthers { outlook.writesOther = true }
     }
+
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        Self.edits ? ActionCheck.writesDeleted(element, rule) : []
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] { [] }
+    func computedMembers(_ argument: SourceNode) -> [ComputedMember] { [] }
+    func jointlyComputedNames(_ argument: SourceNode) -> [String] { [] }
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] { [] }
+    func link(_ element: SourceNode, rule: Int) -> RuleLink? { nil }
+}
+
+/// The turns that rules take in a decision.
+enum DecisionTurn: Sendable {
+    /// First, if the document has several leaf revisions.
+    case resolving
+    case editing
+    /// Last: what counts is the document as the other rules leave it.
+    case counting
+}
+
+/// The messages for a rule with more than an action that must be alone in it.
+struct SoleRefusals: Sendable {
+    /// There are other actions.
+    let others: String
+    /// The rule has `at`, or its file `every`.
+    let time: String
+    /// The rule is for deletions.
+    let deletions: String
 }
 
 /// Why an action was not carried out.
@@ -95,37 +135,4 @@ enum ActionError: Error, Equatable {
     case failed(String)
 
     init(_ error: JSONEditError) { self = .failed(error.description) }
-}
-
-// MARK: - Reading
-
-extension Action {
-    /// Reads an action; nil, with errors, if it is not one.
-    static func read(_ member: SourceNode.Member, _ reading: RuleReading) -> Action? {
-        switch member.name {
-        case "attach": return AttachAction(member.value, reading).map { .attach($0) }
-        case "detach": return DetachAction(member.value, reading).map { .detach($0) }
-        case "merge": return MergeAction(member.value, reading).map { .merge($0) }
-        case "patch": return PatchAction(member.value, reading).map { .patch($0) }
-        case "expire": return ExpireAction(member.value, reading).map { .expire($0) }
-        case "delete": return readDelete(member.value, reading)
-        case "put": return PutAction(member.value, reading).map { .put($0) }
-        case "emit": return EmitAction(member.value, reading).map { .emit($0) }
-        case "related": return RelatedAction(member.value, reading).map { .related($0) }
-        case "webhook": return WebhookAction(member.value, reading).map { .webhook($0) }
-        case "aggregate": return AggregateAction(member.value, reading).map { .aggregate($0) }
-        case "resolve": return ResolveAction(member.value, reading).map { .resolve($0) }
-        default: return nil
-        }
-    }
-
-    private static func readDelete(_ node: SourceNode, _ reading: RuleReading) -> Action? {
-        switch node.content {
-        case .null, .bool(true): return .delete
-        case .object(let members) where members.isEmpty: return .delete
-        default:
-            reading.errors.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
-            return nil
-        }
-    }
 }

@@ -1,7 +1,9 @@
 internal import LosslessJSON
 
 /// Attaches a file, or what a URL gives, to the document.
-struct AttachAction: Sendable {
+struct AttachAction: Action {
+    static let name = "attach"
+    static let synonyms = ["attachment"]
     private static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
 
     private enum File: Sendable {
@@ -221,10 +223,12 @@ struct AttachAction: Sendable {
         }
     }
 
+    var outsideFiles: OutsideFiles { source?.files ?? OutsideFiles() }
+
     /// The file is represented by its content: its path does not matter.
-    ///
-    /// - Parameter source: The value of the action in the rule file.
-    func writeCanonical(of source: SourceNode?, to writer: inout JSONWriter) {
+    func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) {
+        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
+        let source = element.member(Self.name)
         if case .downloaded = file, let source { return writer.raw(source.json) }
         writer.object { writer in
             for name in ["name", "blob", "content_type"] {
@@ -242,5 +246,40 @@ struct AttachAction: Sendable {
                 folder.writeCanonical(to: &writer)
             }
         }
+    }
+}
+
+// MARK: - Checks
+
+extension AttachAction {
+    /// A program may give nothing to attach, so a computed attachment is unknown.
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        let blob = outlook.blob(argument)
+        guard let name = blob?.attachmentName ?? argument.member("name")?.text else {
+            return outlook.addUnknownAttachment(argument)
+        }
+        let isNamed = (argument.member("file") ?? argument.member("url"))?.text != nil
+        let isCertain =
+            isNamed && argument.member("path")?.isComputed != true
+            && argument.member("content_type")?.isComputed != true
+        outlook.touched.append((["_attachments", name], isCertain ? .attached : .unknown))
+        guard let blob else { return }
+        outlook.touch(blob.pointer.tokens, isCertain ? .attached : .unknown)
+        if isCertain { outlook.touch(blob.pointer.tokens + ["@type"], .set(Self.blobType)) }
+    }
+
+    /// The type of a blob, as JSON.
+    private static var blobType: JSONText { SourceNode(content: .string("blob"), position: .start).jsonText }
+
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        guard let length, length > Attachment.lengthLimit else { return ActionCheck.writesDeleted(element, rule) }
+        let message =
+            "the file has \(length) bytes; Sync Gateway takes attachments of at most "
+            + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
+        return [(element.position, .largeAttachment, message)]
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        BlobCheck.attachmentMessages(argument)
     }
 }

@@ -1,8 +1,12 @@
 internal import LosslessJSON
 
 /// Removes an attachment, and the member of a blob. A missing one is no error.
-struct DetachAction: Sendable {
+struct DetachAction: Action {
+    static let name = "detach"
+
     let place: AttachmentPlace
+
+    var programs: [Int] { place.template.programs }
 
     /// Reads `detach: NAME`, `detach: { name: NAME }` or `detach: { blob: MEMBER }`; nil, with errors, if it is none.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -34,5 +38,23 @@ struct DetachAction: Sendable {
         let isLast = rest.root["_attachments"]?.childCount == 0
         draft.document = isLast ? try rest.removing(attachments) : rest
         draft.attachments[ExactString(name)] = nil
+    }
+}
+
+// MARK: - Checks
+
+extension DetachAction {
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        let blob = outlook.blob(argument)
+        guard let name = argument.text ?? blob?.attachmentName ?? argument.member("name")?.text else {
+            return outlook.addUnknownAttachment(argument)
+        }
+        outlook.touched.append((["_attachments", name], .removed))
+        // It stays if it is not a blob.
+        if let blob { outlook.touch(blob.pointer.tokens, .unknown) }
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        BlobCheck.attachmentMessages(argument)
     }
 }

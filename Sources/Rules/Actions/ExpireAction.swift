@@ -5,7 +5,10 @@ internal import LosslessJSON
 ///
 /// A duration counts from now, and is for documents without an expiry: set again at each change, it would make each
 /// change of the document lead to a write, and that write is a change. A time is set whenever the document has another.
-struct ExpireAction: Sendable {
+struct ExpireAction: Action {
+    static let name = "expire"
+    static let synonyms = ["_exp", "exp", "expiry", "ttl", "expires"]
+
     fileprivate enum Wish: Sendable {
         /// In seconds.
         case after(Int)
@@ -49,8 +52,7 @@ struct ExpireAction: Sendable {
 
     var programs: [Int] { computed?.programs ?? [] }
 
-    /// Whether the argument of an action removes the expiry.
-    static func removes(_ argument: SourceNode) -> Bool { argument.text == removal }
+    var setsExpiry: Bool { true }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         guard let wish = try wish(outputs) else { return }
@@ -116,14 +118,17 @@ extension ExpireAction.Wish {
     }
 }
 
-extension Action {
-    /// Whether it sets or removes the expiry of a document, related ones included.
-    var setsExpiry: Bool {
-        switch self {
-        case .expire: true
-        case .related(let related): related.rule.then.contains { $0.action.setsExpiry }
-        case .attach, .detach, .merge, .patch, .delete, .put, .emit, .webhook, .aggregate, .resolve: false
-        }
+// MARK: - Checks
+
+extension ExpireAction {
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        let touch: RuleOutlook.Touch =
+            argument.isComputed ? .unknown : argument.text == Self.removal ? .removed : .attached
+        outlook.touched.append(([DocumentExpiry.member], touch))
+    }
+
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+        [(element.position, .expiry)]
     }
 }
 

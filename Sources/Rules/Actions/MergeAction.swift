@@ -2,9 +2,14 @@ internal import Encodings
 internal import LosslessJSON
 
 /// Applies a JSON Merge Patch (RFC 7396).
-struct MergeAction: Sendable {
+struct MergeAction: Action {
+    static let name = "merge"
+    static let synonyms = ["set", "update", "$set", "add", "assign", "unset"]
+
     let patch: Template
     private let kind: RuleFileKind
+
+    var programs: [Int] { patch.programs }
 
     /// Nil, with errors, if the patch is not an object or sets a member that rules may not change.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -53,5 +58,26 @@ struct MergeAction: Sendable {
                 throw .failed("merge can't touch '\(name)'; remove it from the result with del(.\(name))")
             }
         }
+    }
+}
+
+// MARK: - Checks
+
+extension MergeAction {
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        if argument.isComputed { outlook.touchesEverything = true } else { outlook.addMerge(argument, []) }
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        BlobCheck.written(argument, []).compactMap { check.message($0, own) }
+    }
+
+    func computedMembers(_ argument: SourceNode) -> [ComputedMember] {
+        argument.isComputed ? [] : ComputedMember.members(argument, [])
+    }
+
+    /// `merge: { jq: "{ createdAt: ($now | todate) }" }`.
+    func jointlyComputedNames(_ argument: SourceNode) -> [String] {
+        argument.isComputed ? argument.member("jq")?.text.map(ConstructedObject.names) ?? [] : []
     }
 }

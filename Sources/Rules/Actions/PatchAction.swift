@@ -1,13 +1,15 @@
 internal import LosslessJSON
 
 /// Applies a JSON Patch (RFC 6902). If a `test` fails, the rule does not fire.
-struct PatchAction: Sendable {
-    enum Source: Sendable {
+struct PatchAction: Action {
+    static let name = "patch"
+
+    private enum Source: Sendable {
         case fixed(JSONPatch)
         case computed(Template)
     }
 
-    let source: Source
+    private let source: Source
     private let kind: RuleFileKind
 
     var programs: [Int] {
@@ -110,5 +112,67 @@ struct PatchAction: Sendable {
         guard first.begins(with: "_") else { return nil }
         return "patch can't touch '\(first)': "
             + (first == "_attachments" ? "use attach and detach" : "members that begin with '_' are the gateway's")
+    }
+}
+
+// MARK: - Checks
+
+extension PatchAction {
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        guard case .list(let operations) = argument.content else {
+            outlook.touchesEverything = true
+            return
+        }
+        for operation in operations { Self.add(operation: operation, to: &outlook) }
+    }
+
+    private static func add(operation: SourceNode, to outlook: inout RuleOutlook) {
+        guard let name = operation.member("op")?.text, let path = path(operation.member("path")) else {
+            outlook.touchesEverything = true
+            return
+        }
+        switch name {
+        case "test": outlook.isGuarded = true
+        case "remove": outlook.touch(path, .removed)
+        case "add", "replace": outlook.touch(path, operation.member("value").map(RuleOutlook.value) ?? .unknown)
+        case "move":
+            if let origin = self.path(operation.member("from")) {
+                outlook.touch(origin, .removed)
+            } else {
+                outlook.touchesEverything = true
+            }
+            outlook.touch(path, .unknown)
+        default: outlook.touch(path, .unknown)
+        }
+    }
+
+    /// Nil if the pointer is computed or names the whole document.
+    private static func path(_ node: SourceNode?) -> [String]? {
+        node?.text.flatMap { try? JSONPointer($0).tokens }
+    }
+
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        guard rule.kind == .rules, case .fixed(let patch) = source,
+            patch.operations.contains(where: \.removesAttachment)
+        else { return [] }
+        let message = "the patch removes an attachment, but does not say so; write detach: NAME"
+        return [(element.position, .lostAttachment, message)]
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        argument.listElements.flatMap(BlobCheck.changes).compactMap { check.message($0, own) }
+    }
+
+    func computedMembers(_ argument: SourceNode) -> [ComputedMember] {
+        argument.listElements.flatMap { operation -> [ComputedMember] in
+            guard let path = operation.member("path")?.text, let value = operation.member("value") else { return [] }
+            return ComputedMember.members(value, path.split(separator: "/").map(String.init))
+        }
+    }
+}
+
+extension JSONPatch.Operation {
+    fileprivate var removesAttachment: Bool {
+        if case .remove(let pointer) = self { pointer.tokens.first == "_attachments" } else { false }
     }
 }

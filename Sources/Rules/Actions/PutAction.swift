@@ -2,19 +2,24 @@ internal import Encodings
 package import LosslessJSON
 
 /// Writes another document.
-struct PutAction: Sendable {
+struct PutAction: Action {
+    static let name = "put"
+    static let synonyms = ["insert", "create", "write", "upsert"]
+    static let writesOthers = true
+
     private static let keys = ["id", "document", "keyspace", "if_exists", "allow_design"]
 
     private let id: TextTemplate?
     private let document: Template
     /// Another keyspace of the same server; nil: that of the changed document.
-    let keyspace: String?
+    private let keyspace: String?
     private let ifExists: PutEffect.Existing
     private let kind: RuleFileKind
     /// The id if the rule file spells it out: only then may it begin with `_`.
     private let literalID: String?
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
+    var otherKeyspaces: Set<String> { keyspace.map { [$0] } ?? [] }
 
     /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -113,6 +118,22 @@ struct PutAction: Sendable {
         } catch {
             throw ActionError(error)
         }
+    }
+}
+
+// MARK: - Checks
+
+extension PutAction {
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        guard let document = argument.member("document") else { return [] }
+        return BlobCheck.written(document, []).compactMap { BlobCheck.message(ofPut: $0, document) }
+    }
+
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+        guard keyspace == nil, let argument = element.member(Self.name) else { return [] }
+        let document = argument.member("document")
+        let node = argument.member("id") ?? (document?.isComputed == true ? document : document?.member("_id"))
+        return node.flatMap(PlacedWrite.Kind.init(id:)).map { [(element.position, $0)] } ?? []
     }
 }
 

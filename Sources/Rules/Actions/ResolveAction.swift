@@ -1,7 +1,20 @@
 package import LosslessJSON
 
 /// Makes one revision of a document with conflicting leaf revisions, the changed document being the winner.
-struct ResolveAction: Sendable {
+struct ResolveAction: Action {
+    static let name = "resolve"
+    static let synonyms = ["conflict", "conflicts"]
+    static let mayBeRelated = false
+    static let turn = DecisionTurn.resolving
+    static let elementsRefusal: String? =
+        "a document is resolved once: 'resolve' can't have 'for_each'; remove it"
+    /// The other rules see the document once it is resolved.
+    static let soleRefusals: SoleRefusals? = SoleRefusals(
+        others: "a rule with 'resolve' has no other action, and other rules see the document once it is resolved; "
+            + "move the others to a rule of their own",
+        time: "'resolve' settles conflicts as they arrive, at no certain time; remove 'at' or 'every'",
+        deletions: "a rule with 'resolve' sees the revision that wins, which is not deleted; remove 'on'")
+
     private static let keys = ["policy", "jq", "date"]
     private static let defaultDateMember = "updatedAt"
 
@@ -56,7 +69,8 @@ struct ResolveAction: Sendable {
         }
     }
 
-    func apply(to draft: inout Draft) {
+    /// Its program runs over all leaves, in a pool of its own.
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) {
         draft.effects.append(ResolveEffect(origin: draft.origin, policies: policies))
     }
 }

@@ -9,9 +9,35 @@ struct RuleStep: Sendable {
     /// The variables of the action's programs, if there are elements.
     private static let variables = ["item", "index"]
 
-    let action: Action
+    let action: any Action
     /// The program whose outputs are the elements, as an index in the ``ProgramList``. Nil: the action is done once.
     let elements: Int?
+}
+
+/// A step with what the rule file says.
+struct PlacedStep {
+    let step: RuleStep
+    /// The list element of `then`.
+    let element: SourceNode
+    /// The value of the action.
+    let argument: SourceNode
+
+    /// - Parameters:
+    ///   - source: A rule, or the value of `related`.
+    ///   - steps: What was read from its `then`, without an error.
+    static func all(_ source: SourceNode, _ steps: [RuleStep]) -> [PlacedStep] {
+        guard case .list(let elements)? = source.member("then")?.content else { return [] }
+        return zip(elements, steps).compactMap { element, step in
+            element.member(step.action.name).map { PlacedStep(step: step, element: element, argument: $0) }
+        }
+    }
+}
+
+extension Rule {
+    var placedSteps: [PlacedStep] { PlacedStep.all(source, then) }
+
+    /// Its actions of one kind.
+    func actions<Kind: Action>(of kind: Kind.Type) -> [Kind] { then.compactMap { $0.action as? Kind } }
 }
 
 /// One output of a `for_each` program.
@@ -32,7 +58,7 @@ struct RuleElement: Sendable {
 extension RuleStep {
     /// Nil, with errors, if the node is not an action.
     init?(_ node: SourceNode, _ reading: RuleReading) {
-        let known = Action.names + [Self.elementsKey]
+        let known = ActionRegistry.names + [Self.elementsKey]
         guard let object = SourceObject(node, "an action", known: known, errors: reading.errors),
             case .object(let all) = node.content
         else { return nil }
@@ -40,7 +66,7 @@ extension RuleStep {
         let members = all.filter { $0.name != Self.elementsKey }
         // Only its body is not indented, which was reported.
         if let first = members.first, first.value.isNull, members.count > 1,
-            members.dropFirst().allSatisfy({ !Action.names.contains($0.name) })
+            members.dropFirst().allSatisfy({ !ActionRegistry.names.contains($0.name) })
         {
             return nil
         }
@@ -53,29 +79,17 @@ extension RuleStep {
                     : "one list element is one action, not \(members.count); begin each with '- '")
             return nil
         }
-        guard object.node(member.name) != nil else { return nil }
+        guard object.node(member.name) != nil, let kind = ActionRegistry.action(named: member.name) else { return nil }
         guard let elements else {
-            guard let action = Action.read(member, reading) else { return nil }
+            guard let action = kind.init(member.value, reading) else { return nil }
             self.init(action: action, elements: nil)
             return
         }
         guard let program = Self.program(elements, reading),
-            let action = reading.with(locals: Self.variables, read: { Action.read(member, reading) })
+            let action = reading.with(locals: Self.variables, read: { kind.init(member.value, reading) })
         else { return nil }
-        if case .delete = action {
-            reading.errors.report(
-                at: elements.position, "'delete' can be done once only; remove 'for_each', or say with 'if' when")
-            return nil
-        }
-        if case .aggregate = action {
-            reading.errors.report(
-                at: elements.position,
-                "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it")
-            return nil
-        }
-        if case .resolve = action {
-            reading.errors.report(
-                at: elements.position, "a document is resolved once: 'resolve' can't have 'for_each'; remove it")
+        if let refusal = kind.elementsRefusal {
+            reading.errors.report(at: elements.position, refusal)
             return nil
         }
         self.init(action: action, elements: program)
@@ -99,7 +113,4 @@ extension SourceNode {
         guard case .object(let members) = content else { return nil }
         return members.first { $0.name != RuleStep.elementsKey }
     }
-
-    /// Whether the action of a list element of `then` is done for elements: any number of times, or never.
-    var hasElements: Bool { member(RuleStep.elementsKey) != nil }
 }

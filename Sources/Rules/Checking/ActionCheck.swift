@@ -27,20 +27,21 @@ enum ActionCheck {
     }
 
     /// Those of its actions, also on related documents.
-    private static func messages(_ rule: Rule) -> [(SourcePosition, RuleWarning.Code, String)] {
-        guard case .list(let elements)? = rule.source.member("then")?.content else { return [] }
-        return zip(elements, rule.then).flatMap { element, step in
-            if case .related(let related) = step.action {
-                return tombstoneFields(element.member("related")?.member("selector"), rule) + messages(related.rule)
-            }
-            return message(step.action, of: rule).map { [(element.position, $0.0, $0.1)] } ?? []
-        }
+    static func messages(_ rule: Rule) -> [ActionWarning] {
+        rule.placedSteps.flatMap { $0.step.action.warnings($0.element, of: rule) }
+    }
+
+    /// For an action that writes to the changed document.
+    static func writesDeleted(_ element: SourceNode, _ rule: Rule) -> [ActionWarning] {
+        guard rule.kind == .rules, rule.on == .delete else { return [] }
+        let message =
+            "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
+            + "use put to write another one"
+        return [(element.position, .writesDeleted, message)]
     }
 
     /// Programs of a selector that read what most tombstones do not have: nothing is related then.
-    private static func tombstoneFields(
-        _ selector: SourceNode?, _ rule: Rule
-    ) -> [(SourcePosition, RuleWarning.Code, String)] {
+    static func tombstoneFields(_ selector: SourceNode?, _ rule: Rule) -> [ActionWarning] {
         guard rule.on == .delete, let selector else { return [] }
         return programs(in: selector).compactMap { program in
             let names = ProgramReading(program.text).paths.compactMap { path -> String? in
@@ -52,38 +53,6 @@ enum ActionCheck {
                 "a tombstone has '\(DisplayText.plain(name))' only if the deletion writes it (and never on Sync Gateway "
                     + "4), and without it nothing is related; if none does, let the documents name the _id"
             )
-        }
-    }
-
-    private static func message(_ action: Action, of rule: Rule) -> (RuleWarning.Code, String)? {
-        switch action {
-        case .attach(let attach) where (attach.length ?? 0) > Attachment.lengthLimit:
-            return (
-                .largeAttachment,
-                "the file has \(attach.length ?? 0) bytes; Sync Gateway takes attachments of at most "
-                    + "\(Attachment.lengthLimit) (20 MiB): make it smaller"
-            )
-        case .patch(let patch):
-            guard rule.kind == .rules, case .fixed(let patch) = patch.source,
-                patch.operations.contains(where: \.removesAttachment)
-            else {
-                return nil
-            }
-            return (.lostAttachment, "the patch removes an attachment, but does not say so; write detach: NAME")
-        case .attach, .detach, .merge, .expire, .delete:
-            guard rule.kind == .rules, rule.on == .delete else { return nil }
-            return (
-                .writesDeleted,
-                "the rule is for deletions only (on: [delete]), and this would write to a deleted document; "
-                    + "use put to write another one"
-            )
-        case .webhook(let webhook) where webhook.response != nil && rule.on == .delete:
-            return (
-                .writesDeleted,
-                "the rule is for deletions only (on: [delete]), and 'response' would write to a deleted document; "
-                    + "remove 'response'"
-            )
-        case .put, .related, .emit, .webhook, .aggregate, .resolve: return nil
         }
     }
 
@@ -151,11 +120,5 @@ enum ActionCheck {
             }
         default: return []
         }
-    }
-}
-
-extension JSONPatch.Operation {
-    fileprivate var removesAttachment: Bool {
-        if case .remove(let pointer) = self { pointer.tokens.first == "_attachments" } else { false }
     }
 }

@@ -7,58 +7,44 @@ struct BlobCheck {
 
     init(_ rules: [Rule]) {
         known = rules.reduce(into: []) { known, rule in
-            for action in Self.actions(rule.source.member("then")) {
-                let actions = action.name == "related" ? Self.actions(action.argument.member("then")) : [action]
-                known.formUnion(actions.compactMap { Self.place($0.argument, rule.kind) })
+            for placed in rule.placedSteps {
+                let related = (placed.step.action as? RelatedAction)?.rule.placedSteps
+                known.formUnion((related ?? [placed]).compactMap { Self.place($0.argument, rule.kind) })
             }
             if let when = rule.source.member("when") { known.formUnion(Self.selected(when, [])) }
         }
     }
 
     func warnings(_ rule: Rule) -> [RuleWarning] {
-        messages(in: rule.source.member("then"), rule.kind).map { position, message in
+        messages(rule).map { position, message in
             RuleWarning(path: rule.path, position: position, rule: rule.name, code: .halfBlob, message: message)
         }
     }
 
-    /// What is wrong in a list of actions about one document, and in those about related ones.
-    private func messages(in list: SourceNode?, _ kind: RuleFileKind) -> [Message] {
-        let actions = Self.actions(list)
-        let own = Set(actions.compactMap { Self.place($0.argument, kind) })
-        return actions.flatMap { action in
-            action.name == "related" ? messages(in: action.argument.member("then"), kind) : messages(action, own)
-        }
+    typealias Message = (SourcePosition, String)
+
+    /// What is wrong in the actions of a rule, and in those about related documents.
+    func messages(_ rule: Rule) -> [Message] {
+        let steps = rule.placedSteps
+        let own = Set(steps.compactMap { Self.place($0.argument, rule.kind) })
+        return steps.flatMap { $0.step.action.blobWarnings($0.argument, self, own: own) }
     }
 
-    private typealias Message = (SourcePosition, String)
-
-    private func messages(_ action: NamedAction, _ own: Set<BlobPlace>) -> [Message] {
-        let argument = action.argument
-        switch action.name {
-        case "attach", "detach":
-            guard let name = argument.text ?? argument.member("name")?.text,
-                let place = BlobPlace(attachmentName: name)
-            else { return [] }
-            return [
-                (
-                    (argument.member("name") ?? argument).position,
-                    "'\(DisplayText.plain(name))' is the attachment of a blob, and its member stays as it is; "
-                        + "write blob: \(place.pointer)"
-                )
-            ]
-        case "merge":
-            return written(argument, []).compactMap { message($0, own) }
-        case "patch":
-            guard case .list(let operations) = argument.content else { return [] }
-            return operations.flatMap(Self.changes).compactMap { message($0, own) }
-        case "put":
-            guard let document = argument.member("document") else { return [] }
-            return written(document, []).compactMap { message(ofPut: $0, document) }
-        default: return []
-        }
+    /// Of an action that names an attachment.
+    static func attachmentMessages(_ argument: SourceNode) -> [Message] {
+        guard let name = argument.text ?? argument.member("name")?.text,
+            let place = BlobPlace(attachmentName: name)
+        else { return [] }
+        return [
+            (
+                (argument.member("name") ?? argument).position,
+                "'\(DisplayText.plain(name))' is the attachment of a blob, and its member stays as it is; "
+                    + "write blob: \(place.pointer)"
+            )
+        ]
     }
 
-    private func message(ofPut change: Change, _ document: SourceNode) -> Message? {
+    static func message(ofPut change: Change, _ document: SourceNode) -> Message? {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
         guard change.makesBlob else { return nil }
         // A program may give the attachments, too.
@@ -76,12 +62,7 @@ struct BlobCheck {
         )
     }
 
-    private struct NamedAction {
-        let name: String
-        let argument: SourceNode
-    }
-
-    private struct Change {
+    struct Change {
         let tokens: [String]
         /// Nil: the member is removed, or a program gives its value.
         let value: SourceNode?
@@ -105,7 +86,7 @@ struct BlobCheck {
         }
     }
 
-    private func message(_ change: Change, _ own: Set<BlobPlace>) -> Message? {
+    func message(_ change: Change, _ own: Set<BlobPlace>) -> Message? {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
         guard !own.contains(place) else { return nil }
         if change.makesBlob, place.pointer.tokens.isEmpty {
@@ -127,8 +108,8 @@ struct BlobCheck {
     }
 
     /// The members that a merge sets or removes. Recurses as deep as a rule file may be nested.
-    private func written(_ patch: SourceNode, _ path: [String]) -> [Change] {
-        if patch.isComputed { return Self.computed(patch, path) }
+    static func written(_ patch: SourceNode, _ path: [String]) -> [Change] {
+        if patch.isComputed { return computed(patch, path) }
         guard case .object(let members) = patch.content, patch.member("@type")?.text != "blob" else {
             return path.isEmpty
                 ? [] : [Change(tokens: path, value: patch.isNull ? nil : patch, position: patch.position)]
@@ -150,7 +131,7 @@ struct BlobCheck {
         }
     }
 
-    private static func changes(_ operation: SourceNode) -> [Change] {
+    static func changes(_ operation: SourceNode) -> [Change] {
         guard let name = operation.member("op")?.text, ["add", "replace", "remove", "move"].contains(name),
             let path = operation.member(name == "move" ? "from" : "path")?.text, let pointer = try? JSONPointer(path)
         else { return [] }
@@ -159,11 +140,6 @@ struct BlobCheck {
             return [Change(tokens: pointer.tokens, value: value, position: operation.position)]
         }
         return computed(value, pointer.tokens)
-    }
-
-    private static func actions(_ list: SourceNode?) -> [NamedAction] {
-        guard case .list(let elements)? = list?.content else { return [] }
-        return elements.compactMap(\.actionMember).map { NamedAction(name: $0.name, argument: $0.value) }
     }
 
     private static func place(_ argument: SourceNode, _ kind: RuleFileKind) -> BlobPlace? {

@@ -24,11 +24,7 @@ struct CheckedRule {
     }
 
     /// Whether it writes into the document what a receiver answers.
-    var mergesAnswers: Bool {
-        rule.then.contains { step in
-            if case .webhook(let webhook) = step.action { webhook.response != nil } else { false }
-        }
-    }
+    var mergesAnswers: Bool { rule.actions(of: WebhookAction.self).contains { $0.response != nil } }
 
     /// The position of one of the rule's keys; without such a key, that of the rule.
     func position(of key: String) -> SourcePosition {

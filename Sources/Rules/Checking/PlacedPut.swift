@@ -11,9 +11,8 @@ struct PlacedPut {
     private var outlook = RuleOutlook()
 
     static func all(of rule: Rule) -> [PlacedPut] {
-        guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
-        return actions.lazy.filter { !$0.hasElements }.compactMap { action in
-            action.member("put").flatMap { PlacedPut($0, at: action.position) }
+        rule.placedSteps.filter { $0.step.action is PutAction && $0.step.elements == nil }.compactMap {
+            PlacedPut($0.argument, at: $0.element.position)
         }
     }
 

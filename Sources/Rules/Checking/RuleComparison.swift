@@ -59,7 +59,9 @@ struct RuleComparison {
 
     private func shadow(of earlier: Int, on index: Int) -> RuleWarning? {
         let (other, rule) = (rules[earlier], rules[index])
-        if other.rule.resolve != nil || rule.rule.resolve != nil { return shadowOfConflicts(earlier, on: index) }
+        if other.rule.turn == .resolving || rule.rule.turn == .resolving {
+            return shadowOfConflicts(earlier, on: index)
+        }
         let outlook = other.outlook
         guard outlook.deletes || rule.when.contains(where: { outlook.touches($0.selector) }),
             other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
@@ -88,7 +90,7 @@ struct RuleComparison {
     /// Rules with `resolve` come before all others, and only one of them fires.
     private func shadowOfConflicts(_ earlier: Int, on index: Int) -> RuleWarning? {
         let (other, rule) = (rules[earlier], rules[index])
-        guard other.rule.resolve != nil, rule.rule.resolve != nil, other.dependsOnSelectorsAlone,
+        guard other.rule.turn == .resolving, rule.rule.turn == .resolving, other.dependsOnSelectorsAlone,
             before[index].certainlyFires(other)
         else { return nil }
         return rule.warning(

@@ -38,16 +38,10 @@ struct UndoneEffects {
 }
 
 extension CheckedRule {
-    /// Members that a merge consisting of one program sets: `merge: { jq: "{ createdAt: ($now | todate) }" }`.
+    /// Members that one program sets together.
     var computedTouches: [[String]: RuleOutlook.Touch] {
-        guard case .list(let actions)? = rule.source.member("then")?.content else { return [:] }
-        var touches: [[String]: RuleOutlook.Touch] = [:]
-        for action in actions where !action.hasElements {
-            guard let patch = action.member("merge"), patch.isComputed, let program = patch.member("jq")?.text else {
-                continue
-            }
-            for name in ConstructedObject.names(program) { touches[[name]] = .unknown }
-        }
-        return touches
+        let steps = rule.placedSteps.filter { $0.step.elements == nil }
+        let names = steps.flatMap { $0.step.action.jointlyComputedNames($0.argument) }
+        return Dictionary(names.map { ([$0], .unknown) }) { first, _ in first }
     }
 }

@@ -31,7 +31,7 @@ package final class Decider {
         do throws(MatchError) {
             var at = 0
             while let rule = candidates.next(from: at) {
-                let isForAll = mayBeInConflict || ruleSet.rules[rule].resolve == nil
+                let isForAll = mayBeInConflict || ruleSet.rules[rule].turn != .resolving
                 if isForAll, ruleSet.looksAtExpiry[rule] && !isDeleted && document[DocumentExpiry.member] == nil {
                     // The feed and lists never show it: it is read before the decision.
                     return true

@@ -179,8 +179,8 @@ struct DecisionRun {
             while let index = candidates.next(from: next) {
                 next = index + 1
                 let rule = ruleSet.rules[index]
-                guard !skipped.contains(index), (rule.aggregate != nil) == isCounting,
-                    (rule.resolve != nil) == isResolving
+                guard !skipped.contains(index), (rule.turn == .counting) == isCounting,
+                    (rule.turn == .resolving) == isResolving
                 else { continue }
                 do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }

@@ -87,7 +87,7 @@ package struct RuleExplanation: Sendable {
     private static func exclusion(
         _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool
     ) -> String? {
-        if rule.resolve != nil, !isInConflict {
+        if rule.turn == .resolving, !isInConflict {
             return "it is only for documents in conflict (--in-conflict explains it for one)"
         }
         guard rule.on.contains(isDeleted ? .delete : .change) else {

@@ -65,7 +65,7 @@ extension RuleSet {
         guard let error = decision.error else {
             return switch outcome {
             case .fires where !fires && decision.resolution != nil:
-                rules[index].resolve == nil
+                rules[index].turn != .resolving
                     ? "but not before the conflict is resolved" : "but another rule resolves the conflict"
             case .fires where !fires: "but not \(effectOfOthers)"
             case .doesNotFire where fires, .undecided where fires: "but fires \(effectOfOthers)"

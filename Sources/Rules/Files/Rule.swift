@@ -29,6 +29,8 @@ final class Rule: Sendable {
     /// The jq program of `if:`, as an index in the ``ProgramList``; nil: none.
     let condition: Int?
     let then: [RuleStep]
+    /// Its turn in a decision.
+    let turn: DecisionTurn
     let onError: ErrorPolicy
     /// Warnings of `rules check` that the author has accepted.
     let allow: [AllowedWarning]
@@ -57,6 +59,7 @@ final class Rule: Sendable {
         self.time = time
         self.condition = condition
         self.then = then
+        turn = then.first.map { type(of: $0.action).turn } ?? .editing
         self.onError = onError
         self.allow = allow
         self.isScheduled = isScheduled
@@ -67,27 +70,14 @@ final class Rule: Sendable {
     }
 
     /// Its only action, if that is `aggregate`.
-    var aggregate: AggregateAction? {
-        if case .aggregate(let action)? = then.first?.action { action } else { nil }
-    }
-
-    /// Its only action, if that is `resolve`.
-    var resolve: ResolveAction? {
-        if case .resolve(let action)? = then.first?.action { action } else { nil }
-    }
+    var aggregate: AggregateAction? { then.first?.action as? AggregateAction }
 
     /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
     /// The keyspaces that its actions name, also those on related documents.
     var otherKeyspaces: Set<String> {
-        then.reduce(into: []) { keyspaces, step in
-            switch step.action {
-            case .put(let put): if let keyspace = put.keyspace { keyspaces.insert(keyspace) }
-            case .related(let related): keyspaces.formUnion(related.rule.otherKeyspaces)
-            default: break
-            }
-        }
+        then.reduce(into: []) { $0.formUnion($1.action.otherKeyspaces) }
     }
 
     /// Whether `when` holds and `unless` does not. ``condition`` must still be evaluated.
@@ -122,8 +112,7 @@ extension Rule {
         let then = object.required("then", "say what to do; then: [] only counts").flatMap {
             Self.steps($0, reading)
         }
-        Self.checkAggregate(object, on, then ?? [], isScheduled: reading.isScheduled)
-        Self.checkResolve(object, on, then ?? [], isScheduled: reading.isScheduled)
+        Self.checkSoleActions(object, on, then ?? [], isScheduled: reading.isScheduled)
         let onError = Self.errorPolicy(object, reading.kind)
         let allow = AllowedWarning.read(object)
         guard errors.errors.count == before, let name, let when, let then else { return nil }
@@ -212,54 +201,30 @@ extension Rule {
         }
         let steps = elements.map { (element: $0, step: RuleStep($0, reading)) }
         for (step, next) in zip(steps, steps.dropFirst()) {
-            if case .delete? = step.step?.action {
+            if let action = step.step?.action, type(of: action).isLast {
                 reading.errors.report(
-                    at: next.element.position, "no action can follow 'delete'; move it up")
+                    at: next.element.position, "no action can follow '\(action.name)'; move it up")
             }
         }
         return steps.compactMap(\.step)
     }
 
-    /// A rule with `aggregate` does nothing else: what it counts is the document as the other rules leave it.
-    private static func checkAggregate(
+    private static func checkSoleActions(
         _ object: SourceObject, _ on: Changes, _ then: [RuleStep], isScheduled: Bool
     ) {
-        guard then.contains(where: { if case .aggregate = $0.action { true } else { false } }) else { return }
-        if then.count > 1, let node = object.node("then") {
-            object.errors.report(
-                at: node.position, "a rule with 'aggregate' has no other action; move the others to a rule of their own"
-            )
-        }
-        if let position = object.node("at")?.position ?? (isScheduled ? object.position : nil) {
-            object.errors.report(
-                at: position, "'aggregate' counts documents as they change, at no certain time; remove 'at' or 'every'")
-        }
-        if on.contains(.delete), let node = object.node("on") {
-            object.errors.report(
-                at: node.position,
-                "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
-        }
-    }
-
-    /// A rule with `resolve` does nothing else: the other rules see the document once it is resolved.
-    private static func checkResolve(
-        _ object: SourceObject, _ on: Changes, _ then: [RuleStep], isScheduled: Bool
-    ) {
-        guard then.contains(where: { if case .resolve = $0.action { true } else { false } }) else { return }
-        if then.count > 1, let node = object.node("then") {
-            object.errors.report(
-                at: node.position,
-                "a rule with 'resolve' has no other action, and other rules see the document once it is resolved; "
-                    + "move the others to a rule of their own")
-        }
-        if let position = object.node("at")?.position ?? (isScheduled ? object.position : nil) {
-            object.errors.report(
-                at: position, "'resolve' settles conflicts as they arrive, at no certain time; remove 'at' or 'every'")
-        }
-        if on.contains(.delete), let node = object.node("on") {
-            object.errors.report(
-                at: node.position,
-                "a rule with 'resolve' sees the revision that wins, which is not deleted; remove 'on'")
+        for kind in ActionRegistry.all {
+            guard let refusals = kind.soleRefusals, then.contains(where: { type(of: $0.action) == kind }) else {
+                continue
+            }
+            if then.count > 1, let node = object.node("then") {
+                object.errors.report(at: node.position, refusals.others)
+            }
+            if let position = object.node("at")?.position ?? (isScheduled ? object.position : nil) {
+                object.errors.report(at: position, refusals.time)
+            }
+            if on.contains(.delete), let node = object.node("on") {
+                object.errors.report(at: node.position, refusals.deletions)
+            }
         }
     }
 
@@ -276,17 +241,8 @@ extension Rule {
             }
             writer.name("then")
             writer.array { writer in
-                guard case .list(let elements)? = source.member("then")?.content else { return }
-                for (element, step) in zip(elements, then) {
-                    switch step.action {
-                    case .attach(let attach):
-                        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
-                        attach.writeCanonical(of: element.member("attach"), to: &writer)
-                    case .related(let related):
-                        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
-                        related.writeCanonical(of: element.member("related"), to: &writer)
-                    default: writer.raw(element.json)
-                    }
+                for placed in PlacedStep.all(source, then) {
+                    placed.step.action.writeCanonical(of: placed.element, to: &writer)
                 }
             }
         }

@@ -23,12 +23,11 @@ extension RuleFileSet {
 
 extension Rule {
     fileprivate var relatedSelectors: [PlacedSelector] {
-        guard case .list(let elements)? = source.member("then")?.content else { return [] }
-        return zip(elements, then).compactMap { element, step in
-            guard case .related(let related) = step.action else { return nil }
+        placedSteps.compactMap { placed in
+            guard let related = placed.step.action as? RelatedAction else { return nil }
             let example = related.selector.example
             return PlacedSelector(
-                path: path, position: element.position, rule: name, example: example.json,
+                path: path, position: placed.element.position, rule: name, example: example.json,
                 indexFields: example.selector.indexFields,
                 asksForIDs: example.selector.asksForIDs, namesIDs: example.selector.namedIDs != nil)
         }

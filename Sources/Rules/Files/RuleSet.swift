@@ -107,11 +107,11 @@ package final class RuleSet: Sendable {
     }
 
     /// Only the rules with `aggregate`.
-    package func onlyAggregates() -> RuleSet { RuleSet(rules.filter { $0.aggregate != nil }, of: self) }
+    package func onlyAggregates() -> RuleSet { RuleSet(rules.filter { $0.turn == .counting }, of: self) }
 
     /// Without the rules with `aggregate`: they need every change of a database, in order.
     package func withoutAggregates() -> RuleSet {
-        aggregates.isEmpty ? self : RuleSet(rules.filter { $0.aggregate == nil }, of: self)
+        aggregates.isEmpty ? self : RuleSet(rules.filter { $0.turn != .counting }, of: self)
     }
 
     /// The number of rules.
@@ -122,14 +122,7 @@ package final class RuleSet: Sendable {
 
     /// Whether any rule writes documents other than the changed one.
     package var mayPut: Bool {
-        rules.contains { rule in
-            rule.then.contains { step in
-                switch step.action {
-                case .put, .related: true
-                default: false
-                }
-            }
-        }
+        rules.contains { rule in rule.then.contains { type(of: $0.action).writesOthers } }
     }
 
     /// The name of the first rule that sets or removes the expiry of a document, related ones included: then that must
@@ -145,23 +138,20 @@ package final class RuleSet: Sendable {
     package var decidesDeletions: Bool { rules.contains { $0.on.contains(.delete) } }
 
     /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
-    package var resolvesConflicts: Bool { rules.contains { $0.resolve != nil } }
+    package var resolvesConflicts: Bool { rules.contains { $0.turn == .resolving } }
 
     /// The names of the rules with `resolve`.
-    package var conflictRules: [String] { rules.filter { $0.resolve != nil }.map(\.name) }
+    package var conflictRules: [String] { rules.filter { $0.turn == .resolving }.map(\.name) }
 
     /// Whether any rule has effects outside the database: they can't be taken back, or told from repeats after a reset.
     package var actsOutside: Bool {
-        rules.contains { rule in rule.then.contains { $0.action.isOutside } }
+        rules.contains { rule in rule.then.contains { type(of: $0.action).isOutside } }
     }
 
     /// Whom the webhooks of all rules talk to, each once.
     package var webhookAccesses: [WebhookAccess] {
         var seen: Set<WebhookAccess> = []
-        return rules.flatMap(\.then).compactMap { step in
-            guard case .webhook(let webhook) = step.action, seen.insert(webhook.access).inserted else { return nil }
-            return webhook.access
-        }
+        return rules.flatMap { $0.actions(of: WebhookAction.self) }.map(\.access).filter { seen.insert($0).inserted }
     }
 
     /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
@@ -169,20 +159,14 @@ package final class RuleSet: Sendable {
 
     /// Where rules download attachments from.
     package var downloadSources: Set<DownloadSource> {
-        Set(
-            rules.flatMap(\.then).compactMap { step in
-                if case .attach(let attach) = step.action { attach.source } else { nil }
-            })
+        Set(rules.flatMap { $0.actions(of: AttachAction.self) }.compactMap(\.source))
     }
 
     /// Where rules emit lines to.
     package var emitTargets: Set<EmitTarget> { Self.emitTargets(rules) }
 
     static func emitTargets(_ rules: [Rule]) -> Set<EmitTarget> {
-        Set(
-            rules.flatMap(\.then).compactMap { step in
-                if case .emit(let emit) = step.action { emit.target } else { nil }
-            })
+        Set(rules.flatMap { $0.actions(of: EmitAction.self) }.map(\.target))
     }
 
     /// The names of the rules, unique. An index in this list identifies a rule in a ``Decision``.

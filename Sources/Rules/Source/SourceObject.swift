@@ -45,22 +45,19 @@ struct SourceObject {
             + "indent it further than '\(owner)'"
     }
 
-    /// Names that other tools use for the same key.
+    /// Names that other tools use for the same key. Those of actions are in the ``ActionRegistry``.
     private static let synonyms = [
         "where": "when", "selector": "when", "match": "when", "filter": "when", "query": "when", "condition": "if",
         "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
-        "set": "merge", "update": "merge", "$set": "merge", "add": "merge", "assign": "merge", "remove": "delete",
-        "unset": "merge", "insert": "put", "create": "put", "write": "put", "upsert": "put", "attachment": "attach",
-        "_exp": "expire", "exp": "expire", "expiry": "expire", "ttl": "expire", "expires": "expire",
-        "reduce": "aggregate", "totals": "aggregate", "group": "aggregate",
-        "http": "webhook", "post": "webhook", "notify": "webhook", "conflict": "resolve", "conflicts": "resolve",
-        "hook": "webhook", "onError": "on_error",
+        "onError": "on_error",
         "data": "given", "input": "given", "document": "given", "then": "expect",
     ]
 
     /// The message for a name that is not one of `known`.
     static func unknown(_ name: String, known: [String]) -> String {
-        let meant = synonyms[name].flatMap { known.contains($0) ? $0 : nil } ?? NearestName.of(name, among: known)
+        let meant =
+            (synonyms[name] ?? ActionRegistry.synonyms[name]).flatMap { known.contains($0) ? $0 : nil }
+            ?? NearestName.of(name, among: known)
         let guess = meant.map { ": did you mean '\($0)'?" } ?? ";"
         return "'\(name)' is not known to this version\(guess) Known here: \(known.joined(separator: ", "))"
     }

@@ -1,7 +1,19 @@
 internal import LosslessJSON
 
 /// Keeps counts and sums over documents in another document: this one adds its share.
-struct AggregateAction: Sendable {
+struct AggregateAction: Action {
+    static let name = "aggregate"
+    static let synonyms = ["reduce", "totals", "group"]
+    static let mayBeRelated = false
+    static let turn = DecisionTurn.counting
+    static let elementsRefusal: String? =
+        "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it"
+    /// What it counts is the document as the other rules leave it.
+    static let soleRefusals: SoleRefusals? = SoleRefusals(
+        others: "a rule with 'aggregate' has no other action; move the others to a rule of their own",
+        time: "'aggregate' counts documents as they change, at no certain time; remove 'at' or 'every'",
+        deletions: "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
+
     private static let keys = ["into", "document", "count", "sum"]
 
     /// When a document counts.
@@ -229,7 +241,23 @@ extension AggregateAction.Condition {
     }
 }
 
+// MARK: - Checks
+
+extension AggregateAction {
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+        element.member(Self.name)?.member("into").flatMap(PlacedWrite.Kind.init(id:)).map { [(element.position, $0)] }
+            ?? []
+    }
+
+    func link(_ element: SourceNode, rule: Int) -> RuleLink? {
+        element.member(Self.name).flatMap { RuleLink(aggregate: $0, element, rule) }
+    }
+}
+
 extension SourceNode {
     /// The members of an object; none of anything else.
     var objectMembers: [Member] { if case .object(let members) = content { members } else { [] } }
+
+    /// The elements of a list; none of anything else.
+    var listElements: [SourceNode] { if case .list(let elements) = content { elements } else { [] } }
 }

@@ -1,7 +1,11 @@
 internal import LosslessJSON
 
 /// Appends lines to a file or to stdout.
-struct EmitAction: Sendable {
+struct EmitAction: Action {
+    static let name = "emit"
+    static let mayBeRelated = false
+    static let isOutside = true
+
     private static let keys = ["file", "line", "event", "rotate"]
 
     private enum Line: Sendable {

@@ -72,17 +72,7 @@ package struct CertificateFile: Sendable, Hashable {
 
 extension Rule {
     /// The files of its webhooks and downloads.
-    var outsideFiles: OutsideFiles {
-        var files = OutsideFiles()
-        for step in then {
-            switch step.action {
-            case .webhook(let webhook): files.add(webhook.access.files)
-            case .attach(let attach): if let source = attach.source { files.add(source.files) }
-            default: break
-            }
-        }
-        return files
-    }
+    var outsideFiles: OutsideFiles { then.reduce(into: OutsideFiles()) { $0.add($1.action.outsideFiles) } }
 }
 
 extension RuleFileSet {

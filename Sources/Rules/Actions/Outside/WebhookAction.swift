@@ -1,7 +1,12 @@
 internal import LosslessJSON
 
 /// Sends an HTTP request about the changed document, and may merge the answer into the document.
-struct WebhookAction: Sendable {
+struct WebhookAction: Action {
+    static let name = "webhook"
+    static let synonyms = ["http", "post", "notify", "hook"]
+    static let mayBeRelated = false
+    static let isOutside = true
+
     private static let keys =
         ["url", "path", "method", "body", "event", "headers", "timeout", "response"] + WebhookAccess.keys
 
@@ -16,6 +21,7 @@ struct WebhookAction: Sendable {
 
     /// Those that run before the request. The ones of ``response`` run after it.
     var programs: [Int] { target.programs + headers.programs + body.programs }
+    var outsideFiles: OutsideFiles { access.files }
 
     /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -73,6 +79,25 @@ struct WebhookAction: Sendable {
                         access: access, method: method, path: path, headers: values,
                         setsType: contentType != nil || headers.contains("content-type"), body: content,
                         timeout: timeout, response: response, element: draft.element))))
+    }
+}
+
+// MARK: - Checks
+
+extension WebhookAction {
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+        outlook.writesOther = true
+        if let response, let patch = argument.member("response")?.member("merge") {
+            response.merge.add(patch, to: &outlook)
+        }
+    }
+
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        guard response != nil, rule.on == .delete else { return [] }
+        let message =
+            "the rule is for deletions only (on: [delete]), and 'response' would write to a deleted document; "
+            + "remove 'response'"
+        return [(element.position, .writesDeleted, message)]
     }
 }
 

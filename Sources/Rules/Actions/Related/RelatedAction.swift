@@ -2,12 +2,14 @@ internal import Encodings
 package import LosslessJSON
 
 /// Acts on other documents: those that a selector matches.
-struct RelatedAction: Sendable {
+struct RelatedAction: Action {
+    static let name = "related"
+    static let mayBeRelated = false
+    static let writesOthers = true
+
     private static let keys = ["selector", "limit", "then"]
     private static let defaultLimit = 10_000
     private static let highestLimit = 1_000_000
-    /// What may be done to the documents that are found.
-    private static let inner: Set = ["attach", "detach", "merge", "patch", "expire", "delete", "put"]
 
     let selector: SelectorTemplate
     /// The most documents that may match.
@@ -16,6 +18,8 @@ struct RelatedAction: Sendable {
     let rule: Rule
 
     var programs: [Int] { selector.programs }
+    var setsExpiry: Bool { rule.then.contains { $0.action.setsExpiry } }
+    var otherKeyspaces: Set<String> { rule.otherKeyspaces }
 
     /// Nil, with errors, if a value is missing or wrong.
     init?(_ node: SourceNode, _ reading: RuleReading) {
@@ -65,7 +69,7 @@ struct RelatedAction: Sendable {
             return nil
         }
         for member in elements.compactMap(\.actionMember)
-        where !inner.contains(member.name) && Action.names.contains(member.name) {
+        where ActionRegistry.action(named: member.name)?.mayBeRelated == false {
             reading.errors.report(
                 at: member.position,
                 "'\(member.name)' can't stand in the 'then' of related; make a rule for the documents that are found")
@@ -80,8 +84,10 @@ struct RelatedAction: Sendable {
             RelatedEffect(origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document))
     }
 
-    /// Writes what its decisions depend on, the content of attached files included.
-    func writeCanonical(of node: SourceNode?, to writer: inout JSONWriter) {
+    /// Writes the content of attached files, too.
+    func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) {
+        if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
+        let node = element.member(Self.name)
         writer.object { writer in
             writer.name("related")
             writer.array { writer in
@@ -91,6 +97,25 @@ struct RelatedAction: Sendable {
             }
         }
     }
+}
+
+// MARK: - Checks
+
+extension RelatedAction {
+    func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
+        ActionCheck.tombstoneFields(element.member(Self.name)?.member("selector"), rule)
+            + ActionCheck.messages(self.rule)
+    }
+
+    func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {
+        check.messages(rule)
+    }
+
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+        rule.placedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }
+    }
+
+    func link(_ element: SourceNode, rule index: Int) -> RuleLink? { RuleLink(self, element, index) }
 }
 
 /// Other documents that a rule wants something done to, before the changed one is written.
@@ -111,7 +136,7 @@ package struct RelatedEffect: Effect {
 
     /// Whether its actions `put` documents, too.
     package var mayPut: Bool {
-        rule.then.contains { step in if case .put = step.action { true } else { false } }
+        rule.then.contains { type(of: $0.action).writesOthers }
     }
 
     /// The actions as they are in the rule file.

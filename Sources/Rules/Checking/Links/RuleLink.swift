@@ -29,18 +29,11 @@ struct RuleLink {
 
     /// The links of a rule that `then` writes out.
     static func all(of rule: CheckedRule, _ index: Int) -> [RuleLink] {
-        guard case .list(let elements)? = rule.rule.source.member("then")?.content else { return [] }
-        return zip(elements, rule.rule.then).compactMap { element, step in
-            guard step.elements == nil else { return nil }
-            switch step.action {
-            case .related(let action): return RuleLink(action, element, index)
-            case .aggregate: return element.member("aggregate").flatMap { RuleLink(aggregate: $0, element, index) }
-            default: return nil
-            }
-        }
+        rule.rule.placedSteps.filter { $0.step.elements == nil }
+            .compactMap { $0.step.action.link($0.element, rule: index) }
     }
 
-    private init?(_ action: RelatedAction, _ element: SourceNode, _ index: Int) {
+    init?(_ action: RelatedAction, _ element: SourceNode, _ index: Int) {
         let outlook = RuleOutlook(of: action.rule)
         guard !outlook.deletes, !outlook.isGuarded, !outlook.touchesEverything,
             let pattern = element.member("related")?.member("selector").flatMap(RelatedPattern.init)
@@ -60,7 +53,7 @@ struct RuleLink {
     }
 
     /// Counts stay the same while the document does. Only sums grow.
-    private init?(aggregate: SourceNode, _ element: SourceNode, _ index: Int) {
+    init?(aggregate: SourceNode, _ element: SourceNode, _ index: Int) {
         guard let into = aggregate.member("into") else { return nil }
         func members(_ key: String) -> [SourceNode.Member] { aggregate.member(key)?.objectMembers ?? [] }
         let sums = members("sum")

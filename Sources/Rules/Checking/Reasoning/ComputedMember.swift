@@ -27,19 +27,9 @@ struct ComputedMember {
 }
 
 extension ComputedMember {
-    /// Those of merges and patches that are otherwise written out.
+    /// Those of actions that are otherwise written out.
     static func all(of rule: Rule) -> [ComputedMember] {
-        guard case .list(let actions)? = rule.source.member("then")?.content else { return [] }
-        return actions.lazy.filter { !$0.hasElements }.flatMap { action -> [ComputedMember] in
-            if let patch = action.member("merge"), !patch.isComputed { return members(patch, []) }
-            guard case .list(let operations)? = action.member("patch")?.content else { return [] }
-            return operations.flatMap { operation -> [ComputedMember] in
-                guard let path = operation.member("path")?.text, let value = operation.member("value") else {
-                    return []
-                }
-                return members(value, path.split(separator: "/").map(String.init))
-            }
-        }
+        rule.placedSteps.filter { $0.step.elements == nil }.flatMap { $0.step.action.computedMembers($0.argument) }
     }
 
     /// Recurses as deep as a rule file may be nested.

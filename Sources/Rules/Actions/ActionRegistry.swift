@@ -1,0 +1,17 @@
+/// All actions, in the order in which messages and the schema list them.
+enum ActionRegistry {
+    static let all: [any Action.Type] = [
+        AttachAction.self, DetachAction.self, MergeAction.self, PatchAction.self, ExpireAction.self, DeleteAction.self,
+        PutAction.self, RelatedAction.self, EmitAction.self, WebhookAction.self, AggregateAction.self,
+        ResolveAction.self,
+    ]
+
+    /// The keys that an action may have in a rule file.
+    static let names = all.map { $0.name }
+
+    /// The names of actions by those that other tools use.
+    static let synonyms = Dictionary(
+        uniqueKeysWithValues: all.flatMap { action in action.synonyms.map { ($0, action.name) } })
+
+    static func action(named name: String) -> (any Action.Type)? { all.first { $0.name == name } }
+}

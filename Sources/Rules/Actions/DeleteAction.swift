@@ -1,0 +1,24 @@
+internal import LosslessJSON
+
+/// Makes the document a tombstone.
+struct DeleteAction: Action {
+    static let name = "delete"
+    static let synonyms = ["remove"]
+    static let isLast = true
+    static let elementsRefusal: String? = "'delete' can be done once only; remove 'for_each', or say with 'if' when"
+
+    /// Reads `delete: {}`, `delete: true` or an empty value; nil, with an error, if it is none of these.
+    init?(_ node: SourceNode, _ reading: RuleReading) {
+        switch node.content {
+        case .null, .bool(true): break
+        case .object(let members) where members.isEmpty: break
+        default:
+            reading.errors.reportKind(of: node, "delete takes nothing", remedy: "write delete: {}")
+            return nil
+        }
+    }
+
+    func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) { try draft.delete() }
+
+    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) { outlook.deletes = true }
+}
