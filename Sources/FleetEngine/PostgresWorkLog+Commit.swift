@@ -38,7 +38,7 @@ extension PostgresWorkLog {
     /// Nothing is at or below the old position. Named, it spares the server to walk over what was deleted.
     private static let movePosition = """
         WITH l AS MATERIALIZED (
-            SELECT FROM work_lease l, fleet f
+            SELECT FROM lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR NO KEY UPDATE OF l),
         p AS (
             UPDATE partition_position p SET position = $8::bigint, version = version + 1,
@@ -48,7 +48,7 @@ extension PostgresWorkLog {
         w AS (
             DELETE FROM work WHERE partition = $5::smallint AND n > $7::bigint AND n <= $8::bigint
             AND EXISTS (SELECT FROM p)),
-        r AS (UPDATE work_lease SET owner = NULL WHERE name = $1 AND $9::int = 1 AND EXISTS (SELECT FROM p))
+        r AS (UPDATE lease SET owner = NULL WHERE name = $1 AND $9::int = 1 AND EXISTS (SELECT FROM p))
         SELECT position, version, takeovers FROM p
         """
 

@@ -58,19 +58,19 @@ extension PostgresWorkLog {
         """
         WITH \(identity.state),
         wanted AS MATERIALIZED (
-            SELECT l.owner FROM work_lease l, f
+            SELECT l.owner FROM lease l, f
             WHERE l.name = 'feed' AND f.is_same AND f.may_grant
             AND (l.owner IS NULL OR l.owner = $1 OR l.until <= clock_timestamp()) FOR NO KEY UPDATE OF l),
         taken AS (
-            UPDATE work_lease l
-            SET owner = $1, token = l.token + 1, until = clock_timestamp() + $2::bigint * interval '1 millisecond'
+            UPDATE lease l SET owner = $1, token = l.token + 1, direct = false,
+                until = clock_timestamp() + $2::bigint * interval '1 millisecond'
             FROM wanted w WHERE l.name = 'feed' RETURNING l.token, w.owner),
         -- The line is locked, so that its newest state is read: an append may have been under way.
         log AS MATERIALIZED (
             SELECT fleet.seq, fleet.n FROM fleet, taken WHERE taken.token IS NOT NULL FOR NO KEY UPDATE OF fleet),
         total AS (UPDATE fleet SET takeovers = takeovers + 1 FROM taken, log WHERE taken.owner IS NOT NULL),
         gone AS (
-            DELETE FROM work_member WHERE owner <> $1 AND (SELECT count(*) FROM taken) >= 0
+            \(endMembership) WHERE membership IS NOT NULL AND owner <> $1 AND (SELECT count(*) FROM taken) >= 0
             AND (until < clock_timestamp() OR owner IN (SELECT owner FROM taken)))
         SELECT f.is_same, f.incarnation, taken.token, log.seq, log.n
         FROM f LEFT JOIN taken ON true LEFT JOIN log ON true
@@ -81,7 +81,7 @@ extension PostgresWorkLog {
     /// arrays: `$8` partitions, `$9` sequences, `$10` ids, `$11` revisions, `$12` kinds. No line: fenced.
     private static let appending = """
         WITH l AS MATERIALIZED (
-            SELECT FROM work_lease WHERE name = $1 AND owner = $2 AND token = $3 FOR NO KEY UPDATE),
+            SELECT FROM lease WHERE name = $1 AND owner = $2 AND token = $3 FOR NO KEY UPDATE),
         f AS (
             UPDATE fleet SET seq = coalesce($5, seq), n = n + $6::int FROM l WHERE n = $7 AND incarnation = $4
             RETURNING fleet.n, fleet.seq),

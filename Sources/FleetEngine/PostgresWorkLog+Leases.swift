@@ -8,11 +8,16 @@ extension PostgresWorkLog {
     private var leaseMilliseconds: PostgresValue { .int(leaseTime.wholeMilliseconds) }
 
     package func renew() async throws(WorkLogError) -> Renewal {
-        let values: [PostgresValue] = [.text(owner), .int(works ? 1 : 0), leaseMilliseconds, .text(holder.storable)]
-        let (renewal, membership) = try await granting(renewals) { session in
+        let values: [PostgresValue] = [
+            .text(owner), .int(kind.works ? 1 : 0), leaseMilliseconds, .text(holder.storable),
+            .int(kind.shares ? 1 : 0),
+        ]
+        let sent = ContinuousClock.now
+        let (renewal, membership, time) = try await granting(renewals) { session in
             let rows = try session.connection.run(Self.renewal(session.identity), values).rows
             return try Self.renewal(rows)
         }
+        noteTime(time, sent)
         let isNew = state.withLock { state in
             defer { state.membership = membership }
             return state.membership.map { $0 != membership } ?? false
@@ -24,9 +29,6 @@ extension PostgresWorkLog {
 
     /// The reason when a membership was over, and may not go on as another one.
     package static let membershipIsOver = "the membership was over: this member was silent for too long"
-
-    /// The next renewal begins a membership.
-    package func beginMembership() { state.withLock { $0.membership = nil } }
 
     package func claim(_ partitions: [Int], atMost limit: Int) async throws(WorkLogError) -> [Claim] {
         var seen = Set<Int>()
@@ -47,7 +49,7 @@ extension PostgresWorkLog {
             let row = try session.connection.run(
                 """
                 SELECT p.position, p.version, p.takeovers
-                FROM fleet f, work_lease l JOIN partition_position p ON p.partition::text = l.name
+                FROM fleet f, lease l JOIN partition_position p ON p.partition::text = l.name
                 WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR SHARE OF l, p
                 """, values
             ).rows.first
@@ -61,20 +63,22 @@ extension PostgresWorkLog {
         try await working.change { session in
             _ = try session.connection.run(
                 """
-                UPDATE work_lease l SET owner = NULL FROM fleet f
+                UPDATE lease l SET owner = NULL FROM fleet f
                 WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4
                 """, values)
         }
     }
 
     package func leave() async throws(WorkLogError) {
-        try await working.change { [owner] session in
-            _ = try session.connection.run(
-                """
-                WITH l AS (UPDATE work_lease SET owner = NULL WHERE owner = $1 RETURNING 1)
-                DELETE FROM work_member WHERE owner = $1 AND (SELECT count(*) FROM l) >= 0
-                """, [.text(owner)])
-        }
+        try await working.change { [owner] session in try Self.leave(owner, session.connection) }
+    }
+
+    static func leave(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
+        try connection.run(
+            """
+            WITH l AS (UPDATE lease SET owner = NULL WHERE owner = $1 RETURNING 1)
+            \(endMembership) WHERE owner = $1 AND (SELECT count(*) FROM l) >= 0
+            """, [.text(owner)])
     }
 
     /// Calls `body`, and once more after all leases were voided, if it says that the server is another one.
@@ -95,7 +99,13 @@ extension PostgresWorkLog {
 // MARK: - Statements
 
 extension PostgresWorkLog {
-    /// `$1` owner, `$2` whether it works, `$3` time of a lease in ms, `$4` holder.
+    /// SQL before a `WHERE`. The member stays on the list, and may not act.
+    static let endMembership = "UPDATE member SET membership = NULL, shares = false, works = false"
+
+    /// SQL: a number that no membership had, also in a dump that was restored: the time.
+    static let newMembership = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
+
+    /// `$1` owner, `$2` whether it works, `$3` time of a lease in ms, `$4` holder, `$5` whether it shares the work.
     ///
     /// The first line is the member's, then there is one for each lease that it has or could take. A lease is free that
     /// had expired before the statement began.
@@ -103,27 +113,29 @@ extension PostgresWorkLog {
         """
         WITH \(identity.state),
         own AS (
-            UPDATE work_lease l SET until = f.now + $3::bigint * interval '1 millisecond'
+            UPDATE lease l SET until = f.now + $3::bigint * interval '1 millisecond'
             FROM f WHERE f.is_same AND l.owner = $1 RETURNING l.name, l.token),
         -- Leases are locked before members, everywhere.
         me AS (
-            INSERT INTO work_member (owner, holder, works, since, until)
-            SELECT $1, $4, $2::int = 1, f.now, f.now + $3::bigint * interval '1 millisecond'
+            INSERT INTO member (owner, holder, membership, shares, works, since, until)
+            SELECT $1, $4, \(newMembership), $5::int = 1, $2::int = 1, f.now, f.now + $3::bigint * interval '1 millisecond'
             FROM f, (SELECT count(*) FROM own) o WHERE f.is_same
             ON CONFLICT (owner) DO UPDATE
-            SET until = excluded.until, works = excluded.works, holder = excluded.holder
+            SET until = excluded.until, shares = excluded.shares, works = excluded.works, holder = excluded.holder,
+                membership = coalesce(member.membership, excluded.membership)
             RETURNING membership)
         SELECT 0 AS kind, f.incarnation AS name, me.membership AS token,
-            (SELECT count(*) FROM work_member m WHERE m.owner <> $1 AND m.works AND m.until > f.now) + $2::int AS workers
+            (SELECT count(*) FROM member m WHERE m.owner <> $1 AND m.works AND m.until > f.now) + $2::int AS workers,
+            CAST(EXTRACT(EPOCH FROM f.now) * 1000 AS bigint) AS time
         FROM f LEFT JOIN me ON true
-        UNION ALL SELECT 1, name, token, 0 FROM own
+        UNION ALL SELECT 1, name, token, 0, 0 FROM own
         UNION ALL
-        SELECT 2, l.name, 0, 0 FROM work_lease l, f
+        SELECT 2, l.name, 0, 0, 0 FROM lease l, f
         WHERE f.is_same AND f.may_grant AND l.name <> 'feed' AND (l.owner IS NULL OR l.owner <> $1 AND l.until <= f.now)
         """
     }
 
-    private static func renewal(_ rows: [[PostgresValue]]) throws -> (Renewal, membership: Int64)? {
+    private static func renewal(_ rows: [[PostgresValue]]) throws -> (Renewal, membership: Int64, time: Int)? {
         guard let me = try rows.first(where: { row throws in try row.int(0) == 0 }), me[2] != .null else { return nil }
         let incarnation = try me.text(1)
         var renewal = Renewal(leases: [], workers: try me.int(3), free: [])
@@ -136,23 +148,23 @@ extension PostgresWorkLog {
             }
         }
         renewal.free.sort()
-        return (renewal, try me.int64(2))
+        return (renewal, try me.int64(2), try me.int(4))
     }
 
     /// `$1` owner, `$2` partitions, `$3` how many, `$4` time of a lease in ms.
     ///
-    /// What somebody else is taking or changing right now is left out. Members that lose a lease, or whose time is over,
-    /// are deleted.
+    /// What somebody else is taking or changing right now is left out. The membership of those that lose a lease, or whose
+    /// time is over, ends.
     private static func claims(_ identity: WorkLogIdentity) -> String {
         """
         WITH \(identity.state),
         wanted AS MATERIALIZED (
             SELECT l.name, l.owner, w.place
-            FROM f, unnest($2::int[]) WITH ORDINALITY w (partition, place) JOIN work_lease l ON l.name = w.partition::text
+            FROM f, unnest($2::int[]) WITH ORDINALITY w (partition, place) JOIN lease l ON l.name = w.partition::text
             WHERE f.is_same AND f.may_grant AND (l.owner IS NULL OR l.owner = $1 OR l.until <= clock_timestamp())
             ORDER BY w.place LIMIT $3::int FOR NO KEY UPDATE OF l SKIP LOCKED),
         taken AS (
-            UPDATE work_lease l
+            UPDATE lease l
             SET owner = $1, token = l.token + 1, until = clock_timestamp() + $4::bigint * interval '1 millisecond'
             FROM wanted w WHERE l.name = w.name
             RETURNING l.name::smallint AS partition, l.token, w.place, w.owner),
@@ -162,12 +174,12 @@ extension PostgresWorkLog {
         counted AS (
             -- An owner that lives was only cut off.
             UPDATE partition_position p SET takeovers = p.takeovers + (CASE WHEN t.owner IS NULL OR t.owner = $1
-                OR EXISTS (SELECT FROM work_member m WHERE m.owner = t.owner AND m.until > clock_timestamp())
+                OR EXISTS (SELECT FROM member m WHERE m.owner = t.owner AND m.until > clock_timestamp())
                 THEN 0 ELSE 1 END)
             FROM taken t WHERE p.partition = t.partition
             RETURNING p.partition, t.token, p.position, p.version, p.takeovers, t.place),
         gone AS (
-            DELETE FROM work_member WHERE owner <> $1 AND (SELECT count(*) FROM counted) >= 0
+            \(endMembership) WHERE membership IS NOT NULL AND owner <> $1 AND (SELECT count(*) FROM counted) >= 0
             AND (until < clock_timestamp() OR owner IN (SELECT owner FROM taken)))
         SELECT f.is_same, f.incarnation, c.partition, c.token, c.position, c.version, c.takeovers
         FROM f LEFT JOIN counted c ON true ORDER BY c.place

@@ -60,11 +60,10 @@ extension PostgresWorkLog {
     }
 
     /// SQL: the owners that live, with spaces between them. A process that shares the work no more, because its time was
-    /// over, is on the state's list until it shares it again.
+    /// over, lives as long as it tells that it is there.
     private static let living = """
-        SELECT string_agg(owner, ' ') FROM (
-            SELECT owner FROM work_member WHERE until > clock_timestamp()
-            UNION ALL SELECT owner FROM member WHERE until > clock_timestamp()) m
+        SELECT string_agg(owner, ' ') FROM member
+        WHERE until > clock_timestamp() AND (membership IS NOT NULL OR program <> '')
         """
 
     package func backlog() async throws(WorkLogError) -> Backlog {
@@ -90,7 +89,7 @@ extension PostgresWorkLog {
         SELECT i.partition, x.has_changes, x.has_due
         FROM unnest($2::smallint[], $3::bigint[], $4::text[], $5::bigint[]) i (partition, token, incarnation, n)
         JOIN fleet f ON f.incarnation = i.incarnation
-        JOIN work_lease l ON l.name = i.partition::text AND l.owner = $1 AND l.token = i.token
+        JOIN lease l ON l.name = i.partition::text AND l.owner = $1 AND l.token = i.token
         CROSS JOIN LATERAL (
             SELECT EXISTS (SELECT FROM work w WHERE w.partition = i.partition AND w.n > i.n) AS has_changes,
                 EXISTS (SELECT FROM parked p WHERE p.partition = i.partition AND p.due <= clock_timestamp()) AS has_due
@@ -103,7 +102,7 @@ extension PostgresWorkLog {
     private static let nextChanges = """
         SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.is_parked
         FROM (
-            SELECT FROM work_lease l, fleet f
+            SELECT FROM lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
         LEFT JOIN LATERAL (
             SELECT k.n, k.seq, k.id, k.rev, k.kind, k.tries,
@@ -116,7 +115,7 @@ extension PostgresWorkLog {
     private static let dueChanges = """
         SELECT w.n, w.seq, w.id, w.rev, w.kind, w.tries, CASE WHEN w.tries <> '' THEN (\(living)) END, w.first_n, w.parks
         FROM (
-            SELECT FROM work_lease l, fleet f
+            SELECT FROM lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4) l
         LEFT JOIN LATERAL (
             SELECT * FROM parked p WHERE p.partition = $5::smallint AND p.due <= clock_timestamp()
@@ -132,9 +131,9 @@ extension PostgresWorkLog {
             (SELECT (extract(epoch FROM clock_timestamp() - o.at) * 1000)::bigint FROM work o
                 WHERE o.partition = w.partition AND o.n = w.first),
             coalesce(k.parked, 0),
-            (SELECT owner FROM work_lease WHERE name = 'feed' AND until > clock_timestamp()),
+            (SELECT owner FROM lease WHERE name = 'feed' AND until > clock_timestamp()),
             (SELECT count(*) FROM dead_change), f.takeovers
-        FROM fleet f, partition_position p JOIN work_lease l ON l.name = p.partition::text
+        FROM fleet f, partition_position p JOIN lease l ON l.name = p.partition::text
         LEFT JOIN w ON w.partition = p.partition LEFT JOIN k ON k.partition = p.partition
         ORDER BY p.partition
         """

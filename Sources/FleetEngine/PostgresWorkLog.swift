@@ -19,16 +19,31 @@ package final class PostgresWorkLog: WorkLog {
     package let partitions: Int
     package let leaseTime: Duration
     let holder: String
-    let works: Bool
+    let kind: MemberKind
     /// Saves dead letters for dead changes, as a part of the commit.
     let keepDeadLetters: @Sendable ([DeadChange], PostgresConnection) throws -> Void
     /// Whether a member that was silent for too long ends, instead of going on under another membership.
     let endsWithMembership: Bool
+    /// Told of the engine's time, in milliseconds since 1970, and when it was asked.
+    let noteTime: @Sendable (Int, ContinuousClock.Instant) -> Void
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
     let working: WorkLogCalls
     let fenced = FencedCommits()
     let state = Locked(State())
+
+    /// What a member may have.
+    enum MemberKind {
+        /// Partitions, and the feed.
+        case worker
+        /// The feed.
+        case reader
+        /// The whole work, without the log: see ``leadDirectly(_:)``.
+        case direct
+
+        var works: Bool { self == .worker }
+        var shares: Bool { self != .direct }
+    }
 
     struct State {
         var membership: Int64?
@@ -41,19 +56,24 @@ package final class PostgresWorkLog: WorkLog {
     ///   - owner: Of this start of the process alone.
     ///   - holder: Who it is, for people.
     ///   - works: False: a member that only leads.
+    ///   - isDirect: Whether it has the whole work or nothing.
     ///   - keepDeadLetters: Called in each commit with its dead changes, which are stored already.
     ///   - endsWithMembership: Whether a renewal after the membership was over is `.refused`, instead of a new membership.
     ///   - leaseTime: Members with different ones can live together.
     ///   - partitions: Of a new fleet; of another one the number that it has.
+    ///   - noteTime: Told with each renewal of the engine's time, in milliseconds since 1970, and when it was asked.
     package init(
         makeQueue: @escaping @Sendable (_ deadline: Duration) -> PostgresQueue, owner: String, holder: String,
-        works: Bool = true, endsWithMembership: Bool = false,
+        works: Bool = true, isDirect: Bool = false, endsWithMembership: Bool = false,
         leaseTime: Duration = .seconds(5), partitions: Int = Partitioning.defaultPartitions,
-        keepDeadLetters: @escaping @Sendable ([DeadChange], PostgresConnection) throws -> Void = { _, _ in }
+        keepDeadLetters: @escaping @Sendable ([DeadChange], PostgresConnection) throws -> Void = { _, _ in },
+        noteTime: @escaping @Sendable (Int, ContinuousClock.Instant) -> Void = { _, _ in }
     ) {
-        (self.owner, self.holder, self.works) = (owner, holder, works)
+        (self.owner, self.holder) = (owner, holder)
+        kind = isDirect ? .direct : works ? .worker : .reader
         self.keepDeadLetters = keepDeadLetters
         self.endsWithMembership = endsWithMembership
+        self.noteTime = noteTime
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
         leading = WorkLogCalls(makeQueue(max(leaseTime, .seconds(10))), leaseTime: leaseTime)
@@ -83,9 +103,9 @@ package final class PostgresWorkLog: WorkLog {
 
     /// Makes sure, until the transaction ends, that nobody takes over what a member has.
     ///
-    /// Whoever takes an expired lease deletes the member that had it, and waits for this transaction first. A member that
-    /// comes back renews itself under another number of membership: without the number, a member that was stopped for
-    /// long can pass.
+    /// Whoever takes an expired lease ends the membership of the one that had it, and waits for this transaction first. A
+    /// member that comes back renews itself under another number: without the number, a member that was stopped for long
+    /// can pass.
     ///
     /// - Parameter membership: ``membership`` when the work began. Nil: any.
     /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
@@ -93,7 +113,7 @@ package final class PostgresWorkLog: WorkLog {
         _ owner: String, membership: Int64? = nil, _ connection: PostgresConnection
     ) throws {
         let found = try connection.run(
-            "SELECT 1 FROM work_member WHERE owner = $1 AND ($2::bigint IS NULL OR membership = $2::bigint) FOR SHARE",
+            "SELECT 1 FROM member WHERE owner = $1 AND membership = coalesce($2::bigint, membership) FOR SHARE",
             [.text(owner), membership.map { .int(Int($0)) } ?? .null])
         guard found.rows.isEmpty else { return }
         throw WorkLogError.fenced("this member's time is over")
@@ -105,7 +125,7 @@ package final class PostgresWorkLog: WorkLog {
     package static func lockLease(_ lease: Lease, of owner: String, _ connection: PostgresConnection) throws {
         let found = try connection.run(
             """
-            SELECT 1 FROM work_lease l, fleet f
+            SELECT 1 FROM lease l, fleet f
             WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR SHARE OF l
             """, lease.parameters(owner))
         guard found.rows.isEmpty else { return }

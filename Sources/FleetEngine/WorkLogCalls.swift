@@ -56,6 +56,16 @@ final class WorkLogCalls: Sendable {
         }
     }
 
+    /// Calls `body` in a transaction, and blocks the thread.
+    ///
+    /// - Throws: What `body` throws; `PostgresError`.
+    func transactionNow<Result>(_ body: (Session) throws -> Result) throws -> Result {
+        try queue.performNow { connection in
+            let session = try session(connection)
+            return try connection.transaction { _ in try body(session) }
+        }
+    }
+
     private func perform<Result: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws -> Result
     ) async throws(WorkLogError) -> Result {

@@ -62,7 +62,7 @@ struct WorkLogIdentity: Sendable {
 
     private func begin(_ leaseTime: Duration, _ connection: PostgresConnection) throws -> String {
         try connection.transaction { connection in
-            try connection.run("SELECT FROM work_lease ORDER BY name FOR UPDATE")
+            try connection.run("SELECT FROM lease ORDER BY name FOR UPDATE")
             let changed = try connection.run(
                 """
                 UPDATE fleet SET incarnation = \(newIncarnation), system_id = \(systemID), timeline = \(timeline),
@@ -71,8 +71,8 @@ struct WorkLogIdentity: Sendable {
                 WHERE NOT \(isSame)
                 """, [.int(leaseTime.wholeMilliseconds)])
             if changed.affected > 0 {
-                try connection.run("DELETE FROM work_member")
-                try connection.run("UPDATE work_lease SET owner = NULL WHERE owner IS NOT NULL")
+                try connection.run("UPDATE lease SET owner = NULL WHERE owner IS NOT NULL")
+                try connection.run("\(PostgresWorkLog.endMembership) WHERE membership IS NOT NULL")
             }
             return try connection.run("SELECT incarnation FROM fleet").rows.first?.first?.text ?? ""
         }

@@ -16,38 +16,46 @@ package enum WorkLogPartitions {
             throw WorkLogError.refused("a fleet has 1 to \(most) partitions, not \(partitions)")
         }
         if try count(connection) == nil {
-            let identity = try WorkLogIdentity(connection)
-            try connection.transaction { try make(partitions, leaseTime, identity, $0) }
+            try connection.transaction { try make(partitions, $0) }
         }
-        let there = try count(connection) ?? 0
+        guard let there = try count(connection) else { throw incomplete }
         guard there == partitions else {
             throw WorkLogError.refused("\(other(partitions, there)): \(remedy(there))")
         }
+        try noteLease(leaseTime, connection)
+    }
+
+    /// As while a dump is restored.
+    static let incomplete = PostgresError.unavailable(reason: "the tables of the fleet have no line of it")
+
+    /// After a change of the server, nobody acts for the longest time of a lease.
+    static func noteLease(_ time: Duration, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(
-            "UPDATE fleet SET lease_ms = $1 WHERE lease_ms < $1::bigint", [.int(leaseTime.wholeMilliseconds)])
+            "UPDATE fleet SET lease_ms = $1 WHERE lease_ms < $1::bigint", [.int(time.wholeMilliseconds)])
+    }
+
+    /// Makes the line of a fleet and the lease of its feed, in tables that were made in the same transaction.
+    package static func makeFleet(_ connection: PostgresConnection) throws(PostgresError) {
+        let identity = try WorkLogIdentity(connection)
+        try connection.run(
+            """
+            INSERT INTO fleet (incarnation, system_id, timeline, table_id)
+            SELECT \(identity.newIncarnation), \(identity.systemID), \(identity.timeline), 'fleet'::regclass::oid::bigint
+            """)
+        try connection.run("INSERT INTO lease (name) VALUES ('feed')")
     }
 
     private static func count(_ connection: PostgresConnection) throws(PostgresError) -> Int? {
         try connection.run("SELECT partitions FROM fleet").rows.first?.first?.int
     }
 
-    private static func make(
-        _ partitions: Int, _ leaseTime: Duration, _ identity: WorkLogIdentity, _ connection: PostgresConnection
-    ) throws(PostgresError) {
+    private static func make(_ partitions: Int, _ connection: PostgresConnection) throws(PostgresError) {
         // Waits for another member that does the same.
         let made = try connection.run(
-            """
-            INSERT INTO fleet (partitions, lease_ms, incarnation, system_id, timeline, table_id)
-            SELECT $1::int, $2::bigint, \(identity.newIncarnation), \(identity.systemID), \(identity.timeline),
-                'fleet'::regclass::oid::bigint
-            ON CONFLICT DO NOTHING
-            """, [.int(partitions), .int(leaseTime.wholeMilliseconds)])
+            "UPDATE fleet SET partitions = $1::int WHERE partitions IS NULL", [.int(partitions)])
         guard made.affected == 1 else { return }
         try connection.run(
-            """
-            INSERT INTO work_lease (name)
-            SELECT 'feed' UNION ALL SELECT p::text FROM generate_series(0, $1::int - 1) p
-            """, [.int(partitions)])
+            "INSERT INTO lease (name) SELECT p::text FROM generate_series(0, $1::int - 1) p", [.int(partitions)])
         try connection.run(
             "INSERT INTO partition_position (partition) SELECT p FROM generate_series(0, $1::int - 1) p",
             [.int(partitions)])

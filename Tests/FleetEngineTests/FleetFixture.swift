@@ -149,7 +149,7 @@ final class TestFleet: Sendable {
         for (_, task) in all { try await task.value }
         #expect(ContinuousClock.now < end, "the fleet does not finish")
         recorder.check(feed)
-        #expect(try await bed.run("SELECT count(*) FROM work_lease WHERE owner IS NOT NULL")[0][0].int == 0)
+        #expect(try await bed.run("SELECT count(*) FROM lease WHERE owner IS NOT NULL")[0][0].int == 0)
         #expect(try await bed.run("SELECT count(*) FROM dead_change")[0][0].int == 0)
     }
 

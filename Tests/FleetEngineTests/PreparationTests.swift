@@ -75,7 +75,9 @@ struct PreparationTests {
         let bed = try TestBed()
         let maker = bed.log("maker")
         try await bed.prepare(maker)
-        try await bed.run("DELETE FROM partition_position", "DELETE FROM work_lease", "DELETE FROM fleet")
+        try await bed.run(
+            "DELETE FROM partition_position", "DELETE FROM lease WHERE name <> 'feed'",
+            "UPDATE fleet SET partitions = NULL")
         let role = bed.server.uniqueName("role")
         let schema = PostgresConnection.quotedIdentifier(bed.schema)
         try await bed.run(

@@ -45,11 +45,12 @@ struct TestBed: Sendable {
 
     /// The log as a member sees it.
     func log(
-        _ owner: String, works: Bool = true, partitions: Int? = nil, through other: PostgresAddress? = nil
+        _ owner: String, works: Bool = true, isDirect: Bool = false, partitions: Int? = nil,
+        through other: PostgresAddress? = nil
     ) -> PostgresWorkLog {
         PostgresWorkLog(
-            makeQueue: { queue($0, other) }, owner: owner, holder: "test \(owner)", works: works, leaseTime: leaseTime,
-            partitions: partitions ?? self.partitions)
+            makeQueue: { queue($0, other) }, owner: owner, holder: "test \(owner)", works: works, isDirect: isDirect,
+            leaseTime: leaseTime, partitions: partitions ?? self.partitions)
     }
 
     func prepared(_ owner: String, works: Bool = true) async throws -> PostgresWorkLog {
@@ -82,7 +83,7 @@ struct TestBed: Sendable {
     func pass(_ time: Duration) async throws {
         let past = "interval '1 millisecond' * \(time / .milliseconds(1))"
         try await run(
-            "UPDATE work_lease SET until = until - \(past)", "UPDATE work_member SET until = until - \(past)",
+            "UPDATE lease SET until = until - \(past)", "UPDATE member SET until = until - \(past)",
             "UPDATE fleet SET quiet_until = quiet_until - \(past)", "UPDATE parked SET due = due - \(past)",
             "UPDATE work SET at = at - \(past)")
     }
@@ -97,7 +98,7 @@ struct TestBed: Sendable {
     }
 
     private static let tables = [
-        "fleet", "work_lease", "work_member", "partition_position", "work", "parked", "dead_change", "mark",
+        "fleet", "lease", "member", "partition_position", "work", "parked", "dead_change", "mark",
     ]
 
     /// Keeps what the tables have now.

@@ -43,13 +43,13 @@ package final class Tenure: Sendable {
     package var deadline: Duration { state.withLock(\.deadline) }
 
     /// Moves the deadline, never back.
-    package func prolong(until deadline: Duration) {
+    func prolong(until deadline: Duration) {
         state.withLock { $0.deadline = max($0.deadline, deadline) }
         changed?.raise()
     }
 
     /// Ends the tenure at once.
-    package func revoke() {
+    func revoke() {
         state.withLock { $0.isRevoked = true }
         changed?.raise()
     }

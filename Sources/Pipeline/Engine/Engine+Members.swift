@@ -11,18 +11,9 @@ extension Engine {
     /// - Throws: ``StateError``.
     package func drain(_ member: FleetStanding.Member, isOver: Bool = false) throws(StateError) {
         try ask { connection in
-            if isOver {
-                try connection.run("DELETE FROM drained WHERE owner = $1", [.text(member.owner)])
-            } else {
-                try Self.drain(member.owner, connection)
-            }
+            _ = try connection.run(
+                "UPDATE member SET drained = $2::int = 1 WHERE owner = $1", [.text(member.owner), .int(isOver ? 0 : 1)])
         }
-    }
-
-    private static func drain(_ owner: String, _ connection: PostgresConnection) throws(PostgresError) {
-        try connection.run(
-            "INSERT INTO drained (owner, at) VALUES ($1, clock_timestamp()) ON CONFLICT (owner) DO NOTHING",
-            [.text(owner)])
     }
 
     /// Takes all leases from a member, without waiting for what is under way there. It notices with its next renewal or
@@ -33,16 +24,16 @@ extension Engine {
     package func release(_ member: FleetStanding.Member, drains: Bool) throws(StateError) {
         try ask { connection in
             try connection.transaction { connection in
-                try connection.run(
-                    "UPDATE lease SET owner = '' WHERE name = $1 AND owner = $2 AND until > clock_timestamp()",
-                    [.text(EngineLease.name), .text(member.owner)])
                 // Leases before members, as the members themselves do.
                 try connection.run(
-                    "SELECT FROM work_lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
-                try connection.run("UPDATE work_lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
+                    "SELECT FROM lease WHERE owner = $1 ORDER BY name FOR UPDATE", [.text(member.owner)])
+                try connection.run("UPDATE lease SET owner = '' WHERE owner = $1", [.text(member.owner)])
                 // Its next renewal finds that the membership is over. Its writes to the state are refused at once.
-                try connection.run("DELETE FROM work_member WHERE owner = $1", [.text(member.owner)])
-                if drains { try Self.drain(member.owner, connection) }
+                try connection.run(
+                    """
+                    UPDATE member SET membership = NULL, shares = false, works = false,
+                        drained = drained OR $2::int = 1 WHERE owner = $1
+                    """, [.text(member.owner), .int(drains ? 1 : 0)])
             }
         }
     }
@@ -55,9 +46,7 @@ extension Engine {
             try connection.transaction { connection in
                 let fleets = [self, fixes].compactMap(\.self)
                 for fleet in fleets {
-                    if let holder = try EngineMember.lockOut(fleet, connection) {
-                        throw StateError.locked(holder: holder)
-                    }
+                    if let holders = try fleet.lockOut(connection) { throw StateError.locked(holder: holders) }
                 }
                 for fleet in fleets {
                     let schema = PostgresConnection.quotedIdentifier(fleet.schema)
@@ -65,6 +54,25 @@ extension Engine {
                 }
             }
         }
+    }
+}
+
+extension Engine {
+    /// The processes that are there; nil if none is. Until the transaction ends, none can come.
+    private func lockOut(_ connection: PostgresConnection) throws -> String? {
+        guard try EngineSchema.isThere(schema, connection) else { return nil }
+        try connection.script("SET LOCAL search_path TO \(PostgresConnection.quotedIdentifier(schema))")
+        do throws(PostgresError) {
+            try connection.script("LOCK TABLE lease, member IN ACCESS EXCLUSIVE MODE")
+        } catch {
+            guard error.sqlState == EngineSchema.undefinedTable else { throw error }
+            throw EngineMember.removed(self)
+        }
+        return try connection.run(
+            """
+            SELECT string_agg(DISTINCT holder, '; ' ORDER BY holder) FROM member WHERE until > clock_timestamp()
+            """
+        ).rows.first?.first?.text
     }
 }
 

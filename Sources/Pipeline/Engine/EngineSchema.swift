@@ -1,3 +1,4 @@
+internal import FleetEngine
 internal import PostgreSQL
 
 /// Makes and finds the tables of a fleet in PostgreSQL.
@@ -23,6 +24,7 @@ enum EngineSchema {
                 try connection.script("CREATE SCHEMA \(PostgresConnection.quotedIdentifier(schema))")
             }
             try connection.script(Schema.script(.postgres))
+            try WorkLogPartitions.makeFleet(connection)
         }
     }
 

@@ -96,16 +96,20 @@ extension FleetStanding {
     init(_ connection: PostgresConnection) throws {
         var members = try Self.members(connection)
         var shared: Shared?
-        let facts = try connection.run(
-            """
-            SELECT takeovers, (SELECT count(*) FROM dead_change WHERE EXISTS (\(DeadChanges.deadLetter))) FROM fleet
-            """
-        ).rows.first
-        if let facts {
+        let facts =
+            try connection.run(
+                """
+                SELECT partitions IS NOT NULL, takeovers,
+                    (SELECT count(*) FROM dead_change WHERE EXISTS (\(DeadChanges.deadLetter))),
+                    (SELECT turns FROM lease WHERE name = 'feed'), lease_losses, fenced_commits, unknown_commits
+                FROM fleet
+                """
+            ).rows.first?.map { $0.int ?? 0 } ?? Array(repeating: 0, count: 7)
+        if facts[0] == 1 {
             let owners = Dictionary(members.map { ($0.owner, $0.id) }) { first, _ in first }
             let parts = try Self.parts(connection)
             let reader = try connection.run(
-                "SELECT owner FROM work_lease WHERE name = 'feed' AND until > clock_timestamp()"
+                "SELECT owner FROM lease WHERE name = 'feed' AND NOT direct AND until > clock_timestamp()"
             ).rows.first?.first?.text
             for index in members.indices {
                 members[index].partitions = parts.count { $0.owner == members[index].owner }
@@ -116,35 +120,21 @@ extension FleetStanding {
                     Shared.Part(
                         number: part.number, member: part.owner.flatMap { owners[$0] }, waiting: part.waiting,
                         oldest: part.oldest, parked: part.parked)
-                }, dead: facts[1].int ?? 0, takeovers: facts[0].int ?? 0)
+                }, dead: facts[2], takeovers: facts[1])
         }
         self.members = members
         self.shared = shared
-        turns =
-            try connection.run("SELECT token FROM lease WHERE name = $1", [.text(EngineLease.name)])
-            .rows.first?.first?.int ?? 0
-        let counts = try connection.run("SELECT name, count FROM fleet_count").rows
-        func count(_ kind: FleetTally.Kind) -> Int {
-            counts.first { $0[0] == .text(kind.rawValue) }?[1].int ?? 0
-        }
-        leaseLosses = count(.leaseLosses)
-        fencedCommits = count(.fencedCommits)
-        unknownCommits = count(.unknownCommits)
+        (turns, leaseLosses, fencedCommits, unknownCommits) = (facts[3], facts[4], facts[5], facts[6])
         (server, risks) = try Self.server(connection)
     }
 
     private static func members(_ connection: PostgresConnection) throws(PostgresError) -> [Member] {
-        // Those that have just begun to share the work may not be in `member` yet.
         let rows = try connection.run(
             """
-            SELECT owner, coalesce(m.holder, w.holder), coalesce(m.role, ''), lease.owner IS NOT NULL,
-                w.holder IS NOT NULL, drained.owner IS NOT NULL, coalesce(m.rule_set, ''), coalesce(m.program, ''),
-                CAST(EXTRACT(EPOCH FROM coalesce(m.since, w.since)) AS bigint)
-            FROM (SELECT * FROM member WHERE until > clock_timestamp()) m
-            FULL JOIN (SELECT * FROM work_member WHERE until > clock_timestamp()) w USING (owner)
-            LEFT JOIN (SELECT owner FROM lease WHERE until > clock_timestamp()) lease USING (owner)
-            LEFT JOIN drained USING (owner)
-            ORDER BY 4 DESC, 5 DESC, 9, 1
+            SELECT m.owner, holder, role, l.owner IS NOT NULL, shares, drained, rule_set, program,
+                CAST(EXTRACT(EPOCH FROM since) AS bigint)
+            FROM member m LEFT JOIN lease l ON l.owner = m.owner AND l.direct AND l.until > clock_timestamp()
+            WHERE m.until > clock_timestamp() ORDER BY 4 DESC, 5 DESC, 9, 1
             """
         ).rows
         return rows.map { row in
@@ -163,7 +153,7 @@ extension FleetStanding {
             """
             SELECT p.partition, CASE WHEN l.until > clock_timestamp() THEN l.owner END, coalesce(w.count, 0), w.age,
                 coalesce(k.count, 0)
-            FROM partition_position p JOIN work_lease l ON l.name = p.partition::text
+            FROM partition_position p JOIN lease l ON l.name = p.partition::text
             LEFT JOIN (
                 SELECT partition, count(*), CAST(EXTRACT(EPOCH FROM clock_timestamp() - min(at)) AS float8) AS age
                 FROM work GROUP BY partition) w ON w.partition = p.partition

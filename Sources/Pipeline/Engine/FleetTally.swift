@@ -4,7 +4,7 @@ internal import PostgreSQL
 
 /// What one process meets as a member of its fleet: for metrics, and added to what the engine keeps for the whole fleet.
 final class FleetTally: Sendable {
-    /// What is counted. The raw values are names in the table `fleet_count`.
+    /// What is counted. The raw values are columns of the table `fleet`.
     enum Kind: String, CaseIterable, Sendable {
         /// A lease ended that was not given back.
         case leaseLosses = "lease_losses"
@@ -61,18 +61,20 @@ final class FleetTally: Sendable {
 
     /// Adds what is new to the engine's counts. If that fails, the next call does it.
     func store(_ connection: PostgresConnection) throws(PostgresError) {
-        for kind in Kind.allCases {
-            guard let count = state.withLock({ $0.unstored.removeValue(forKey: kind) }) else { continue }
-            do throws(PostgresError) {
-                try connection.run(
-                    """
-                    INSERT INTO fleet_count (name, count) VALUES ($1, $2)
-                    ON CONFLICT (name) DO UPDATE SET count = fleet_count.count + excluded.count
-                    """, [.text(kind.rawValue), .int(count)])
-            } catch {
-                state.withLock { $0.unstored[kind, default: 0] += count }
-                throw error
-            }
+        let new = state.withLock { state in
+            defer { state.unstored = [:] }
+            return state.unstored
+        }
+        guard !new.isEmpty else { return }
+        let kinds = Kind.allCases.map(\.rawValue)
+        do throws(PostgresError) {
+            try connection.run(
+                "UPDATE fleet SET "
+                    + kinds.enumerated().map { "\($1) = \($1) + $\($0 + 1)::bigint" }.joined(separator: ", "),
+                Kind.allCases.map { .int(new[$0] ?? 0) })
+        } catch {
+            state.withLock { $0.unstored.merge(new, uniquingKeysWith: +) }
+            throw error
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Fleet
+internal import FleetEngine
 internal import Locking
 internal import Logging
 internal import PostgreSQL
@@ -145,14 +146,8 @@ final class Standby: Sendable {
                 try EngineMember.renew(engine, ruleSetHash: ruleSetHash, role: role, connection)
                 try engine.tally.store(connection)
                 if try EngineMember.isDrained(engine, connection) { return .drained }
-                let found = try connection.run(
-                    """
-                    SELECT CASE WHEN owner = '' THEN 'nobody yet: the last one was asked to stop' ELSE holder END
-                    FROM lease WHERE name = $1 AND owner <> $2 AND until > clock_timestamp()
-                    """, [.text(EngineLease.name), .text(engine.owner)])
-                if let holder = found.rows.first?.first?.text { return .runs(holder) }
-                guard !shares, let holder = try EngineMember.sharing(connection) else { return .free }
-                return .runs(holder)
+                return try PostgresWorkLog.holder(besides: engine.owner, shares: shares, connection)
+                    .map { .runs($0) } ?? .free
             }
         } catch let error as PostgresError where error.sqlState == EngineSchema.undefinedTable {
             // Removed after it was looked for.

@@ -4,7 +4,7 @@ extension Ledger {
     /// - Parameter sequence: JSON text; nil: where a new bot begins.
     static func moveLog(to sequence: String?, _ session: any StateSession) throws {
         guard session.language == .postgres else { return }
-        try session.execute("UPDATE fleet SET seq = ?", [sequence])
+        try session.execute("UPDATE fleet SET seq = ? WHERE partitions IS NOT NULL", [sequence])
         for table in ["work", "parked", "mark"] { try session.execute("DELETE FROM \(table)") }
     }
 }

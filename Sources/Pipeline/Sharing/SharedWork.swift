@@ -39,7 +39,8 @@ struct SharedWork: Sendable {
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             works: sharing.role != .reader, endsWithMembership: true, leaseTime: engine.lease,
-            partitions: sharing.partitions, keepDeadLetters: DeadChanges.keepDeadLetters)
+            partitions: sharing.partitions, keepDeadLetters: DeadChanges.keepDeadLetters,
+            noteTime: { engine.clock.note($0, sent: $1) })
         self.log = log
         membership = Membership(engine: engine, log: log)
     }
@@ -68,10 +69,10 @@ struct SharedWork: Sendable {
                 } catch WorkLogError.refused(let reason) {
                     throw StateError.engineRefused(path: engine.description, reason: reason)
                 }
-                try EngineMember.beginSharing(engine, works: sharing.role != .reader, connection)
             }
-            log.beginMembership()
-            _ = try await log.renew()
+            if case .refused(let holder) = try await log.join({ try EngineMember.renew(engine, $0) }) {
+                throw StateError.locked(holder: holder)
+            }
         } catch {
             throw .engine(engine, .creating, error)
         }

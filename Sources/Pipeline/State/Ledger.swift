@@ -1,3 +1,4 @@
+internal import FleetEngine
 internal import GRDB
 internal import Locking
 
@@ -149,10 +150,13 @@ package final class Ledger: Sendable {
         case .file(let files, _): StateLock.holder(path: files.lock)
         case .engine:
             try? read { session in
-                try EngineMember.sharing(session)
+                try session.value(String.self, PostgresWorkLog.firstSharing)
                     ?? session.value(
-                        String.self, "SELECT holder FROM lease WHERE name = ? AND until > clock_timestamp()",
-                        [EngineLease.name])
+                        String.self,
+                        """
+                        SELECT m.holder FROM lease l JOIN member m USING (owner)
+                        WHERE l.name = 'feed' AND l.until > clock_timestamp()
+                        """)
             }
         }
     }

@@ -42,7 +42,7 @@ final class FleetProcesses {
     /// Waits until `workers` members share the partitions fairly.
     func waitUntilShared(among workers: Int) throws {
         let shares = """
-            SELECT count(*)::int FROM \(schema).work_lease
+            SELECT count(*)::int FROM \(schema).lease
             WHERE name <> 'feed' AND until > clock_timestamp() GROUP BY owner
             """
         try wait("the members do not share the work", within: .seconds(60)) {

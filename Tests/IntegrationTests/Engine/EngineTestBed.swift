@@ -70,7 +70,7 @@ struct EngineTestBed {
             for report in reports { try await wait(until: .following, report) }
             // Until the partitions are shared out.
             try await wait(
-                until: 1, "SELECT count(DISTINCT owner) >= \(bots.count) FROM work_lease WHERE name <> 'feed'")
+                until: 1, "SELECT count(DISTINCT owner) >= \(bots.count) FROM lease WHERE name <> 'feed'")
             try await body(reports)
         }
     }
@@ -170,8 +170,12 @@ struct EngineTestBed {
     func takeLeaseAway(for seconds: Int = 3600) async throws {
         try await sql(
             """
-            UPDATE lease SET owner = 'other', holder = 'another', token = token + 1,
-                until = clock_timestamp() + interval '\(seconds) seconds'
+            WITH l AS (
+                UPDATE lease SET owner = 'other', token = token + 1, direct = true,
+                    until = clock_timestamp() + interval '\(seconds) seconds' WHERE name = 'feed' RETURNING until),
+            m AS (UPDATE member SET membership = NULL WHERE owner <> 'other')
+            INSERT INTO member (owner, holder, since, until) SELECT 'other', 'another', until, until FROM l
+            ON CONFLICT (owner) DO UPDATE SET until = excluded.until
             """)
     }
 

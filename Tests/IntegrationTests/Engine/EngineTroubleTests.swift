@@ -102,13 +102,9 @@ import Testing
     func tablesWithoutTheirKeysEndNoMember(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             try await Self.running(fleet, shares: shares) { _ in
-                let keys =
-                    [("member", "owner"), ("lease", "name")]
-                    + (shares ? [("work_member", "owner"), ("work_lease", "name")] : [])
+                let keys = [("member", "owner"), ("lease", "name")]
                 for (table, _) in keys { try await fleet.sql("ALTER TABLE \(table) DROP CONSTRAINT \(table)_pkey") }
-                try await fleet.wait(
-                    until: 1,
-                    "SELECT bool_and(until < clock_timestamp()) FROM \(shares ? "work_member" : "member")")
+                try await fleet.wait(until: 1, "SELECT bool_and(until < clock_timestamp()) FROM member")
                 try await fleet.bed.load([task("meanwhile", "apple")])
                 for (table, key) in keys { try await fleet.sql("ALTER TABLE \(table) ADD PRIMARY KEY (\(key))") }
                 try await fleet.bed.wait(until: DocumentID("meanwhile"), fleet.isDone)
@@ -353,8 +349,7 @@ import Testing
             let began = Signal()
             async let start: Void = queue.perform { connection in
                 try connection.transaction { connection in
-                    try EngineMember.lockTurn(engine, connection)
-                    try EngineMember.renew(engine, ruleSetHash: "", connection)
+                    try EngineMember.renew(engine, connection)
                     began.raise()
                     usleep(500_000)
                 }

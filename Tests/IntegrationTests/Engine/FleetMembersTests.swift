@@ -147,7 +147,7 @@ import Testing
                 try await fleet.bed.load((1...200).map { task("a\($0)", "apple") })
                 try fleet.engine().release(reader, drains: true)
                 // The lease runs out first.
-                let leases = try await fleet.sql("SELECT count(*) FROM work_lease WHERE owner = '' AND until > now()")
+                let leases = try await fleet.sql("SELECT count(*) FROM lease WHERE owner = '' AND until > now()")
                 #expect(leases.rows == [[.int(5)]])
                 try await fleet.bed.load((1...200).map { task("b\($0)", "apple") })
                 try await Self.wait(fleet) { standing in
@@ -160,6 +160,58 @@ import Testing
                 let revision = try await fleet.bed.stored(id)?.root["_rev"]?.string
                 #expect(revision?.hasPrefix("2-") == true, "\(id): \(revision ?? "none")")
             }
+        }
+    }
+
+    @Test func aMemberThatRunsAndIsReleasedStopsAndAnotherTakesOver() async throws {
+        try await EngineTestBed.with(lease: .seconds(3)) { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            let (first, report) = try fleet.bot(rules, member: 1)
+            let (second, other) = try fleet.bot(rules, member: 2)
+            try await EngineTestBed.running([first]) {
+                try await fleet.wait(until: .following, report)
+                try await EngineTestBed.running([second]) {
+                    try await fleet.wait(until: .standingBy, other)
+                    let member = try #require(try fleet.engine().standing().members.first { $0.runs })
+                    try fleet.engine().release(member, drains: true)
+                    try await fleet.wait(until: .drained, report)
+                    try await fleet.wait(until: .following, other)
+                    #expect(try fleet.engine().standing().turns == 2)
+                    try await fleet.bed.load([task("a", "apple")])
+                    try await fleet.bed.wait(until: DocumentID("a"), fleet.isDone)
+                }
+            }
+        }
+    }
+
+    @Test func theLeaseOfACommandOutlivesItsTime() async throws {
+        try await EngineTestBed.with(lease: .seconds(2)) { fleet in
+            let (engine, other) = (try fleet.engine(), try fleet.engine())
+            let queue = engine.makeQueue()
+            defer { queue.close() }
+            try await queue.perform { try EngineSchema.prepare(engine.schema, $0) }
+            let lease = try EngineLease.take(engine, ruleSetHash: "")
+            try await engine.renewingLease {
+                try await Task.sleep(for: .seconds(5))
+                try lease.requireTenure()
+                #expect(throws: StateError.self) { try EngineLease.take(other, ruleSetHash: "") }
+            }
+            lease.release()
+            try EngineLease.take(other, ruleSetHash: "").release()
+            #expect(try engine.standing().members.isEmpty)
+        }
+    }
+
+    @Test func aCheckpointThatIsSetMovesNoLogThatNobodyHasUsed() async throws {
+        try await EngineTestBed.with { fleet in
+            let rules = try fleet.bed.rules(EngineTestBed.apples)
+            try await fleet.bot(rules, member: 1, once: true).bot.run()
+            let ledger = try EngineState.openExisting(
+                try fleet.engine(), directory: fleet.bed.directory, access: .exclusive)
+            try await ledger.saveCheckpoint(try #require(SequenceID("7")), reason: "set")
+            ledger.close()
+            // Otherwise members that share the work later would begin there.
+            #expect(try await fleet.sql("SELECT seq FROM fleet").rows == [[.null]])
         }
     }
 
@@ -325,14 +377,14 @@ import Testing
             for name in ["a", "b", "c"] {
                 try await fleet.sql(
                     """
-                    INSERT INTO work_member (owner, holder, works, since, until)
+                    INSERT INTO member (owner, holder, shares, since, until)
                     VALUES ('\(name)', 'process \(name)', true, clock_timestamp(), clock_timestamp() + interval '1 hour')
                     """)
             }
             for name in ["b", "c", "a"] {
                 try await fleet.sql(
                     """
-                    UPDATE work_lease SET owner = '\(name)', until = clock_timestamp() + interval '1 hour' WHERE name = 'feed'
+                    UPDATE lease SET owner = '\(name)', until = clock_timestamp() + interval '1 hour' WHERE name = 'feed'
                     """)
                 let ledger = try EngineState.openExisting(
                     try fleet.engine(), directory: fleet.bed.directory, access: .readOnly)

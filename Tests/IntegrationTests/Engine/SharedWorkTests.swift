@@ -23,7 +23,7 @@ import Testing
             try await fleet.sharing(rules, members: 1...3) { reports in
                 for report in reports { try await fleet.wait(until: .following, report) }
                 // Until the partitions are shared out.
-                try await fleet.wait(until: 3, "SELECT count(DISTINCT owner) FROM work_lease WHERE name <> 'feed'")
+                try await fleet.wait(until: 3, "SELECT count(DISTINCT owner) FROM lease WHERE name <> 'feed'")
                 try await fleet.bed.load((1...300).map { task("a\($0)", "apple") })
                 try await fleet.bed.wait(until: Self.ids("a", 300), fleet.isDone)
             }

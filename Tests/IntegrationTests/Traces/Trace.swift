@@ -142,7 +142,7 @@ final class Trace: Sendable {
 
     private static let tablesOfLog: Set = ["work", "parked", "partition_position"]
     /// They depend on time: leases, members, and what is pruned now and then.
-    private static let timedTables: Set = ["lease", "work_lease", "member", "work_member", "mark"]
+    private static let timedTables: Set = ["lease", "member", "mark"]
 
     private struct TableChange: Hashable {
         let kind: String

@@ -4,51 +4,43 @@ extension Schema {
     static let fleetTables = members + log
 
     private static let members = [
-        // Who acts alone for the fleet. `owner` is of one process; each takeover raises the token.
-        Table("lease", key: ["name"], [.text("name"), .text("owner"), .text("holder"), .int("token"), .time("until")]),
-        // `role` is empty for a command, and for a run that ends by itself.
+        // The processes. `role` is empty for a command, and for a run that ends by itself; `program` is empty until the
+        // process has told of itself. `membership`: it may act, alone or because it `shares` the work; another number each
+        // time. `works`: it takes partitions. `drained`: it was asked to take nothing more.
         Table(
             "member", key: ["owner"],
             [
-                .text("owner"), .text("holder"), .text("rule_set"), .text("role", initial: "''"),
-                .text("program", initial: "''"), .time("since"), .time("until"),
-            ]),
-        // Processes that were asked to take nothing more.
-        Table("drained", key: ["owner"], [.text("owner"), .time("at")]),
-        // What all processes together have met: see FleetTally.
-        Table("fleet_count", key: ["name"], [.text("name"), .int("count")]),
+                .text("owner"), .text("holder"), .text("rule_set", initial: "''"), .text("role", initial: "''"),
+                .text("program", initial: "''"), .int("membership", null: true), .bool("shares", initial: "false"),
+                .bool("works", initial: "false"), .bool("drained", initial: "false"), .time("since"), .time("until"),
+            ], storage: "fillfactor = 50"),
+        // Who reads the feed ('feed'), and who works on which partition (its number). `direct`: the owner of the feed has
+        // the whole work, without the log. Each grant raises the token. `turns` counts the direct ones.
+        Table(
+            "lease", key: ["name"],
+            [
+                .text("name"), .text("owner", null: true), .int("token", initial: "0"),
+                .time("until", initial: "'-infinity'"), .bool("direct", initial: "false"), .int("turns", initial: "0"),
+            ], storage: "fillfactor = 50"),
         // Writes of the database's mark that the gateway has not answered.
         Table("mark_write", key: ["id"], [.text("id"), .time("at", initial: "clock_timestamp()")]),
     ]
 
     /// See `PostgresWorkLog`. Nothing of a document but its id and revisions is stored.
     private static let log = [
-        // One row, once a member shares its work. `lease_ms` is the longest time of a lease that a member ever had. The
-        // four columns after it say which server has the log: see WorkLogIdentity. No lease is granted before
-        // `quiet_until`. `seq` is the sequence up to which the feed was read, as JSON text; null: nothing was appended.
-        // `n` is the last place in the log.
+        // One row. `partitions` is null until members share the work. `lease_ms` is the longest time of a lease that a
+        // member ever had. The four columns after it say which server has the fleet: see WorkLogIdentity. No lease is
+        // granted before `quiet_until`. `seq` is the sequence up to which the feed was read, as JSON text; null: nothing
+        // was appended. `n` is the last place in the log. The last three columns: see FleetTally.
         Table(
             "fleet", key: ["is_only"],
             [
-                .bool("is_only", initial: "true"), .int("partitions"), .int("lease_ms"), .text("incarnation"),
-                .text("system_id", null: true), .text("timeline"), .int("table_id"),
+                .bool("is_only", initial: "true"), .int("partitions", null: true), .int("lease_ms", initial: "0"),
+                .text("incarnation"), .text("system_id", null: true), .text("timeline"), .int("table_id"),
                 .time("quiet_until", initial: "'-infinity'"), .text("seq", null: true), .int("n", initial: "0"),
-                .int("takeovers", initial: "0"),
+                .int("takeovers", initial: "0"), .int("lease_losses", initial: "0"),
+                .int("fenced_commits", initial: "0"), .int("unknown_commits", initial: "0"),
             ], storage: "fillfactor = 10"),
-        // Who reads the feed ('feed'), and who works on which partition (its number). Each grant raises the token.
-        Table(
-            "work_lease", key: ["name"],
-            [
-                .text("name"), .text("owner", null: true), .int("token", initial: "0"),
-                .time("until", initial: "'-infinity'"),
-            ], storage: "fillfactor = 50"),
-        // `membership` is another one each time that the member was gone, also in a dump that was restored: the time.
-        Table(
-            "work_member", key: ["owner"],
-            [
-                .text("owner"), .text("holder"), .bool("works"), .int("membership", initial: microseconds),
-                .time("since"), .time("until"),
-            ], storage: "fillfactor = 50"),
         Table(
             "partition_position", key: ["partition"],
             [
@@ -78,6 +70,4 @@ extension Schema {
         // One row for each append: the sequence that was read when the log ended at this place.
         Table("mark", key: ["n"], [.int("n"), .text("seq")]),
     ]
-
-    private static let microseconds = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
 }
