@@ -20,14 +20,8 @@ package struct Engine: Sendable {
     package let lease: Duration
     /// Whether the server may run with `fsync=off`.
     package let allowsUnsafe: Bool
-    /// Tells this process from all others.
-    let owner: String
-    /// What this process has met.
-    let tally = FleetTally()
-    /// How far this machine's clock is from the engine's.
-    let clock = EngineClock()
-    /// Renews the lease under which this process acts alone.
-    let renewals = LeaseRenewals()
+    /// Of this process, in all copies of this value.
+    private let process = Process()
     /// Makes sure, in each transaction, that this process may write. Nil: the lease of the one that runs does.
     private(set) var fence: EngineStore.Fence?
     /// Ends the calls of a process that must end. Nil: each has its own deadline.
@@ -44,7 +38,6 @@ package struct Engine: Sendable {
         password: @escaping @Sendable () throws -> String? = { nil }, lease: Duration = Self.defaultLease,
         allowsUnsafe: Bool = false
     ) {
-        owner = UUID().uuidString
         self.address = address
         self.fleet = fleet
         self.user = user
@@ -52,6 +45,22 @@ package struct Engine: Sendable {
         self.lease = lease
         self.allowsUnsafe = allowsUnsafe
     }
+
+    private struct Process {
+        let owner = UUID().uuidString
+        let tally = FleetTally()
+        let clock = EngineClock()
+        let renewals = LeaseRenewals()
+    }
+
+    /// Tells this process from all others.
+    var owner: String { process.owner }
+    /// What this process has met.
+    var tally: FleetTally { process.tally }
+    /// How far this machine's clock is from the engine's.
+    var clock: EngineClock { process.clock }
+    /// Renews the lease under which this process acts alone.
+    var renewals: LeaseRenewals { process.renewals }
 
     /// The same engine for another fleet on it.
     package func with(fleet: String) -> Engine {
