@@ -15,13 +15,15 @@ final class EngineLease: Sendable {
     private let tenure: Tenure
     /// Raised when the tenure is prolonged or revoked.
     private let changed = Signal()
-    /// Why the last renewal failed.
+    /// Why the last renewal failed. Nil: it did not.
     private let trouble: Locked<String?>
     /// Why it is over. Nil: as far as this process knows, it is not.
     private let end = Monitor<String?>(nil)
 
-    private init(_ engine: Engine, _ log: PostgresWorkLog, _ lease: Lease, sent: Duration, _ clock: SystemFleetClock) {
-        let trouble = Locked<String?>(nil)
+    private init(
+        _ engine: Engine, _ log: PostgresWorkLog, _ lease: Lease, sent: Duration, _ clock: SystemFleetClock,
+        _ trouble: Locked<String?>
+    ) {
         let environment = FleetEnvironment(
             clock: clock,
             note: { note in
@@ -36,10 +38,14 @@ final class EngineLease: Sendable {
     ///
     /// - Throws: ``StateError``: `.locked` if somebody has it, `.engineUnavailable`.
     static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
+        let trouble = Locked<String?>(nil)
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             isDirect: true, endsWithMembership: true, leaseTime: engine.lease,
-            noteTime: { engine.clock.note($0, sent: $1) })
+            noteTime: { time, sent in
+                engine.clock.note(time, sent: sent)
+                trouble.withLock { $0 = nil }
+            })
         do {
             let clock = SystemFleetClock()
             let sent = clock.now
@@ -47,7 +53,7 @@ final class EngineLease: Sendable {
             switch entry {
             case .refused(let holder): throw StateError.locked(holder: holder)
             case .granted(let granted):
-                let lease = EngineLease(engine, log, granted, sent: sent, clock)
+                let lease = EngineLease(engine, log, granted, sent: sent, clock, trouble)
                 engine.renewals.begin(lease)
                 return lease
             }
@@ -144,12 +150,13 @@ final class EngineLease: Sendable {
         while !tenure.isRevoked, clock.now < timeOfOthers {
             do { try await clock.wait(for: changed, until: timeOfOthers) } catch { return }
         }
-        if tenure.isRevoked {
+        guard !tenure.isRevoked, let trouble = trouble.withLock(\.self) else {
+            // Without trouble, this process stood still.
             lose(Self.takenOver)
-        } else {
-            let reason = "\(engine.description): \(trouble.withLock(\.self) ?? "no answer")"
-            lose("the engine did not answer in time: \(StateError.engineUnavailable(reason))")
+            return
         }
+        let reason = StateError.engineUnavailable("\(engine.description): \(trouble)")
+        lose("the engine did not answer in time: \(reason)")
     }
 
     /// When other members may take the lease, unless it is renewed.
