@@ -103,8 +103,6 @@ let package = Package(
         .target(name: "Locking", swiftSettings: settings),
         .target(name: "Compression", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "LosslessJSON", dependencies: ["CJSONC", "CICU"], swiftSettings: settings),
-        .target(
-            name: "DocumentCoding", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(name: "HTTPTransport", dependencies: ["CCurl", "Encodings", "Locking"], swiftSettings: settings),
         .target(name: "PostgreSQL", dependencies: ["CPostgreSQL", "Locking"], swiftSettings: settings),
         .target(name: "HelperProcesses", dependencies: ["CHelperProcess", "Locking"], swiftSettings: settings),
@@ -127,11 +125,10 @@ let package = Package(
             dependencies: ["Encodings", "GatewayClient", "Locking", "LosslessJSON", .logging, .serviceLifecycle],
             swiftSettings: settings),
         .target(name: "Fleet", dependencies: ["Locking"], swiftSettings: simulated),
-        .target(name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
         .target(
             name: "TypedDocuments",
             dependencies: [
-                "DocumentCoding", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
+                "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Rules",
                 .logging,
             ],
             swiftSettings: settings),
@@ -139,7 +136,7 @@ let package = Package(
             name: "Monitoring",
             dependencies: [
                 "DocumentFlow", "Encodings", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON",
-                "PrometheusMetrics", .coreMetrics,
+                .coreMetrics,
             ],
             swiftSettings: small),
         .target(
@@ -149,13 +146,34 @@ let package = Package(
                 .logging,
             ],
             swiftSettings: settings),
+        .target(name: "FleetEngine", dependencies: ["Fleet", "Locking", "PostgreSQL"], swiftSettings: settings),
         .target(
-            name: "Pipeline",
+            name: "BotState",
             dependencies: [
-                "Compression", "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "HTTPTransport",
-                "Locking", "LosslessJSON", "PostgreSQL", "Revisions", "Rules",
-                .grdb,
-                .logging, .serviceLifecycle,
+                "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "Locking", "LosslessJSON",
+                "PostgreSQL", "Rules",
+                .grdb, .logging, .serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Outside",
+            dependencies: [
+                "BotState", "Compression", "DocumentFlow", "Encodings", "GatewayClient", "HTTPTransport", "Locking",
+                "LosslessJSON", "Rules", .logging, .serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Delivery",
+            dependencies: [
+                "BotState", "DocumentFlow", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Outside",
+                "Revisions", "Rules", .logging, .serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Bots",
+            dependencies: [
+                "BotState", "Delivery", "DocumentFlow", "Encodings", "Fleet", "FleetEngine", "GatewayClient", "Locking",
+                "LosslessJSON", "PostgreSQL", "Rules", .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .target(
@@ -169,7 +187,6 @@ let package = Package(
             name: "HTTPServing",
             dependencies: ["Encodings", .nioConcurrencyHelpers, .nioCore, .nioHTTP1, .nioPosix], swiftSettings: settings
         ),
-        .target(name: "PrometheusMetrics", dependencies: ["Locking", .coreMetrics], swiftSettings: small),
         .target(name: "TodoChecks", dependencies: ["Encodings", "LosslessJSON"], swiftSettings: settings),
         .target(
             name: "TodoData", dependencies: ["GatewayClient", "LosslessJSON", "TodoChecks", "TypedDocuments"],
@@ -184,11 +201,10 @@ let package = Package(
         .executableTarget(
             name: "changebot",
             dependencies: [
-                "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "DocumentFlow", "EmbeddedGateway",
-                "Encodings", "Fleet",
-                "GatewayClient", "HTTPServing", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Monitoring",
-                "Pipeline",
-                "PostgreSQL", "PrometheusMetrics", "Revisions", "Rules", "SyncFunctions", "Transfer", .argumentParser,
+                "BotState", "Bots", "CEmbeddedFiles", "CEmptyICUData", "CMalloc", "Delivery", "DocumentFlow",
+                "EmbeddedGateway", "Encodings", "Fleet", "GatewayClient", "HTTPServing", "HTTPTransport",
+                "JQ", "Locking", "LosslessJSON", "Monitoring", "Outside", "PostgreSQL",
+                "Revisions", "Rules", "SyncFunctions", "Transfer", .argumentParser,
                 .logging,
                 .serviceLifecycle,
                 .unixSignals,
@@ -199,8 +215,8 @@ let package = Package(
         .executableTarget(
             name: "changebot-bench",
             dependencies: [
-                "Encodings", "GatewayClient", "Locking", "LosslessJSON", "Pipeline", "PostgreSQL", "Rules", "TestKit",
-                .argumentParser,
+                "BotState", "Bots", "Delivery", "Encodings", "GatewayClient", "Locking", "LosslessJSON", "PostgreSQL",
+                "Rules", "TestKit", .argumentParser,
             ],
             swiftSettings: settings),
 
@@ -214,8 +230,9 @@ let package = Package(
         .testTarget(
             name: "ChangebotTests",
             dependencies: [
-                "changebot", "DocumentFlow", "EmbeddedGateway", "GatewayClient", "HTTPTransport", "Locking",
-                "LosslessJSON", "Monitoring", "Pipeline", "TestKit", .argumentParser, .grdb, .logging,
+                "BotState", "Bots", "changebot", "Delivery", "DocumentFlow", "EmbeddedGateway", "FleetEngine",
+                "GatewayClient", "HTTPTransport", "Locking", "LosslessJSON", "Monitoring", "Outside", "TestKit",
+                .argumentParser, .grdb, .logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "CompressionTests", dependencies: ["Compression"], swiftSettings: settings),
@@ -227,8 +244,6 @@ let package = Package(
                 .logging,
             ],
             swiftSettings: settings),
-        .testTarget(
-            name: "DocumentCodingTests", dependencies: ["DocumentCoding", "LosslessJSON"], swiftSettings: settings),
         .testTarget(name: "EncodingsTests", dependencies: ["Encodings"], swiftSettings: settings),
         .testTarget(
             name: "EmbeddedGatewayTests",
@@ -248,20 +263,18 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "Encodings", "Compression", "DocumentFlow", "EmbeddedGateway", "Fleet", "GatewayClient",
-                "HTTPTransport", "JQ",
-                "Locking",
-                "LosslessJSON", "Pipeline", "PostgreSQL", "Revisions", "Rules", "TestKit", "TodoData", "Transfer",
-                "TypedDocuments", "changebot", .grdb, .logging,
-                .serviceLifecycle,
+                "BotState", "Bots", "Compression", "Delivery", "DocumentFlow", "EmbeddedGateway", "Encodings", "Fleet",
+                "FleetEngine", "GatewayClient", "HTTPTransport", "JQ", "Locking", "LosslessJSON", "Outside",
+                "PostgreSQL", "Revisions", "Rules", "TestKit", "TodoData", "Transfer", "TypedDocuments", "changebot",
+                .grdb, .logging, .serviceLifecycle,
             ],
             exclude: ["Traces/Golden"],
             swiftSettings: settings),
         .testTarget(
             name: "MonitoringTests",
             dependencies: [
-                "DocumentFlow", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON", "Monitoring",
-                "PrometheusMetrics", "TestKit",
+                "DocumentFlow", "GatewayClient", "HTTPServing", "Locking", "LosslessJSON", "Monitoring", "TestKit",
+                .coreMetrics,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -272,24 +285,22 @@ let package = Package(
             name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "Locking", "PostgreSQL", "TestKit"],
             swiftSettings: settings),
         .testTarget(
-            name: "PrometheusMetricsTests", dependencies: ["PrometheusMetrics", .coreMetrics], swiftSettings: settings),
-        .testTarget(
             name: "JQTests",
             dependencies: ["HelperProcesses", "JQ", "Locking", "LosslessJSON", "TestKit", "changebot"],
             swiftSettings: settings),
         .testTarget(
             name: "LosslessJSONTests", dependencies: ["LosslessJSON", "CJSONC", "TestKit"], swiftSettings: settings),
         .testTarget(
-            name: "PipelineTests",
+            name: "BotsTests",
             dependencies: [
-                "Compression", "Encodings", "DocumentFlow", "Fleet", "HTTPTransport", "Pipeline", "GatewayClient",
-                "Locking", "LosslessJSON", "PostgreSQL", "Rules", "TestKit",
+                "BotState", "Bots", "Compression", "Delivery", "DocumentFlow", "Encodings", "Fleet", "GatewayClient",
+                "HTTPTransport", "Locking", "LosslessJSON", "Outside", "PostgreSQL", "Rules", "TestKit",
                 .grdb, .logging,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TypedDocumentsTests",
-            dependencies: ["DocumentCoding", "GatewayClient", "LosslessJSON", "TestKit", "TypedDocuments"],
+            dependencies: ["GatewayClient", "LosslessJSON", "TestKit", "TypedDocuments"],
             swiftSettings: settings),
         .testTarget(
             name: "DocumentFlowTests", dependencies: ["DocumentFlow", "GatewayClient", "Locking", "TestKit", .logging],
@@ -297,12 +308,12 @@ let package = Package(
         .testTarget(name: "FleetTests", dependencies: ["Fleet", "Locking", "TestKit"], swiftSettings: simulated),
         .testTarget(
             name: "FleetEngineTests",
-            dependencies: ["Fleet", "FleetEngine", "Locking", "Pipeline", "PostgreSQL", "TestKit"],
+            dependencies: ["BotState", "Bots", "Fleet", "FleetEngine", "Locking", "PostgreSQL", "TestKit"],
             swiftSettings: settings),
         .testTarget(
             name: "TodoDataTests",
             dependencies: [
-                "DocumentCoding", "GatewayClient", "LosslessJSON", "Rules", "TodoChecks", "TodoData", "TypedDocuments",
+                "GatewayClient", "LosslessJSON", "Rules", "TodoChecks", "TodoData", "TypedDocuments",
                 "changebot",
             ],
             swiftSettings: settings),

@@ -1,5 +1,3 @@
-internal import PrometheusMetrics
-
 extension BotMetrics {
     /// The metrics of a bot that is one of a fleet.
     static let fleetFamilies: [MetricFamily] = [

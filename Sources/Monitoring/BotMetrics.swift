@@ -2,7 +2,6 @@ internal import CoreMetrics
 internal import DocumentFlow
 internal import GatewayClient
 internal import Locking
-internal import PrometheusMetrics
 
 /// The metrics of one bot, all with the label `bot`.
 final class BotMetrics: Sendable {

@@ -1,6 +1,5 @@
 internal import CoreMetrics
 internal import Locking
-internal import PrometheusMetrics
 
 /// The status of a process: its bots are asked when somebody wants it, and at most once a second. As JSON it is made at
 /// most once between two refreshes, and one piece of memory, however many readers get it.

@@ -3,7 +3,6 @@ internal import Encodings
 package import GatewayClient
 package import Locking
 package import LosslessJSON
-package import PrometheusMetrics
 
 /// One bot under observation: counts its events, and asks it where it stands.
 package final class MonitoredBot: RunObserver {

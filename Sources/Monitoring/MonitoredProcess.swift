@@ -2,7 +2,6 @@ internal import CoreMetrics
 internal import Encodings
 internal import Locking
 internal import LosslessJSON
-package import PrometheusMetrics
 
 /// The bots of a process under observation, and how it read its rules and configuration last.
 package final class MonitoredProcess: Sendable {

@@ -1,6 +1,5 @@
 internal import HTTPServing
 internal import LosslessJSON
-internal import PrometheusMetrics
 
 /// Answers the requests to a ``MonitoringServer``. Independent of sockets.
 struct MonitoringAnswers: Sendable {

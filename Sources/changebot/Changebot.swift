@@ -1,8 +1,8 @@
 internal import ArgumentParser
+internal import BotState
 internal import FoundationEssentials
 internal import Glibc
 internal import JQ
-internal import Pipeline
 internal import SyncFunctions
 
 /// The program: parses the command line, hides the secrets in it, runs a command, and exits with a code of

@@ -6,15 +6,14 @@ import Testing
     /// From the lowest layer to the highest. A target may import those of lower layers only.
     private static let layers = [
         ["Locking", "Compression", "Encodings", "LosslessJSON"],
-        [
-            "DocumentCoding", "Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL",
-            "PrometheusMetrics", "TodoChecks",
-        ],
+        ["Fleet", "HelperProcesses", "HTTPServing", "HTTPTransport", "PostgreSQL", "TodoChecks"],
         ["FleetEngine", "GatewayClient", "JQ", "SyncFunctions"],
         ["DocumentFlow", "EmbeddedGateway", "Rules"],
-        ["Revisions"],
-        ["Monitoring", "Pipeline", "Transfer", "TypedDocuments"],
-        ["TodoData", "changebot"],
+        ["BotState", "Monitoring", "Revisions", "TypedDocuments"],
+        ["Outside", "TodoData", "Transfer"],
+        ["Delivery"],
+        ["Bots"],
+        ["changebot"],
     ]
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BotState
 import Foundation
-import Pipeline
 import TestKit
 import Testing
 

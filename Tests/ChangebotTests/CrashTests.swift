@@ -1,7 +1,7 @@
+import BotState
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 

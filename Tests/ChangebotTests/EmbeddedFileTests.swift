@@ -1,5 +1,5 @@
+import BotState
 import Foundation
-import Pipeline
 import TestKit
 import Testing
 

@@ -1,8 +1,8 @@
+import Bots
 import Foundation
 import GRDB
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 

@@ -65,7 +65,7 @@ struct Message {
         "Monitoring/BotMetrics": "descriptions of metrics, served under /metrics",
         "Monitoring/MonitoredProcess.swift": "descriptions of metrics, served under /metrics",
         "Monitoring/StatusPage.swift": "fields of HTTP",
-        "Pipeline/State/Storage/StateSession.swift": "SQL",
+        "BotState/Store/StateSession.swift": "SQL",
         "SyncFunctions/Prelude": "JavaScript",
         "changebot/Service/ServiceUnit": "what stands in units of systemd",
         "changebot/Support/CompletionScript.swift": "scripts of shells",

@@ -15,7 +15,7 @@ import Testing
         .deletingLastPathComponent().appending(path: "Sources")
     /// Not part of the program.
     private static let tools = [
-        "DocumentCoding", "TestKit", "TodoData", "TypedDocuments", "changebot-bench", "changebot-soak",
+        "TestKit", "TodoData", "TypedDocuments", "changebot-bench", "changebot-soak",
     ]
 
     /// The page, in whichever catalogue it is.

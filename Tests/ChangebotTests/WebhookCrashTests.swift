@@ -1,8 +1,8 @@
+import BotState
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 

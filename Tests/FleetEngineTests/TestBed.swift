@@ -4,7 +4,7 @@ import Locking
 import PostgreSQL
 import TestKit
 
-@testable import Pipeline
+@testable import BotState
 
 /// A work log in a schema of its own, on a server that all tests share, or another.
 struct TestBed: Sendable {

@@ -1,3 +1,6 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
@@ -5,7 +8,6 @@ import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import Pipeline
 import Rules
 import ServiceLifecycle
 import TestKit

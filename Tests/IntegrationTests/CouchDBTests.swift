@@ -1,6 +1,6 @@
+import Bots
 import DocumentFlow
 import Foundation
-import Pipeline
 import TestKit
 import Testing
 

@@ -1,10 +1,12 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import Fleet
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

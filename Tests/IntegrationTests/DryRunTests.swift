@@ -1,8 +1,9 @@
+import Bots
+import Delivery
 import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

@@ -1,10 +1,10 @@
+import Bots
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import Logging
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

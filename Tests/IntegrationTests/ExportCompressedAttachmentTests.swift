@@ -1,10 +1,10 @@
+import Bots
 import Compression
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 import Transfer

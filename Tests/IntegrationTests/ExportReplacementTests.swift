@@ -1,6 +1,6 @@
+import Bots
 import Foundation
 import GatewayClient
-import Pipeline
 import Revisions
 import TestKit
 import Testing

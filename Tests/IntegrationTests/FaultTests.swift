@@ -1,7 +1,8 @@
+import BotState
+import Bots
 import DocumentFlow
 import Foundation
 import GatewayClient
-import Pipeline
 import ServiceLifecycle
 import TestKit
 import Testing

@@ -1,9 +1,9 @@
+import Bots
 import Compression
 import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Revisions
 import TestKit
 import Testing

@@ -1,10 +1,10 @@
+import Bots
 import DocumentFlow
 import EmbeddedGateway
 import Encodings
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Revisions
 import Rules
 import TestKit

@@ -1,7 +1,7 @@
+import Bots
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Revisions
 import TestKit
 import Testing

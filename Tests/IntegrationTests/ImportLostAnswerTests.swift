@@ -1,9 +1,9 @@
+import Bots
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 import Transfer

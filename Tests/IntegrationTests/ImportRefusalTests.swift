@@ -1,10 +1,10 @@
+import Bots
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Revisions
 import TestKit
 import Testing

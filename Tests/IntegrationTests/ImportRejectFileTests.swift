@@ -1,8 +1,8 @@
+import Bots
 import DocumentFlow
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Revisions
 import TestKit
 import Testing

@@ -1,10 +1,10 @@
+import BotState
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import Pipeline
 import Revisions
 import Rules
 import ServiceLifecycle

@@ -1,9 +1,9 @@
+import Bots
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 import Transfer

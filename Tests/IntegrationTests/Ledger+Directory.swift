@@ -1,4 +1,4 @@
-@testable import Pipeline
+@testable import BotState
 
 extension Ledger {
     /// Opens or creates the first state `bot` in `directory`, whatever database it belongs to, and locks it.

@@ -1,8 +1,9 @@
+import BotState
+import Bots
 import DocumentFlow
 import EmbeddedGateway
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

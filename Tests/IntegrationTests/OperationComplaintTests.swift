@@ -1,9 +1,11 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

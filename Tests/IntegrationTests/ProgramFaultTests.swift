@@ -1,6 +1,7 @@
+import Bots
+import Delivery
 import DocumentFlow
 import JQ
-import Pipeline
 import TestKit
 import Testing
 

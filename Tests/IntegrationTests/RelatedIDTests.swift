@@ -1,8 +1,8 @@
+import Bots
 import DocumentFlow
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

@@ -1,9 +1,9 @@
+import BotState
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

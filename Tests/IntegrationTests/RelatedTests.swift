@@ -1,9 +1,10 @@
+import BotState
+import Delivery
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

@@ -5,7 +5,9 @@ import Rules
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
+@testable import Delivery
 
 /// Chains of rules follow causes: many changes that meet in one document are no chain, and loops end.
 @Suite(.limitedParallelism) struct RuleChainTests {

@@ -1,10 +1,12 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import Pipeline
 import Rules
 import ServiceLifecycle
 import TestKit

@@ -6,7 +6,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import Delivery
 @testable import Rules
 
 /// Writers that search at the same time share a pass over all documents.

@@ -1,9 +1,11 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

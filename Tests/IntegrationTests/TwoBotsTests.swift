@@ -1,7 +1,7 @@
+import Bots
 import DocumentFlow
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Rules
 import ServiceLifecycle
 import TestKit

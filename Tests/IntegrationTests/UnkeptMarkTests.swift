@@ -1,10 +1,11 @@
+import Bots
+import Delivery
 import DocumentFlow
 import Foundation
 import GatewayClient
 import Locking
 import Logging
 import LosslessJSON
-import Pipeline
 import ServiceLifecycle
 import TestKit
 import Testing

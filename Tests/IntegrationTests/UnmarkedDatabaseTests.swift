@@ -1,6 +1,6 @@
+import Bots
 import Foundation
 import GatewayClient
-import Pipeline
 import Rules
 import TestKit
 import Testing

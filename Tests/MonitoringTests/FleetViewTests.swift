@@ -2,7 +2,6 @@ import DocumentFlow
 import HTTPServing
 import Locking
 import LosslessJSON
-import PrometheusMetrics
 import TestKit
 import Testing
 

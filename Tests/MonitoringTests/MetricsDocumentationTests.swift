@@ -1,5 +1,4 @@
 import Foundation
-import PrometheusMetrics
 import Testing
 
 @testable import Monitoring

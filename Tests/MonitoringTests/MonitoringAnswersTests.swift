@@ -4,7 +4,6 @@ import GatewayClient
 import HTTPServing
 import Locking
 import LosslessJSON
-import PrometheusMetrics
 import TestKit
 import Testing
 

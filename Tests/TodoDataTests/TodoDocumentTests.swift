@@ -1,4 +1,3 @@
-import DocumentCoding
 import Foundation
 import GatewayClient
 import LosslessJSON

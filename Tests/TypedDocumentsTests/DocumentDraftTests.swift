@@ -1,4 +1,3 @@
-import DocumentCoding
 import GatewayClient
 import LosslessJSON
 import Testing

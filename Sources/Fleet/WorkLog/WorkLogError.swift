@@ -9,6 +9,9 @@ package enum WorkLogError: Error, Equatable, Sendable {
     case unknownCommit(String)
     /// The engine will never do this, for example because the log has another number of partitions.
     case refused(String)
+
+    /// Why the calls of a member that was silent for too long are refused.
+    package static let membershipIsOver = "the membership was over: this member was silent for too long"
 }
 
 extension WorkLogError: CustomStringConvertible {

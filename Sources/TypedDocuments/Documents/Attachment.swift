@@ -1,4 +1,3 @@
-package import DocumentCoding
 internal import Encodings
 public import FoundationEssentials
 internal import LosslessJSON

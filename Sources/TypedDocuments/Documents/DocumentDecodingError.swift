@@ -1,4 +1,3 @@
-internal import DocumentCoding
 public import GatewayClient
 
 /// A document that does not fit its type. Nothing is lost: the document stays as it is.

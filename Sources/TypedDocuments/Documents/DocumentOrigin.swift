@@ -1,4 +1,3 @@
-package import DocumentCoding
 internal import FoundationEssentials
 public import GatewayClient
 internal import LosslessJSON

@@ -1,4 +1,3 @@
-internal import DocumentCoding
 internal import GatewayClient
 internal import LosslessJSON
 

@@ -1,9 +1,9 @@
+internal import Delivery
 internal import Encodings
 internal import Foundation
 internal import GatewayClient
 internal import Locking
 internal import LosslessJSON
-internal import Pipeline
 internal import Rules
 
 /// A piece of the program's work whose instructions are counted.

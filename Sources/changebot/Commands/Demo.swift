@@ -1,3 +1,6 @@
+internal import BotState
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import EmbeddedGateway
 internal import Encodings
@@ -5,7 +8,6 @@ internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 internal import UnixSignals

@@ -1,9 +1,10 @@
 internal import ArgumentParser
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 internal import Rules
 
 struct FixCommand: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 internal import Transfer

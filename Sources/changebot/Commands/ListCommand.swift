@@ -1,7 +1,7 @@
 internal import ArgumentParser
+internal import BotState
 internal import GatewayClient
 internal import LosslessJSON
-internal import Pipeline
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

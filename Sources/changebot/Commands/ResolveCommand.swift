@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import DocumentFlow
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 internal import Rules
 internal import Transfer
 

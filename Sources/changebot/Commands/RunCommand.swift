@@ -1,8 +1,8 @@
 internal import ArgumentParser
+internal import Bots
 internal import DocumentFlow
 internal import Fleet
 internal import GatewayClient
-internal import Pipeline
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import LosslessJSON
-internal import Pipeline
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,6 @@ internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Logging
-internal import Pipeline
 internal import Revisions
 internal import Transfer
 

@@ -1,4 +1,4 @@
-internal import Pipeline
+internal import Delivery
 internal import Rules
 
 extension Preview {

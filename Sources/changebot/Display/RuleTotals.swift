@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Logging
-internal import Pipeline
 
 /// How often each rule fired, one line each, and then the totals.
 struct RuleTotals {

@@ -1,7 +1,8 @@
+internal import BotState
+internal import Bots
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
-internal import Pipeline
 internal import PostgreSQL
 internal import Rules
 

@@ -1,7 +1,8 @@
+internal import BotState
+internal import Bots
 internal import DocumentFlow
 internal import Encodings
 internal import GatewayClient
-internal import Pipeline
 
 /// A bot whose surroundings are examined: its settings, as far as they are valid.
 struct DoctorBot: Sendable {

@@ -1,4 +1,4 @@
-internal import Pipeline
+internal import BotState
 internal import PostgreSQL
 
 /// Judges the engine of a fleet. Pure.

@@ -1,7 +1,7 @@
+internal import BotState
 internal import Glibc
 internal import HTTPTransport
 internal import LosslessJSON
-internal import Pipeline
 internal import Rules
 
 /// Names the libraries of the system that this process uses, with their versions. Blocks.

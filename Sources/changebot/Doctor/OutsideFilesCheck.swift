@@ -1,5 +1,5 @@
 internal import Encodings
-internal import Pipeline
+internal import Outside
 
 /// Judges the files that webhooks, downloads and `emit` need. Pure.
 enum OutsideFilesCheck {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import Pipeline
+internal import Outside
 internal import Rules
 
 /// Judges the rules of a bot, the files that they attach, and those that they need for effects outside. Blocks.

@@ -1,6 +1,6 @@
+internal import BotState
 internal import FoundationEssentials
 internal import Glibc
-internal import Pipeline
 
 /// What the system says about a file or folder.
 struct FileFacts: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import DocumentFlow
-internal import Pipeline
 
 /// The options of all jobs, such as `run`, `fix`, `export` and `replicate`.
 struct CommonJobOptions: ParsableArguments {

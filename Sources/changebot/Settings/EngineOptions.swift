@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Pipeline
+internal import BotState
 internal import PostgreSQL
 
 /// The options for a state that several machines share.

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import Delivery
 internal import GatewayClient
-internal import Pipeline
 internal import Rules
 
 /// The options of `run`, `fix` and `dead-letters retry`, beside ``CommonJobOptions``.

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DocumentFlow
 internal import GatewayClient
-internal import Pipeline
 internal import Rules
 
 /// The value of an option, with a text that says what is expected.

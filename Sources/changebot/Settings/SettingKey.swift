@@ -1,6 +1,8 @@
+internal import BotState
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import Logging
-internal import Pipeline
 
 /// A key of the configuration file. Each is an option of `run`, with `_` for `-`; a few have no option, because a secret
 /// must not be in argv.

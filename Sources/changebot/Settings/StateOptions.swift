@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import FoundationEssentials
-internal import Pipeline
 
 /// The options for the state of a bot.
 struct StateOptions: ParsableArguments {

@@ -1,8 +1,9 @@
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import Locking
 internal import Logging
 internal import Monitoring
-internal import Pipeline
 internal import Rules
 internal import ServiceLifecycle
 

@@ -1,6 +1,5 @@
 internal import DocumentFlow
 internal import Logging
-internal import Pipeline
 internal import Rules
 
 extension DistinctFiles {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import Encodings
-internal import Pipeline
 internal import Transfer
 
 /// The options of commands that show or change the state of a bot that has run before.

@@ -1,3 +1,4 @@
+internal import BotState
 internal import DocumentFlow
 internal import EmbeddedGateway
 internal import FoundationEssentials
@@ -5,7 +6,6 @@ internal import GatewayClient
 internal import Glibc
 internal import HTTPServing
 internal import Logging
-internal import Pipeline
 internal import Revisions
 internal import Rules
 internal import Transfer

@@ -1,10 +1,12 @@
+internal import BotState
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import FoundationEssentials
 internal import GatewayClient
 internal import Locking
 internal import Logging
 internal import Monitoring
-internal import Pipeline
 internal import ServiceLifecycle
 internal import Transfer
 

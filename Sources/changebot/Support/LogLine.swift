@@ -2,7 +2,6 @@ internal import DocumentFlow
 internal import Encodings
 internal import Logging
 internal import LosslessJSON
-internal import Pipeline
 
 /// One line on stderr, as text or JSON, with a line feed at its end. Metadata can't start another line or move the
 /// cursor.

@@ -1,5 +1,5 @@
+internal import Delivery
 internal import Logging
-internal import Pipeline
 internal import Rules
 
 /// What `fix` and `dead-letters retry` are told to do: one pass with rules and a gateway, beside the bot's checkpoint.

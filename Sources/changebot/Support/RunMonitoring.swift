@@ -1,3 +1,5 @@
+internal import BotState
+internal import Bots
 internal import CEmbeddedFiles
 internal import DocumentFlow
 internal import Encodings
@@ -7,8 +9,6 @@ internal import Locking
 internal import Logging
 internal import LosslessJSON
 internal import Monitoring
-internal import Pipeline
-internal import PrometheusMetrics
 
 /// Shows the bots of a process over HTTP while it lasts.
 enum StatusServer {

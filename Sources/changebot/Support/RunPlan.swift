@@ -1,10 +1,13 @@
+internal import BotState
+internal import Bots
+internal import Delivery
 internal import DocumentFlow
 internal import Encodings
 internal import Fleet
 internal import GatewayClient
 internal import Logging
 internal import Monitoring
-internal import Pipeline
+internal import Outside
 internal import Rules
 
 /// What holds for all bots of a process, and can't change while it runs.

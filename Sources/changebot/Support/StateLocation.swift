@@ -1,7 +1,8 @@
+internal import BotState
+internal import Bots
 internal import Encodings
 internal import FoundationEssentials
 internal import GatewayClient
-internal import Pipeline
 internal import Transfer
 
 /// Where a run keeps its state, and the address of its database.

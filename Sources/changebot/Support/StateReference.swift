@@ -1,6 +1,6 @@
+internal import BotState
 internal import Encodings
 internal import FoundationEssentials
-internal import Pipeline
 
 /// How other commands find the same state and rules, from any folder: for the commands that logs and pages suggest.
 struct StateReference: Sendable {

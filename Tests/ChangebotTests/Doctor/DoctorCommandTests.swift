@@ -5,7 +5,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import Bots
 @testable import changebot
 
 /// `changebot doctor` as a user calls it.

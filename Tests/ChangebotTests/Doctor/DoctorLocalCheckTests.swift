@@ -1,6 +1,6 @@
+import BotState
 import Foundation
 import LosslessJSON
-import Pipeline
 import TestKit
 import Testing
 

@@ -1,8 +1,8 @@
+import BotState
 import DocumentFlow
 import EmbeddedGateway
 import Foundation
 import GatewayClient
-import Pipeline
 import Rules
 import TestKit
 import Testing

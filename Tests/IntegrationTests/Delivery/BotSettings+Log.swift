@@ -1,6 +1,6 @@
+import Bots
 import Fleet
 import Foundation
-import Pipeline
 import TestKit
 
 extension BotSettings {

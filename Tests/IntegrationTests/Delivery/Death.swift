@@ -1,7 +1,8 @@
+import BotState
+import Bots
 import Foundation
 import GRDB
 import Locking
-import Pipeline
 import Rules
 import Testing
 

@@ -1,10 +1,10 @@
+import BotState
 import DocumentFlow
 import EmbeddedGateway
 import Fleet
 import Foundation
 import GatewayClient
 import Locking
-import Pipeline
 import Rules
 import TestKit
 import Testing

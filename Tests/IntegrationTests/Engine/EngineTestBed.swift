@@ -10,7 +10,9 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
+@testable import Delivery
 
 /// A fleet on an embedded gateway and a PostgreSQL server.
 struct EngineTestBed {

@@ -10,7 +10,9 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
+@testable import Delivery
 
 /// What somebody does to the engine while members run, with and without shared work; and what is wrong at their start.
 @Suite(.limitedParallelism(isLong: true)) struct EngineTroubleTests {

@@ -8,7 +8,9 @@ import Rules
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
+@testable import Delivery
 
 /// What operators see and ask of the members of a fleet.
 @Suite(.limitedParallelism) struct FleetMembersTests {

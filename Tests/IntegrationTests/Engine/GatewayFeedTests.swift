@@ -4,7 +4,8 @@ import Locking
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
 
 /// The feed as the leader of a fleet reads it.
 @Suite(.limitedParallelism) struct GatewayFeedTests {

@@ -9,7 +9,9 @@ import Rules
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
+@testable import Delivery
 @testable import changebot
 
 /// Rules of all kinds, in members that share the work.

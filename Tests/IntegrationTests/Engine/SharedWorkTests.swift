@@ -9,7 +9,8 @@ import ServiceLifecycle
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
 
 /// The members of a fleet share the work.
 @Suite(.limitedParallelism(isLong: true)) struct SharedWorkTests {

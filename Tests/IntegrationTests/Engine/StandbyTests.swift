@@ -7,7 +7,8 @@ import Rules
 import TestKit
 import Testing
 
-@testable import Pipeline
+@testable import BotState
+@testable import Bots
 
 /// One member of a fleet runs, the others stand by.
 @Suite(.limitedParallelism) struct StandbyTests {

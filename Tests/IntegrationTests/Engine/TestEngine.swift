@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 import TestKit
 
-@testable import Pipeline
+@testable import BotState
 
 /// With `CHANGEBOT_TEST_ENGINE=postgres`, the bots of all tests here keep their states in PostgreSQL.
 enum TestEngine {

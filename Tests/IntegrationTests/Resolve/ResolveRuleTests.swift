@@ -1,7 +1,9 @@
+import BotState
+import Bots
+import Delivery
 import DocumentFlow
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import Rules
 import TestKit
 import Testing

@@ -1,8 +1,8 @@
+import Bots
 import DocumentFlow
 import Fleet
 import GatewayClient
 import LosslessJSON
-import Pipeline
 import PostgreSQL
 import Rules
 import TestKit

@@ -1,8 +1,8 @@
+import BotState
 import Foundation
 import GatewayClient
 import Locking
 import LosslessJSON
-import Pipeline
 import TestKit
 
 /// What runs do, in order, as far as others can see it: requests to the gateway and to receivers, transactions on the

@@ -1,7 +1,8 @@
+internal import BotState
+internal import Bots
 internal import Encodings
 internal import GatewayClient
 internal import LosslessJSON
-internal import Pipeline
 
 /// What `checkpoint show` prints.
 struct CheckpointReport {

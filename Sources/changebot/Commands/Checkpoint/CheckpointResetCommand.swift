@@ -1,7 +1,7 @@
 internal import ArgumentParser
+internal import BotState
 internal import Encodings
 internal import GatewayClient
-internal import Pipeline
 internal import Transfer
 
 struct CheckpointResetCommand: AsyncParsableCommand {

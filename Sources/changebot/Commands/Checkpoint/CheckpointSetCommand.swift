@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import GatewayClient
-internal import Pipeline
 
 struct CheckpointSetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 internal import LosslessJSON
-internal import Pipeline
 
 /// The number of dead letters of each rule.
 struct DeadLetterCounts {

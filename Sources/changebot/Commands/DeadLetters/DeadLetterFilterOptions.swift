@@ -1,7 +1,7 @@
 internal import ArgumentParser
+internal import BotState
 internal import DocumentFlow
 internal import Encodings
-internal import Pipeline
 
 /// Chooses dead letters by rule, reason and age, instead of by number.
 struct DeadLetterFilterOptions: ParsableArguments {

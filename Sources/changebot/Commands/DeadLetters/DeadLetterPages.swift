@@ -1,4 +1,4 @@
-internal import Pipeline
+internal import BotState
 
 /// All dead letters of a state. They are read page by page, because there may be any number of them.
 struct DeadLetterPages {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import GatewayClient
-internal import Pipeline
 
 /// The dead letters that the arguments name.
 struct DeadLetterSelection: ParsableArguments {

@@ -1,5 +1,5 @@
+internal import BotState
 internal import GatewayClient
-internal import Pipeline
 
 /// A table of dead letters for people.
 struct DeadLetterTable {

@@ -1,6 +1,6 @@
+internal import BotState
 internal import GatewayClient
 internal import LosslessJSON
-internal import Pipeline
 
 /// A dead letter as text, for the commands that print it.
 enum DeadLetterText {

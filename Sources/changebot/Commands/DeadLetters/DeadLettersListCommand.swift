@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Pipeline
+internal import BotState
 
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 internal import ArgumentParser
+internal import BotState
+internal import Bots
+internal import Delivery
 internal import Logging
-internal import Pipeline
 internal import Rules
 
 struct DeadLettersRetryCommand: AsyncParsableCommand {

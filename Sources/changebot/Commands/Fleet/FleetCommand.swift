@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BotState
 internal import Encodings
-internal import Pipeline
 
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 internal import ArgumentParser
+internal import BotState
 internal import Encodings
 internal import LosslessJSON
-internal import Pipeline
 
 struct FleetDeadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Pipeline
+internal import BotState
 
 struct FleetReleaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Pipeline
+internal import BotState
 
 struct FleetResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

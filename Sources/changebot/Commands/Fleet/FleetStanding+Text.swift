@@ -1,6 +1,6 @@
+internal import BotState
 internal import Encodings
 internal import LosslessJSON
-internal import Pipeline
 
 extension Quantity {
     /// What waits in a log: `1,204 changes, the oldest for 3s, 2 parked`.

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import DocumentFlow
 internal import Encodings
-internal import Pipeline
 internal import Rules
 
 struct RulesCommand: AsyncParsableCommand {

@@ -1,0 +1,239 @@
+package import GatewayClient
+internal import LosslessJSON
+
+/// The local document that holds a bot's mark. No feed shows it and no replication carries it.
+///
+/// Some gateways accept the document and do not keep it: a caching proxy, or two databases behind one load balancer. Each
+/// write is therefore read back. Once that fails, every call throws `.notOffered`, as for a user who may not keep local
+/// documents.
+package struct MarkDocument: Sendable {
+    let gateway: Gateway
+    /// The bot's name.
+    let name: String
+    package let trust: MarkTrust
+
+    /// - Parameter trust: Shared by all that use the document in this run.
+    package init(gateway: Gateway, name: String, trust: MarkTrust = MarkTrust()) {
+        self.gateway = gateway
+        self.name = name
+        self.trust = trust
+    }
+
+    private var documentName: String { "changebot.\(name)" }
+
+    /// Nil if there is none.
+    package func find() async throws(GatewayError) -> FoundMark? { Self.mark(try await read()) }
+
+    private func read() async throws(GatewayError) -> LocalDocument? {
+        try trust.check(gateway.url)
+        trust.noteBegin(.read)
+        let found = try await gateway.localDocument(documentName)
+        trust.noteAnswer(.read)
+        return found
+    }
+
+    /// Reads a mark that was just written.
+    ///
+    /// - Parameter isFirst: No mark was there before.
+    /// - Throws: `.notOffered` if the database does not return it. It is asked twice: a node of a cluster may be late.
+    private func confirm(_ mark: DatabaseMark, generation: Int?, isFirst: Bool) async throws(GatewayError) {
+        var found = try await find()
+        if !isWritten(mark, generation, found) {
+            try? await Task.sleep(for: Self.lateness)
+            found = try await find()
+        }
+        guard !isWritten(mark, generation, found) else { return }
+        // Marks were kept until now: the database may have been made anew since the write. The next look decides that.
+        if !isFirst, found?.mark.identity != mark.identity { return }
+        let state =
+            found.map { $0.mark.identity == mark.identity ? "as it was before" : "as another one" } ?? "as missing"
+        throw giveUp("_local/\(documentName) was written, and is read \(state)")
+    }
+
+    /// The longest time that a cluster needs to return what was written.
+    private static let lateness: Duration = .milliseconds(500)
+
+    /// Whether `found` is the mark that was written, or a later one of the same database.
+    private func isWritten(_ mark: DatabaseMark, _ generation: Int?, _ found: FoundMark?) -> Bool {
+        guard let found else { return false }
+        if found.mark == mark { return true }
+        return found.mark.identity == mark.identity && generation.map { found.generation > $0 } ?? false
+    }
+
+    /// The marks of this database prove nothing: no call reads or writes them any more.
+    func giveUp(_ reason: String) -> GatewayError {
+        trust.giveUp(reason)
+        return MarkTrust.refusal(gateway.url, reason)
+    }
+
+    private static func mark(_ document: LocalDocument?) -> FoundMark? {
+        guard let document, let mark = DatabaseMark(document.body) else { return nil }
+        return FoundMark(mark: mark, generation: document.writes ?? 0)
+    }
+
+    /// Marks the database, unless it was marked in the meantime.
+    ///
+    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    package func leave() async throws(GatewayError) -> (mark: DatabaseMark, generation: Int?) {
+        let new = DatabaseMark.new()
+        let left = try await replace { $0 == nil ? new : nil }
+        CrashPoint.databaseMarked.pass()
+        return (left.mark ?? new, left.generation)
+    }
+
+    /// Replaces the mark; retries if somebody else writes it at the same time.
+    ///
+    /// - Parameter change: Makes the new mark from the current one; nil to leave it.
+    /// - Returns: The mark that is there now; how often it was written, if this wrote it.
+    package func replace(
+        _ change: (FoundMark?) -> DatabaseMark?
+    ) async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?) {
+        for _ in 0..<5 {
+            let found = try await read()
+            let old = Self.mark(found)
+            guard let mark = change(old) else { return (old?.mark, nil) }
+            let generation: Int?
+            do throws(GatewayError) {
+                trust.noteBegin(.write)
+                let revision = try await gateway.saveLocalDocument(
+                    documentName, body: mark.json, revision: found?.revision)
+                trust.noteAnswer(.write)
+                generation = LocalDocument(revision: revision, body: []).writes
+            } catch {
+                guard error.code == .conflict else { throw error }
+                continue
+            }
+            try await confirm(mark, generation: generation, isFirst: old == nil)
+            return (mark, generation)
+        }
+        throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
+    }
+
+    /// Returns if the error of a request for the mark means that this user may not keep local documents.
+    ///
+    /// If something stands in for the gateway, such as a proxy, its answers are malformed, too. It then answers another
+    /// request in the same way.
+    ///
+    /// The same if only requests for the mark fail with 500, again and again.
+    ///
+    /// - Throws: `error` if it means something else; the error of that other request.
+    package func requireRefusal(_ error: GatewayError) async throws(GatewayError) {
+        if error.code == .serverError, trust.noteFailure() {
+            _ = try await gateway.databaseInfo()
+            return trust.warn("the gateway fails only for _local/\(documentName): \(error)")
+        }
+        guard Self.isRefusal(error) else { throw error }
+        if error.code == .malformedAnswer { _ = try await gateway.databaseInfo() }
+    }
+
+    /// Whether an error means that this user may not keep local documents. Not a missing database or a refused
+    /// password: those may be temporary, and the feed handles them.
+    static func isRefusal(_ error: GatewayError) -> Bool {
+        switch error.code {
+        case .forbidden, .notOffered, .malformedAnswer: true
+        case .cancelled, .unauthorized, .notFound: false
+        default: !error.isRetryable
+        }
+    }
+}
+
+/// A mark as it stands in the database.
+package struct FoundMark: Sendable, Equatable {
+    package let mark: DatabaseMark
+    /// How often it was written: a number that only a restored database lowers.
+    package let generation: Int
+
+    package init(mark: DatabaseMark, generation: Int) {
+        (self.mark, self.generation) = (mark, generation)
+    }
+}
+
+/// The content of `_local/changebot.NAME`: identifies the database, and holds a copy of the checkpoint in case the
+/// state directory is lost.
+package struct DatabaseMark: Sendable, Equatable {
+    /// A random nonce, made once per database. If it is gone or different, the database was reset or restored.
+    package let identity: String
+    /// Nil if none was saved yet.
+    package var checkpoint: SequenceID?
+    /// The hash of the rules in force at the checkpoint.
+    package var ruleSetHash = ""
+    /// The channels that were read up to it; nil for all.
+    package var channels: [String]?
+    /// RFC 3339.
+    package var savedAt = ""
+    /// Of a fleet: which write made it. Otherwise empty.
+    var write = ""
+
+    init(identity: String) { self.identity = identity }
+
+    /// A mark for a database that has none.
+    package static func new() -> DatabaseMark {
+        var random = SystemRandomNumberGenerator()
+        func half() -> String {
+            let digits = String(random.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        return DatabaseMark(identity: half() + half())
+    }
+
+    /// With a copy of this checkpoint; nil if there is none.
+    ///
+    /// - Parameter channels: Those that were read up to it; nil for all.
+    package func copying(
+        _ checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?, savedAt: String
+    ) -> DatabaseMark {
+        var mark = self
+        mark.checkpoint = checkpoint?.sequence
+        mark.ruleSetHash = checkpoint?.ruleSetHash ?? ""
+        mark.channels = channels
+        mark.savedAt = savedAt
+        return mark
+    }
+
+    /// Whether it has a copy of this checkpoint, whenever it was saved.
+    func isCopy(of checkpoint: (sequence: SequenceID, ruleSetHash: String)?, channels: [String]?) -> Bool {
+        self == copying(checkpoint, channels: channels, savedAt: savedAt)
+    }
+
+    /// Nil if `body` is not such a document.
+    init?(_ body: [UInt8]) {
+        guard let document = SmallJSON(body), let identity = document["identity"]?.string, !identity.isEmpty else {
+            return nil
+        }
+        self.identity = identity
+        checkpoint =
+            switch document["checkpoint"] {
+            case .number(let text): SequenceID(text)
+            case .string(let text): SequenceID(Self.quoted(text))
+            default: nil
+            }
+        ruleSetHash = document["rule_set"]?.string ?? ""
+        channels = document["channels"]?.elements?.compactMap(\.string)
+        savedAt = document["saved_at"]?.string ?? ""
+        write = document["write"]?.string ?? ""
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var json: [UInt8] = []
+        json.appendJSONString(text.utf8)
+        return String(decoding: json, as: UTF8.self)
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("identity", string: identity)
+            writer.member("checkpoint", raw: checkpoint?.json ?? Array("null".utf8))
+            writer.member("rule_set", string: ruleSetHash)
+            if let channels {
+                writer.name("channels")
+                writer.array { writer in
+                    for channel in channels { writer.string(channel) }
+                }
+            }
+            writer.member("saved_at", string: savedAt)
+            if !write.isEmpty { writer.member("write", string: write) }
+        }
+        return writer.bytes
+    }
+}

@@ -1,0 +1,299 @@
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Locking
+package import Logging
+internal import ServiceLifecycle
+
+/// Detects a reset of the database, and keeps the copy of the checkpoint in it.
+///
+/// Both use one local document of the keyspace, which no feed shows and no replication carries. Sequences can't tell:
+/// after a reset Sync Gateway accepts the old ones and waits for ever. Nor can its status: offline it reports sequence
+/// 0, and a new `instance_start_time` after each pause. So only the mark counts, and only while the gateway reports the
+/// database as online.
+package struct DatabaseWatch: Sendable {
+    package enum Finding {
+        /// The mark is this bot's. A database without a mark has been given one.
+        case same(DatabaseMark)
+        case reset(DatabaseReset)
+        /// This user may not read or write local documents.
+        case unknowable(String)
+    }
+
+    let marks: MarkDocument
+    let ledger: Ledger
+    /// Nil: only this process writes the mark.
+    let engine: Engine?
+    /// The channels of the feed that are read; nil for all.
+    package let channels: [String]?
+    /// A dry run only looks: it writes nothing.
+    let isReadOnly: Bool
+    let logger: Logger
+    /// The longest time between two checks of the mark.
+    let checkInterval: Duration
+
+    package init(
+        marks: MarkDocument, ledger: Ledger, engine: Engine?, channels: [String]?, isReadOnly: Bool, logger: Logger,
+        checkInterval: Duration
+    ) {
+        (self.marks, self.ledger, self.engine, self.channels, self.isReadOnly, self.logger, self.checkInterval) = (
+            marks, ledger, engine, channels, isReadOnly, logger, checkInterval
+        )
+    }
+    private let checkedAt = Locked(ContinuousClock.now)
+    private let answerCame = Signal()
+
+    /// More than a longpoll, whose end is then the time to check; less than the minute within which a reset is noticed.
+    package static let longestInterval: Duration = .seconds(55)
+    /// The same for processes that share the work: most of them never ask for the feed.
+    package static let intervalOfMembers: Duration = .seconds(10)
+
+    /// A request for the feed has ended: the mark is checked now unless that was done a short time ago.
+    package func noteAnswer() {
+        if checkedAt.withLock({ $0.duration(to: .now) }) >= checkInterval / 2 { answerCame.raise() }
+    }
+
+    /// Checks the mark and copies the checkpoint for as long as the run lasts. Errors of the gateway are only logged:
+    /// the feed meets them too and handles them.
+    ///
+    /// - Parameter saveProgress: Saves a checkpoint if there is progress to save. Called before each check.
+    /// - Throws: ``DatabaseReset``, ``StateError``, `CancellationError`.
+    package func run(saveProgress: () async throws -> Void) async throws {
+        var schedule = CopySchedule()
+        checkedAt.withLock { $0 = .now }
+        while true {
+            try await answerCame.wait(until: checkedAt.withLock { $0 } + checkInterval)
+            checkedAt.withLock { $0 = .now }
+            try await saveProgress()
+            do {
+                switch try await look() {
+                case .reset(let reset): throw reset
+                case .unknowable(let reason):
+                    logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(reason)"])
+                case .same(let mark):
+                    let isCurrent = mark.isCopy(of: try await newestCheckpoint, channels: channels)
+                    if schedule.isDue(at: .now, isCurrent: isCurrent) {
+                        try await copyCheckpoint()
+                        schedule.noteCopy(at: .now)
+                    }
+                }
+            } catch let error as GatewayError {
+                if error.code == .cancelled { throw CancellationError() }
+                logger.debug("the database's mark can't be read now", metadata: [LogKey.reason: "\(error)"])
+            }
+        }
+    }
+
+    /// The same as ``look()``, which it calls unless the mark was as expected a moment ago.
+    ///
+    /// - Parameter seen: The mark that was read then. It may be older than the state: it alone proves no reset.
+    package func look(after seen: FoundMark?) async throws -> Finding {
+        guard let seen, case .same(let found) = try await check().result(seen) else {
+            return try await look()
+        }
+        try await ledger.noteMark(generation: found.generation)
+        return .same(found.mark)
+    }
+
+    /// Checks the mark, and adds one to a database that no state belongs to yet.
+    ///
+    /// - Throws: `GatewayError`, ``StateError``.
+    package func look() async throws -> Finding {
+        do { return try await look(after: []) } catch let error as GatewayError {
+            try await marks.requireRefusal(error)
+            return .unknowable(error.message)
+        }
+    }
+
+    /// - Parameter earlier: What the looks before this one have found: nothing is done again because of one answer.
+    private func look(after earlier: [DatabaseMark?]) async throws -> Finding {
+        let check = try await check()
+        let found = try await marks.find()
+        switch check.result(found, after: earlier) {
+        case .same(let found):
+            try await ledger.noteMark(generation: found.generation)
+            return .same(found.mark)
+        case .adopt(let found):
+            try await ledger.adoptDatabase(identity: found.mark.identity)
+            try await ledger.noteMark(generation: found.generation)
+            return .same(found.mark)
+        case .addMark: return .same(try await addMark())
+        case .lookAgain:
+            if let mark = found?.mark, mark.identity == check.known,
+                try await ledger.takeUnansweredMarkWrite(mark.write)
+            {
+                // Written late over a newer one: CouchDB checks no revisions of local documents.
+                try await ledger.noteMark(generation: found?.generation ?? 0)
+                return .same(mark)
+            }
+            guard try await marks.gateway.databaseInfo().isOnline else { throw notOnline }
+            return try await look(after: earlier + [found?.mark])
+        case .unstable: throw marks.giveUp("each look finds another mark")
+        case .reset(let reset):
+            try await prove(reset)
+            return .reset(reset)
+        }
+    }
+
+    /// Before everything is handled again: the mark that follows must be kept, or the next look would find a reset, too.
+    ///
+    /// - Throws: `.notOffered` if marks prove nothing here.
+    private func prove(_ reset: DatabaseReset) async throws {
+        guard !isReadOnly else { return }
+        let checkpoint = try await newestCheckpoint
+        guard marks.trust.believesReset(hasProgress: checkpoint.map { $0.sequence != .start } ?? false) else {
+            throw marks.giveUp("it shows a reset again and again")
+        }
+        if reset.mark == nil { _ = try await marks.leave() }
+    }
+
+    private func check() async throws(StateError) -> MarkCheck {
+        try await ledger.apart { ledger throws(StateError) in
+            MarkCheck(known: try ledger.databaseIdentity(), generation: try ledger.markGeneration())
+        }
+    }
+
+    private var newestCheckpoint: (sequence: SequenceID, ruleSetHash: String)? {
+        get async throws(StateError) { try await ledger.apart { ledger throws(StateError) in try ledger.checkpoint() } }
+    }
+
+    private var notOnline: GatewayError { GatewayError(.unavailable, "\(marks.gateway.url) is not online") }
+
+    private func addMark() async throws -> DatabaseMark {
+        guard !isReadOnly else { return .new() }
+        let left = try await marks.leave()
+        try await ledger.adoptDatabase(identity: left.mark.identity)
+        if let generation = left.generation { try await ledger.noteMark(generation: generation) }
+        return left.mark
+    }
+
+    /// Copies the state's checkpoint, if there is one, into the database.
+    package func copyCheckpoint() async throws {
+        let checkpoint = try await newestCheckpoint
+        // A run that began at the copy of a lost state, and found nothing new, has no checkpoint of its own.
+        if checkpoint == nil {
+            let isReset = try await ledger.apart { ledger throws(StateError) in try ledger.isCheckpointReset() }
+            guard isReset else { return }
+        }
+        try await replaceOwn { $0.copying(checkpoint, channels: channels, savedAt: Timestamp.now) }
+        CrashPoint.checkpointCopied.pass()
+    }
+
+    /// Writes the mark again, so that an earlier copy of the database can be told from it.
+    package func rewriteMark() async throws {
+        try await replaceOwn { $0 }
+    }
+
+    /// Replaces the mark, unless it is gone, another bot's or older: a new one would hide a reset.
+    private func replaceOwn(_ change: (DatabaseMark) -> DatabaseMark) async throws {
+        guard !isReadOnly else { return }
+        guard let engine else { return try await replaceOwnNow(change) }
+        try await engine.whileAloneWithMark(waits: false) { try await replaceOwnNow(change) }
+    }
+
+    private func replaceOwnNow(_ change: (DatabaseMark) -> DatabaseMark) async throws {
+        let check = try await check()
+        guard check.known != nil else { return }
+        let write = engine == nil ? "" : try await ledger.beginMarkWrite()
+        let replaced = try await marks.replace { found in
+            guard case .same(let own) = check.result(found) else { return nil }
+            var mark = change(own.mark)
+            mark.write = write
+            return mark
+        }
+        if let generation = replaced.generation { try await ledger.noteMark(generation: generation) }
+        if engine != nil { _ = try await ledger.takeUnansweredMarkWrite(write) }
+    }
+
+    /// The reset of the database since the run began, if there was one. For the end of a one-shot run: a gateway that
+    /// can't be asked now proves nothing.
+    ///
+    /// - Throws: ``StateError``.
+    package func resetAtEnd() async throws -> DatabaseReset? {
+        do {
+            guard case .reset(let reset) = try await cancelWhenGracefulShutdown({ try await look() }) else {
+                return nil
+            }
+            return reset
+        } catch is GatewayError {
+            return nil
+        } catch is CancellationError {
+            return nil
+        }
+    }
+}
+
+/// When the checkpoint is copied into the database.
+struct CopySchedule {
+    /// The shortest time between two copies of a checkpoint that moves: it is copied at each check.
+    static let interval: Duration = .seconds(20)
+    /// The time after which the copy of a checkpoint that does not move is written again. Sync Gateway drops local
+    /// documents after 90 days.
+    private static let refreshInterval: Duration = .seconds(86_400)
+
+    private var copied: ContinuousClock.Instant?
+
+    /// The first copy is due at once.
+    ///
+    /// - Parameter isCurrent: The copy in the database is that of the present checkpoint.
+    func isDue(at now: ContinuousClock.Instant, isCurrent: Bool) -> Bool {
+        guard let copied else { return true }
+        return copied.duration(to: now) >= (isCurrent ? Self.refreshInterval : Self.interval)
+    }
+
+    mutating func noteCopy(at now: ContinuousClock.Instant) { copied = now }
+}
+
+/// What the mark in the database says about the state's database.
+struct MarkCheck {
+    enum Result: Equatable {
+        /// The database is the state's.
+        case same(FoundMark)
+        /// The state has no database yet: from now on it belongs to this one.
+        case adopt(FoundMark)
+        /// The state has no database yet, and this one has no mark: it gets one.
+        case addMark
+        /// The mark is gone, another one or an earlier one. One answer is not enough: it may come from a gateway that is
+        /// just starting, or from a cache.
+        case lookAgain
+        /// No two looks agree.
+        case unstable
+        case reset(DatabaseReset)
+    }
+
+    /// The most looks before it is clear that no two agree.
+    private static let mostLooks = 3
+
+    /// The nonce of the state's database; nil if it has none yet.
+    let known: String?
+    /// How often the mark had been written when it was last seen.
+    let generation: Int
+
+    /// - Parameter earlier: What looks just before this one have found; the gateway has reported the database as online
+    ///   since.
+    func result(_ found: FoundMark?, after earlier: [DatabaseMark?] = []) -> Result {
+        guard let known else { return found.map { .adopt($0) } ?? .addMark }
+        // A restored backup may hold an older version of the mark.
+        let isOwn = found?.mark.identity == known
+        if isOwn, let found, found.generation >= generation { return .same(found) }
+        guard let last = earlier.last, last?.identity == found?.mark.identity else {
+            return earlier.count + 1 < Self.mostLooks ? .lookAgain : .unstable
+        }
+        return .reset(DatabaseReset(mark: found?.mark, isOlder: isOwn))
+    }
+}
+
+/// The database is no longer the one that the state belongs to.
+package struct DatabaseReset: Error, Equatable {
+    /// The mark that is there now, if any: another bot, or this one on another machine, was here first.
+    package let mark: DatabaseMark?
+    /// The mark is an earlier version of this bot's own.
+    package var isOlder = false
+
+    package var reason: String {
+        if isOlder { return "the database was restored: this bot's mark in it is an earlier one" }
+        return mark == nil
+            ? "the database was reset or restored: this bot's mark is missing"
+            : "the database was reset or restored: its mark is not this bot's"
+    }
+}

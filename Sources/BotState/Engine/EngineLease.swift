@@ -1,0 +1,196 @@
+internal import Fleet
+internal import FleetEngine
+internal import Locking
+internal import PostgreSQL
+
+/// This process acts alone for the fleet, until it gives that up, is silent for too long, or its lease is taken away.
+///
+/// It has the lease of the feed, and leads directly: no other process leads or shares the work meanwhile. The lease is
+/// renewed by ``Engine/renewingLease(_:)``.
+package final class EngineLease: Sendable {
+    private let engine: Engine
+    private let log: PostgresWorkLog
+    private let keeper: LeaseKeeper
+    private let clock: SystemFleetClock
+    private let tenure: Tenure
+    /// Raised when the tenure is prolonged or revoked.
+    private let changed = Signal()
+    /// Why the last renewal failed. Nil: it did not.
+    private let trouble: Locked<String?>
+    /// Why it is over. Nil: as far as this process knows, it is not.
+    private let end = Monitor<String?>(nil)
+
+    private init(
+        _ engine: Engine, _ log: PostgresWorkLog, _ lease: Lease, sent: Duration, _ clock: SystemFleetClock,
+        _ trouble: Locked<String?>
+    ) {
+        let environment = FleetEnvironment(
+            clock: clock,
+            note: { note in
+                if case .unavailable(let reason, _) = note { trouble.withLock { $0 = reason } }
+            })
+        (self.engine, self.log, self.clock, self.trouble) = (engine, log, clock, trouble)
+        keeper = LeaseKeeper(log: log, settings: FleetSettings(), environment: environment)
+        tenure = keeper.grant(lease, sentAt: sent, changed: changed)
+    }
+
+    /// Takes the lease if nobody has it. Blocks.
+    ///
+    /// - Throws: ``StateError``: `.locked` if somebody has it, `.engineUnavailable`.
+    static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
+        let trouble = Locked<String?>(nil)
+        let log = PostgresWorkLog(
+            makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
+            isDirect: true, endsWithMembership: true, leaseTime: engine.lease,
+            noteTime: { time, sent in
+                engine.clock.note(time, sent: sent)
+                trouble.withLock { $0 = nil }
+            })
+        do {
+            let clock = SystemFleetClock()
+            let sent = clock.now
+            let entry = try log.leadDirectly { try EngineMember.renew(engine, ruleSetHash: ruleSetHash, $0) }
+            switch entry {
+            case .refused(let holder): throw StateError.locked(holder: holder)
+            case .granted(let granted):
+                let lease = EngineLease(engine, log, granted, sent: sent, clock, trouble)
+                engine.renewals.begin(lease)
+                return lease
+            }
+        } catch {
+            log.close()
+            let isRemoved = (error as? PostgresError)?.sqlState == EngineSchema.undefinedTable
+            throw isRemoved ? EngineMember.removed(engine) : StateError.engine(engine, .writing, error)
+        }
+    }
+
+    /// Gives it up, so that another member need not wait. Blocks for a moment.
+    func release() {
+        defer { log.close() }
+        guard lose("it was given up") else { return }
+        try? log.leaveNow { [engine] connection in
+            // Who is drained stands by next, and is a member all the time.
+            if try EngineMember.isDrained(engine, connection) {
+                try EngineMember.renew(engine, connection)
+            } else {
+                try EngineMember.leave(engine.owner, connection)
+            }
+        }
+    }
+
+    /// Makes sure, until the transaction ends, that nobody takes the lease over.
+    ///
+    /// - Throws: ``StateError/fenced(_:)`` if somebody has; `PostgresError`.
+    @Sendable func lock(_ connection: PostgresConnection) throws {
+        do {
+            try PostgresWorkLog.lockMember(engine.owner, membership: log.membership, connection)
+        } catch let error as WorkLogError {
+            guard case .fenced = error else { throw error }
+            lose(Self.takenOver)
+            engine.tally.add(.fencedCommits)
+            throw StateError.fenced(Self.takenOver)
+        }
+    }
+
+    private static let takenOver =
+        "another member has taken over, this one was asked to stop, or it was silent for too long"
+
+    // MARK: - Tenure
+
+    /// It does not come back.
+    ///
+    /// - Returns: False if it was over already.
+    @discardableResult private func lose(_ reason: String) -> Bool {
+        defer { keeper.drop(tenure) }
+        return end.with { end in
+            guard end == nil else { return false }
+            end = reason
+            return true
+        }
+    }
+
+    /// Must be called before anything is done that others would notice.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``.
+    package func requireTenure() throws(StateError) {
+        if let reason = end.quietly({ $0 }) { throw .fenced(reason) }
+        guard tenure.isValid else { throw .fenced("the lease was not renewed in time") }
+    }
+
+    /// Returns when it is over.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``, or `CancellationError`.
+    package func untilOver() async throws {
+        await end.wait { $0 != nil }
+        try Task.checkCancellation()
+        try requireTenure()
+    }
+
+    // MARK: - Renewing
+
+    /// Renews it until it is over, or until the task is cancelled.
+    func keep() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.renew() }
+            group.addTask { await self.noteEnd() }
+            group.addTask { await self.end.wait { $0 != nil } }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func renew() async {
+        do { try await keeper.run() } catch {
+            if error is WorkLogError { lose(Self.takenOver) }
+        }
+    }
+
+    /// Returns when the tenure was revoked, or when other members may take the lease.
+    private func noteEnd() async {
+        while !tenure.isRevoked, clock.now < timeOfOthers {
+            do { try await clock.wait(for: changed, until: timeOfOthers) } catch { return }
+        }
+        guard !tenure.isRevoked, let trouble = trouble.withLock(\.self) else {
+            // Without trouble, this process stood still.
+            lose(Self.takenOver)
+            return
+        }
+        let reason = StateError.engineUnavailable("\(engine.description): \(trouble)")
+        lose("the engine did not answer in time: \(reason)")
+    }
+
+    /// When other members may take the lease, unless it is renewed.
+    private var timeOfOthers: Duration { tenure.deadline + FleetSettings().margin }
+}
+
+/// Renews the leases that a process takes, one after the other, beside its work.
+final class LeaseRenewals: Sendable {
+    private let lease = Locked<EngineLease?>(nil)
+    private let taken = Signal()
+
+    /// A lease was taken. The one before it is over.
+    func begin(_ lease: EngineLease) {
+        self.lease.withLock { $0 = lease }
+        taken.raise()
+    }
+
+    /// Renews until the task is cancelled.
+    fileprivate func run() async {
+        while (try? await taken.wait()) != nil { await lease.withLock(\.self)?.keep() }
+    }
+}
+
+extension Engine {
+    /// Calls `body`. Meanwhile renews the lease that it takes, or that was taken before.
+    package func renewingLease<Value>(_ body: () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await renewals.run() }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
+}

@@ -1,0 +1,98 @@
+internal import DocumentFlow
+internal import Encodings
+internal import FoundationEssentials
+internal import Glibc
+
+/// Locks a state for one run, so that a second run with the same name fails.
+///
+/// An advisory lock (`flock`) on a file beside the state. The kernel releases it when the process ends, however it
+/// ends.
+package final class StateLock: Sendable {
+    /// A process that only looks whether the lock is held has it for a moment: that must not fail a run.
+    private static let tries = 5
+    private static let microsecondsBetweenTries: UInt32 = 20_000
+
+    private let descriptor: Int32
+
+    /// - Parameter holder: Written into the file, for those who find it locked.
+    /// - Throws: ``StateError/locked(holder:)`` with the other run's `holder`;
+    ///   ``StateError/cannotCreate(path:reason:)``.
+    init(path: String, holder: String) throws(StateError) {
+        // O_NOFOLLOW: a link planted beside the state must not redirect this to another file.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
+        var triesLeft = Self.tries
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            triesLeft -= 1
+            guard triesLeft > 0 else {
+                let holder = Self.text(descriptor)
+                close(descriptor)
+                throw .locked(holder: holder)
+            }
+            usleep(Self.microsecondsBetweenTries)
+        }
+        let text = Array(holder.utf8)
+        if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, text, text.count, 0) }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Releases the lock, even if something still references this object.
+    func release() { flock(descriptor, LOCK_UN) }
+
+    /// What the run that holds the lock wrote into the file; nil if none holds it.
+    static func holder(path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? nil : text(descriptor)
+    }
+
+    private static func text(_ descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 512)
+        let count = pread(descriptor, &buffer, buffer.count, 0)
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+
+    /// How this process describes itself to others: always the same.
+    package static let thisProcess = describeProcess()
+
+    /// - Parameter time: When what is described began.
+    static func describeProcess(since time: String = Timestamp.now) -> String {
+        // Foundation's host name would ask the DNS.
+        var name = [CChar](repeating: 0, count: 256)
+        let isKnown = gethostname(&name, name.count) == 0
+        let host = isKnown ? String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
+        return "pid \(getpid()) on \(host) since \(time)"
+    }
+}
+
+/// Lets one process at a time choose and open a state in a directory. Held for milliseconds only.
+///
+/// An advisory lock (`flock`) on the directory itself: it leaves no file behind.
+final class StateDirectoryLock {
+    private static let tries = 250
+    private static let microsecondsBetweenTries: UInt32 = 20_000
+
+    private let descriptor: Int32
+
+    /// - Throws: ``StateError``: `.locked` if another process holds it for five seconds; `.cannotCreate`.
+    init(_ directory: String) throws(StateError) {
+        descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .cannotCreate(path: directory, reason: String(cString: strerror(errno))) }
+        var triesLeft = Self.tries
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            // Some network file systems can't lock directories: go on without.
+            guard errno == EWOULDBLOCK || errno == EINTR else { return }
+            triesLeft -= 1
+            guard triesLeft > 0 else {
+                // Closed by deinit.
+                throw .locked(holder: "another process keeps the state folder \(directory) locked")
+            }
+            usleep(Self.microsecondsBetweenTries)
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,33 @@
+package import Fleet
+internal import GatewayClient
+package import PostgreSQL
+
+/// Changes that ended each process that tried them. The log keeps them, and each is a dead letter of the state.
+package enum DeadChanges {
+    /// Without a dead letter, only those among the newest so many are kept.
+    static let kept = 1_000
+
+    /// SQL, with a row of `dead_change`: its dead letter.
+    static let deadLetter = """
+        SELECT number FROM dead_letter
+        WHERE dead_letter.id = dead_change.id AND rule IS NULL
+            AND dead_letter.sequence IS NOT DISTINCT FROM nullif(dead_change.seq, '')
+        """
+
+    /// Saves a dead letter for each, as a part of the commit that has them, and forgets the oldest without one.
+    @Sendable package static func keepDeadLetters(_ dead: [DeadChange], _ connection: PostgresConnection) throws {
+        let deadLetters = dead.map { dead in
+            DeadLetter(
+                sequence: SequenceID(dead.change.entry.sequence), id: DocumentID(dead.change.id.text),
+                revision: dead.change.entry.revision.isEmpty ? nil : RevisionID(dead.change.entry.revision),
+                reason: dead.reason, attempts: dead.change.attempts)
+        }
+        try DeadLetters(PostgresSession(connection: connection)).insert(deadLetters, ruleSetHash: "")
+        try connection.run(
+            """
+            DELETE FROM dead_change
+            WHERE n <= (SELECT n FROM dead_change ORDER BY n DESC OFFSET $1::bigint LIMIT 1)
+                AND NOT EXISTS (\(deadLetter))
+            """, [.int(kept)])
+    }
+}

@@ -1,0 +1,210 @@
+internal import PostgreSQL
+
+/// What the engine knows of a fleet, for whoever asks.
+package struct FleetStanding: Sendable {
+    /// A process of the fleet.
+    package struct Member: Sendable {
+        /// Short, and another one for each process.
+        package let id: String
+        /// Tells this process from all others.
+        let owner: String
+        /// How it describes itself: process, host, time.
+        package let holder: String
+        /// `run`, or the role of one that shares the work; empty for a command, and for a run that ends by itself.
+        package let role: String
+        /// Whether it has the lease of the one that runs alone.
+        package let runs: Bool
+        /// Whether it is one of those that share the work.
+        package let shares: Bool
+        /// Whether it was asked to take nothing more.
+        package let isDrained: Bool
+        /// The hash of its rules; empty for a command.
+        package let ruleSetHash: String
+        /// The version of its program; empty if it does not say.
+        package let program: String
+        /// Seconds since 1970.
+        package let since: Int
+        /// How many partitions it has.
+        package fileprivate(set) var partitions = 0
+        /// Whether it reads the feed for those that share the work.
+        package fileprivate(set) var readsFeed = false
+    }
+
+    /// How the work is shared.
+    package struct Shared: Sendable {
+        /// A part of the documents.
+        package struct Part: Sendable {
+            package let number: Int
+            /// The id of the member that has it. Nil: nobody.
+            package let member: String?
+            /// Changes in the log.
+            package let waiting: Int
+            /// Since when the oldest of them waits, in seconds; nil if there is none.
+            package let oldest: Double?
+            package let parked: Int
+        }
+
+        /// By their numbers.
+        package let parts: [Part]
+        /// Changes that ended the processes that tried them, and are dead letters now.
+        package let dead: Int
+        /// How often something was taken over from a member that had not given it back.
+        package let takeovers: Int
+
+        /// Changes in the log.
+        package var waiting: Int { parts.reduce(0) { $0 + $1.waiting } }
+        /// Since when the oldest of them waits, in seconds; nil if there is none.
+        package var oldest: Double? { parts.compactMap(\.oldest).max() }
+        /// Changes that wait for a time outside the log.
+        package var parked: Int { parts.reduce(0) { $0 + $1.parked } }
+    }
+
+    /// Those whose lease has not run out: the one that runs first, then those that share the work.
+    package let members: [Member]
+    /// How many times the lease of the one that runs was granted.
+    package let turns: Int
+    /// How often a member lost a lease that it had not given back.
+    package let leaseLosses: Int
+    /// How many commits were refused, because another member had the lease.
+    package let fencedCommits: Int
+    /// How often a member did not know whether a commit is stored.
+    package let unknownCommits: Int
+    /// Nil unless members have ever shared the work.
+    package let shared: Shared?
+    /// `PostgreSQL 15.8`.
+    package let server: String
+    /// Facts about the server that can lose what it has acknowledged; empty if there are none.
+    package let risks: [String]
+
+    /// Those that share the work.
+    package var sharing: [Member] { members.filter(\.shares) }
+
+    /// The same process as it is now. Nil: it has ended, or its lease has run out.
+    package func now(_ member: Member) -> Member? { members.first { $0.owner == member.owner } }
+
+    /// The rules of all members but commands, with how many have them, the most frequent first.
+    package var ruleSets: [(hash: String, members: Int)] {
+        let hashes = members.map(\.ruleSetHash).filter { !$0.isEmpty }
+        return Dictionary(grouping: hashes) { $0 }.map { ($0.key, $0.value.count) }
+            .sorted { ($0.1, $1.0) > ($1.1, $0.0) }
+    }
+}
+
+extension FleetStanding {
+    /// Asks the engine.
+    init(_ connection: PostgresConnection) throws {
+        var members = try Self.members(connection)
+        var shared: Shared?
+        let facts =
+            try connection.run(
+                """
+                SELECT partitions IS NOT NULL, takeovers,
+                    (SELECT count(*) FROM dead_change WHERE EXISTS (\(DeadChanges.deadLetter))),
+                    (SELECT turns FROM lease WHERE name = 'feed'), lease_losses, fenced_commits, unknown_commits
+                FROM fleet
+                """
+            ).rows.first?.map { $0.int ?? 0 } ?? Array(repeating: 0, count: 7)
+        if facts[0] == 1 {
+            let owners = Dictionary(members.map { ($0.owner, $0.id) }) { first, _ in first }
+            let parts = try Self.parts(connection)
+            let reader = try connection.run(
+                "SELECT owner FROM lease WHERE name = 'feed' AND NOT direct AND until > clock_timestamp()"
+            ).rows.first?.first?.text
+            for index in members.indices {
+                members[index].partitions = parts.count { $0.owner == members[index].owner }
+                members[index].readsFeed = reader == members[index].owner
+            }
+            shared = Shared(
+                parts: parts.map { part in
+                    Shared.Part(
+                        number: part.number, member: part.owner.flatMap { owners[$0] }, waiting: part.waiting,
+                        oldest: part.oldest, parked: part.parked)
+                }, dead: facts[2], takeovers: facts[1])
+        }
+        self.members = members
+        self.shared = shared
+        (turns, leaseLosses, fencedCommits, unknownCommits) = (facts[3], facts[4], facts[5], facts[6])
+        (server, risks) = try Self.server(connection)
+    }
+
+    private static func members(_ connection: PostgresConnection) throws(PostgresError) -> [Member] {
+        let rows = try connection.run(
+            """
+            SELECT m.owner, holder, role, l.owner IS NOT NULL, shares, drained, rule_set, program,
+                CAST(EXTRACT(EPOCH FROM since) AS bigint)
+            FROM member m LEFT JOIN lease l ON l.owner = m.owner AND l.direct AND l.until > clock_timestamp()
+            WHERE m.until > clock_timestamp() ORDER BY 4 DESC, 5 DESC, 9, 1
+            """
+        ).rows
+        return rows.map { row in
+            let owner = row[0].text ?? ""
+            return Member(
+                id: Engine.memberID(owner), owner: owner, holder: row[1].text ?? "", role: row[2].text ?? "",
+                runs: row[3] == .int(1), shares: row[4] == .int(1), isDrained: row[5] == .int(1),
+                ruleSetHash: row[6].text ?? "", program: row[7].text ?? "", since: row[8].int ?? 0)
+        }
+    }
+
+    private static func parts(
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [(number: Int, owner: String?, waiting: Int, oldest: Double?, parked: Int)] {
+        try connection.run(
+            """
+            SELECT p.partition, CASE WHEN l.until > clock_timestamp() THEN l.owner END, coalesce(w.count, 0), w.age,
+                coalesce(k.count, 0)
+            FROM partition_position p JOIN lease l ON l.name = p.partition::text
+            LEFT JOIN (
+                SELECT partition, count(*), CAST(EXTRACT(EPOCH FROM clock_timestamp() - min(at)) AS float8) AS age
+                FROM work GROUP BY partition) w ON w.partition = p.partition
+            LEFT JOIN (SELECT partition, count(*) FROM parked GROUP BY partition) k ON k.partition = p.partition
+            ORDER BY p.partition
+            """
+        ).rows.map { row in
+            (row[0].int ?? 0, row[1].text, row[2].int ?? 0, row[3].double, row[4].int ?? 0)
+        }
+    }
+
+    private static func server(_ connection: PostgresConnection) throws(PostgresError) -> (String, risks: [String]) {
+        let server = try connection.run(
+            """
+            SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('fsync'),
+                current_setting('synchronous_commit')
+            """)
+        let facts = (server.rows.first ?? []).map { $0.text ?? "" }
+        var risks: [String] = []
+        if facts.count > 1, facts[1] == "off" { risks.append("fsync is off: it loses data when the machine fails") }
+        if facts.count > 2, facts[2] == "off" {
+            risks.append("synchronous_commit is off: it loses the last writes when it is killed")
+        }
+        return (facts.first ?? "", risks)
+    }
+}
+
+extension Engine {
+    /// This process, as others name it.
+    package var memberID: String { Self.memberID(owner) }
+
+    package static func memberID(_ owner: String) -> String { String(owner.prefix(8)).lowercased() }
+
+    /// Asks the engine. Blocks.
+    ///
+    /// - Throws: ``StateError``: `.missing` if there is no such fleet, `.engineUnavailable`.
+    package func standing() throws(StateError) -> FleetStanding { try ask { try FleetStanding($0) } }
+
+    /// Calls `body` with a connection of its own. Blocks.
+    func ask<Value>(_ body: (PostgresConnection) throws -> Value) throws(StateError) -> Value {
+        let queue = makeQueue()
+        defer { queue.close() }
+        do {
+            return try queue.performNow { connection in
+                guard try EngineSchema.isThere(schema, connection) else {
+                    throw StateError.missing(
+                        "there is no fleet '\(fleet)' on \(address); name the right one with --engine and --fleet")
+                }
+                return try body(connection)
+            }
+        } catch {
+            throw .engine(self, .writing, error)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package import GatewayClient
+
+/// What settled candidates leave in the state.
+package struct Record: Sendable {
+    /// Documents whose decision was completed: their obsolete dead letters go.
+    var resolved: [Ledger.ResolvedDocument] = []
+    package var deadLetters: [DeadLetter] = []
+    /// The numbers of dead letters that were retried. One that takes a new dead letter over stays.
+    var retried: [Int] = []
+    package var times = TimeChanges()
+    /// Revisions that rules wrote, and the rules that led to them.
+    var caused: [Ledger.CausedRevision] = []
+    var ownWrites: [OwnWrite] = []
+    /// Documents over which the process has died before, and whose decision it survived.
+    package var survivors: [DocumentID] = []
+    /// Nil: nobody counts.
+    package var counts: CountChanges?
+
+    package init(
+        resolved: [Ledger.ResolvedDocument] = [], deadLetters: [DeadLetter] = [], retried: [Int] = [],
+        times: TimeChanges = TimeChanges(), caused: [Ledger.CausedRevision] = [], ownWrites: [OwnWrite] = [],
+        survivors: [DocumentID] = [], counts: CountChanges? = nil
+    ) {
+        (
+            self.resolved, self.deadLetters, self.retried, self.times, self.caused, self.ownWrites, self.survivors,
+            self.counts
+        ) = (resolved, deadLetters, retried, times, caused, ownWrites, survivors, counts)
+    }
+
+    fileprivate var isEmpty: Bool {
+        resolved.isEmpty && deadLetters.isEmpty && retried.isEmpty && times.isEmpty && caused.isEmpty
+            && ownWrites.isEmpty && survivors.isEmpty && counts?.isEmpty != false
+    }
+}
+
+/// What became of a ``Record``. Empty if the state is only read.
+package struct StoredRecord: Sendable {
+    /// Those of the dead letters, in their order.
+    package var deadLetterNumbers: [Int] = []
+    /// The documents that had obsolete dead letters, and how many.
+    package var dropped: [(id: DocumentID, count: Int)] = []
+    /// Whether there is a total to write.
+    package var hasChangedTotal = false
+}
+
+extension Ledger {
+    /// Saves a record: all of it or nothing. One transaction.
+    ///
+    /// - Throws: ``StateError``: nothing was written.
+    @discardableResult
+    package func store(_ record: Record) async throws(StateError) -> StoredRecord {
+        guard !record.isEmpty else { return StoredRecord() }
+        return try await write { database in
+            var stored = StoredRecord()
+            let deadLetters = DeadLetters(database)
+            stored.dropped = try deadLetters.dropObsolete(of: record.resolved)
+            stored.deadLetterNumbers = try deadLetters.insert(record.deadLetters, ruleSetHash: self.ruleSetHash)
+            try deadLetters.drop(record.retried.filter { !stored.deadLetterNumbers.contains($0) })
+            try record.times.record(in: database)
+            try Self.record(record.caused, in: database)
+            try self.record(record.ownWrites, in: database)
+            try Self.forgetInterruptions(of: record.survivors, in: database)
+            // Last: until the transaction ends, no other process can count.
+            if let counts = record.counts, !counts.isEmpty { stored.hasChangedTotal = try counts.record(in: database) }
+            return stored
+        } ?? StoredRecord()
+    }
+}

@@ -1,0 +1,121 @@
+/// A transaction on the tables of a state. Only valid while it runs; for one thread.
+///
+/// Statements are written so that SQLite and PostgreSQL understand them: `?` and `?1` for values, `ON CONFLICT` and
+/// `RETURNING`. Where the two differ, ``language`` has the words.
+package protocol StateSession {
+    var language: StateLanguage { get }
+
+    /// All rows that a statement returns.
+    func rows(_ sql: String, _ values: [(any StateArgument)?]) throws -> [StateRow]
+
+    /// The same for each list of values. One round trip for all.
+    func rowsOfEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> [[StateRow]]
+
+    /// Calls `body` with each row, until it returns false.
+    func forEachRow(_ sql: String, _ values: [(any StateArgument)?], _ body: (StateRow) throws -> Bool) throws
+
+    /// - Returns: How many rows the statement has changed.
+    @discardableResult
+    func execute(_ sql: String, _ values: [(any StateArgument)?]) throws -> Int
+
+    /// The same for each list of values, in order. One round trip for all.
+    ///
+    /// - Returns: How many rows were changed in all.
+    @discardableResult
+    func executeEach(_ sql: String, _ lists: [[(any StateArgument)?]]) throws -> Int
+}
+
+extension StateSession {
+    func rows(_ sql: String) throws -> [StateRow] { try rows(sql, []) }
+
+    @discardableResult
+    package func execute(_ sql: String) throws -> Int { try execute(sql, []) }
+
+    /// The first column of all rows.
+    func values<Value: StateColumn>(
+        _ type: Value.Type = Value.self, _ sql: String, _ values: [(any StateArgument)?] = []
+    ) throws -> [Value] { try rows(sql, values).map { $0[0] } }
+
+    /// The first column of the first row; nil without one, or if it is null.
+    func value<Value: StateColumn>(
+        _ type: Value.Type = Value.self, _ sql: String, _ values: [(any StateArgument)?] = []
+    ) throws -> Value? {
+        guard let row = try rows(sql, values).first else { return nil }
+        return row[0] as Value?
+    }
+}
+
+extension StateSession {
+    /// To be called before counts are read in order to change them.
+    func lockCounts() throws {
+        if let lock = language.countsLock { _ = try rows(lock) }
+    }
+}
+
+/// The words in which SQLite and PostgreSQL differ.
+package enum StateLanguage: Sendable {
+    case sqlite
+    case postgres
+
+    /// `INSERT` that replaces the row with the same key. In tables whose rows have an order, by `rowid`, the row becomes
+    /// the newest.
+    func replace(
+        into table: String, _ columns: [String], key: [String], isOrdered: Bool = false
+    ) -> String {
+        let list = columns.joined(separator: ", ")
+        let values = columns.map { _ in "?" }.joined(separator: ", ")
+        switch self {
+        case .sqlite: return "INSERT OR REPLACE INTO \(table) (\(list)) VALUES (\(values))"
+        case .postgres:
+            var changes = columns.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }
+            if isOrdered { changes.append("rowid = DEFAULT") }
+            let conflict = "ON CONFLICT (\(key.joined(separator: ", ")))"
+            return "INSERT INTO \(table) (\(list)) VALUES (\(values)) \(conflict) DO UPDATE SET "
+                + changes.joined(separator: ", ")
+        }
+    }
+
+    /// Whether `part` is in `column`; both are bytes.
+    func contains(_ column: String, _ part: String) -> String {
+        switch self {
+        case .sqlite: "INSTR(\(column), \(part)) > 0"
+        case .postgres: "position(\(part) IN \(column)) > 0"
+        }
+    }
+
+    /// How to read a list of lists as a table: the value for its one `?` is JSON.
+    var listed: (rows: String, place: String, element: (Int) -> String) {
+        switch self {
+        case .sqlite: ("json_each(?) AS listed", "listed.key", { "json_extract(listed.value, '$[\($0)]')" })
+        case .postgres:
+            (
+                "json_array_elements(CAST(? AS json)) WITH ORDINALITY AS listed (value, place)",
+                "(listed.place - 1)", { "(listed.value ->> \($0))" }
+            )
+        }
+    }
+
+    /// What keeps others from changing counts until the transaction ends: two transactions that add to one total must
+    /// not both begin with the same old one. Nil: only one writes at a time anyway.
+    fileprivate var countsLock: String? {
+        switch self {
+        case .sqlite: nil
+        case .postgres: "SELECT pg_advisory_xact_lock(hashtextextended(current_setting('search_path'), 2))"
+        }
+    }
+
+    /// The seconds since 1970 by a clock that all processes share.
+    var now: String {
+        self == .sqlite ? "CAST(strftime('%s', 'now') AS INTEGER)" : "EXTRACT(EPOCH FROM clock_timestamp())"
+    }
+
+    /// The smaller one of two values.
+    func least(_ first: String, _ second: String) -> String {
+        self == .sqlite ? "MIN(\(first), \(second))" : "LEAST(\(first), \(second))"
+    }
+
+    /// The greater one of two values.
+    func greatest(_ first: String, _ second: String) -> String {
+        self == .sqlite ? "MAX(\(first), \(second))" : "GREATEST(\(first), \(second))"
+    }
+}

@@ -1,0 +1,27 @@
+/// The tables of a state: a file of SQLite, or a schema of PostgreSQL.
+///
+/// Calls throw what the database says, not yet a ``StateError``: see ``error(_:_:)``.
+protocol StateStore: Sendable {
+    var language: StateLanguage { get }
+
+    /// Calls `body` in a transaction that sees one moment. Blocks.
+    func read<Value>(_ body: (any StateSession) throws -> Value) throws -> Value
+
+    /// The same without blocking.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any StateSession) throws -> Value) async throws -> Value
+
+    /// Calls `body` in a transaction, which is on disk when the call returns. If anything throws, nothing was written.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any StateSession) throws -> Value) async throws -> Value
+
+    /// The same, blocking.
+    func writeNow<Value>(_ body: (any StateSession) throws -> Value) throws -> Value
+
+    /// What an error means.
+    func error(_ purpose: StatePurpose, _ error: any Error) -> StateError
+
+    /// No call may follow.
+    func close()
+}
+
+/// What was being done when an error came.
+package enum StatePurpose { case creating, reading, writing }

@@ -1,0 +1,94 @@
+package import GatewayClient
+internal import LosslessJSON
+
+// Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; its chain tells how many
+// rules lie between it and a change made by somebody else.
+extension Ledger {
+    /// A revision that a `put` wrote.
+    package struct CausedRevision: Sendable {
+        /// The document that was written.
+        let id: DocumentID
+        /// As the gateway answered it.
+        let revision: RevisionID
+        /// The rules that led to it, the last one included.
+        let chain: RuleChain
+
+        package init(id: DocumentID, revision: RevisionID, chain: RuleChain) {
+            (self.id, self.revision, self.chain) = (id, revision, chain)
+        }
+    }
+
+    /// Records revisions that `put`s wrote, at once. The oldest beyond 200,000 are forgotten.
+    ///
+    /// - Throws: ``StateError``: nothing was written.
+    package func recordCausedRevisions(_ revisions: [CausedRevision]) async throws(StateError) {
+        guard !revisions.isEmpty else { return }
+        try await write { try Self.record(revisions, in: $0) }
+    }
+
+    /// The same as a part of a transaction.
+    static func record(_ revisions: [CausedRevision], in database: any StateSession) throws {
+        guard !revisions.isEmpty else { return }
+        let insert = database.language.replace(
+            into: "caused_revision", ["id", "revision", "chain"], key: ["id", "revision"], isOrdered: true)
+        try database.executeEach(
+            insert,
+            revisions.map { caused in
+                let chain = WholeText(String(decoding: caused.chain.json, as: UTF8.self))
+                return [WholeText(caused.id.text), WholeText(caused.revision.text), chain]
+            })
+        try database.execute(
+            "DELETE FROM caused_revision WHERE rowid <= (SELECT MAX(rowid) FROM caused_revision) - ?",
+            [ownWriteLimit])
+    }
+
+    /// For each revision the rules that led to it; an empty chain if it was written by somebody else.
+    func chains(
+        of revisions: [(id: DocumentID, revision: RevisionID)]
+    ) async throws(StateError) -> [RuleChain] {
+        guard !revisions.isEmpty else { return [] }
+        return try await read { database in
+            let found = try database.rowsOfEach(
+                "SELECT chain FROM caused_revision WHERE id = ? AND revision = ?",
+                revisions.map { [WholeText($0.id.text), WholeText($0.revision.text)] })
+            return found.map { rows in
+                guard let row = rows.first else { return RuleChain() }
+                return RuleChain(json: Array((row[0] as WholeText).text.utf8))
+            }
+        }
+    }
+
+    /// For each revision its chain. One that nobody recorded was written by somebody else, and begins a chain.
+    package func causes(
+        of revisions: [(id: DocumentID, revision: RevisionID)]
+    ) async throws(StateError) -> [RuleChain] {
+        let recorded = try await chains(of: revisions)
+        let unknown = recorded.indices.filter { recorded[$0].origin == 0 }
+        guard !unknown.isEmpty else { return recorded }
+        let last = try await read { database in
+            try database.rowsOfEach(
+                "SELECT chain FROM caused_revision WHERE id = ? ORDER BY rowid DESC LIMIT 1",
+                unknown.map { [WholeText(revisions[$0].id.text)] }
+            ).map { rows in rows.first.map { RuleChain(json: Array(($0[0] as WholeText).text.utf8)) } }
+        }
+        var chains = recorded
+        for (index, last) in zip(unknown, last) where recorded[index].rules.isEmpty {
+            chains[index] = .begun(by: revisions[index].id, after: last)
+        }
+        return chains
+    }
+
+    /// Adds to each revision that rules wrote what the revision before it says about causes.
+    ///
+    /// - Parameter earlier: The revision that each is written over; nil: the document did not exist.
+    package func joined(
+        _ written: [CausedRevision], over earlier: [RevisionID?]
+    ) async throws(StateError) -> [CausedRevision] {
+        let known = written.indices.filter { earlier[$0] != nil }
+        let chains = try await causes(of: known.map { (written[$0].id, earlier[$0] ?? RevisionID("")) })
+        let before = Dictionary(uniqueKeysWithValues: zip(known, chains))
+        return written.enumerated().map { index, caused in
+            CausedRevision(id: caused.id, revision: caused.revision, chain: caused.chain.written(over: before[index]))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// What a server said of a content when it was downloaded last, so that it need not be downloaded again.
+package struct DownloadRecord: Sendable, Equatable {
+    /// Of the header `ETag`.
+    package var etag: String?
+    /// Of the header `Last-Modified`.
+    package var lastModified: String?
+    /// `sha1-` and base64.
+    package let sha1: String
+    /// `md5-` and base64.
+    package let md5: String
+    package let length: Int
+    package let contentType: String
+
+    package init(
+        etag: String? = nil, lastModified: String? = nil, sha1: String, md5: String, length: Int, contentType: String
+    ) {
+        (self.etag, self.lastModified, self.sha1, self.md5, self.length, self.contentType) = (
+            etag, lastModified, sha1, md5, length, contentType
+        )
+    }
+
+    /// Whether the server can say that the content is the same as before.
+    package var canBeValidated: Bool { etag != nil || lastModified != nil }
+}
+
+// The downloads of earlier runs. Losing them is harmless: the contents are downloaded again.
+extension Ledger {
+    /// The most downloads that are remembered.
+    private static let downloadLimit = 100_000
+
+    /// - Parameter tokenFile: Empty without one: with a token the server may give another content.
+    package func download(of url: String, tokenFile: String) async throws(StateError) -> DownloadRecord? {
+        try await read { database in
+            try database.rows(
+                """
+                    SELECT etag, last_modified, sha1, md5, length, content_type FROM download
+                    WHERE url = ? AND token_file = ?
+                """, [WholeText(url), WholeText(tokenFile)]
+            ).first.map { row in
+                DownloadRecord(
+                    etag: row["etag"], lastModified: row["last_modified"], sha1: row["sha1"], md5: row["md5"],
+                    length: row["length"], contentType: row["content_type"])
+            }
+        }
+    }
+
+    /// Remembers a download, or forgets it. The oldest beyond 100,000 are forgotten.
+    ///
+    /// - Parameter record: Nil: the server does not give one that can be validated.
+    package func note(_ record: DownloadRecord?, of url: String, tokenFile: String) async throws(StateError) {
+        try await write { database in
+            let key: [(any StateArgument)?] = [WholeText(url), WholeText(tokenFile)]
+            try database.execute("DELETE FROM download WHERE url = ? AND token_file = ?", key)
+            guard let record else { return }
+            try database.execute(
+                """
+                INSERT INTO download (url, token_file, etag, last_modified, sha1, md5, length, content_type)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                key
+                    + [
+                        record.etag, record.lastModified, record.sha1, record.md5, record.length, record.contentType,
+                    ])
+            try database.execute(
+                "DELETE FROM download WHERE rowid <= (SELECT MAX(rowid) FROM download) - ?", [Self.downloadLimit])
+        }
+    }
+}

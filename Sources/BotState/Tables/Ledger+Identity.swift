@@ -1,0 +1,151 @@
+internal import FoundationEssentials
+package import GatewayClient
+
+// Which database the state belongs to, and at which addresses it is reached.
+extension Ledger {
+    /// The URL at which the database was last reached; nil before the first run.
+    package func gateway() throws(StateError) -> String? { try addresses().first }
+
+    /// All URLs at which the database was reached, the last one first.
+    package func addresses() throws(StateError) -> [String] {
+        try read { try $0.values(String.self, "SELECT url FROM address ORDER BY used DESC, url") }
+    }
+
+    /// Records the address at which this run reaches the database.
+    package func noteAddress() async throws(StateError) {
+        guard let address else { return }
+        try await write { try Self.note(address, $0) }
+    }
+
+    /// The nonce of the state's database; nil if none is known yet.
+    package func databaseIdentity() throws(StateError) -> String? { try fact("database") }
+
+    /// From now on the state belongs to the database with this nonce.
+    func adoptDatabase(identity: String) async throws(StateError) {
+        try await write { try Self.setDatabase(identity, $0) }
+    }
+
+    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions, timers, schedules,
+    /// counts and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
+    /// and dead letters stay.
+    ///
+    /// - Parameter identity: The new nonce; nil if it is not known.
+    package func forgetDatabase(identity: String?) async throws(StateError) {
+        try await write { [address] database in
+            try Self.forgetDatabase(identity: identity, address, database)
+            try Self.moveLog(to: nil, database)
+        }
+    }
+
+    /// The same, and sets the checkpoint to `sequence`, in the same transaction.
+    ///
+    /// - Parameter reason: For the checkpoint's history.
+    package func startOver(
+        identity: String?, at sequence: SequenceID, reason: String
+    ) async throws(StateError) {
+        let checkpoint = newCheckpoint(sequence, reason: reason)
+        try await write { [address] database in
+            try Self.forgetDatabase(identity: identity, address, database)
+            try Self.append(checkpoint, database)
+            try Self.moveLog(to: sequence.description, database)
+        }
+    }
+
+    /// How often the mark in the database had been written when it was last seen; 0 if that is not known.
+    func markGeneration() throws(StateError) -> Int { try fact("mark").flatMap { Int($0) } ?? 0 }
+
+    /// Records how often the mark has been written. No write if that is known already.
+    package func noteMark(generation: Int) async throws(StateError) {
+        guard try await apart({ ledger throws(StateError) in try ledger.markGeneration() }) != generation else {
+            return
+        }
+        try await write { database in
+            try database.execute(
+                database.language.replace(into: "identity", ["name", "value"], key: ["name"]),
+                ["mark", "\(generation)"])
+        }
+    }
+
+    /// Records that a process of a fleet is about to write the mark.
+    ///
+    /// - Returns: Which write it is, for ``DatabaseMark/write``.
+    func beginMarkWrite() async throws(StateError) -> String {
+        let id = UUID().uuidString
+        try await write { database in
+            try database.execute("DELETE FROM mark_write WHERE at < clock_timestamp() - interval '7 days'")
+            try database.execute("INSERT INTO mark_write (id) VALUES (?)", [id])
+        }
+        return id
+    }
+
+    /// The mark of this write was found in the database, or the gateway has answered it.
+    ///
+    /// - Returns: Whether it was not answered before: so it may have come late, over newer marks.
+    func takeUnansweredMarkWrite(_ id: String) async throws(StateError) -> Bool {
+        guard store.language == .postgres, !id.isEmpty else { return false }
+        return try await write { try $0.execute("DELETE FROM mark_write WHERE id = ?", [id]) } ?? 0 > 0
+    }
+
+    /// Records in a state that is being opened which database it belongs to, before another process can look.
+    func bind(to address: StateFacts.Address, _ claim: Claim, _ identity: String?) throws(StateError) {
+        do {
+            try store.writeNow { database in
+                switch claim {
+                case .resumeElsewhere: return
+                case .takeOver: try Self.forgetDatabase(identity: nil, address, database)
+                case .resume: if try !Self.isLatest(address, database) { try Self.note(address, database) }
+                }
+                guard let identity else { return }
+                try database.execute(
+                    "INSERT INTO identity (name, value) VALUES ('database', ?) ON CONFLICT DO NOTHING", [identity])
+            }
+        } catch {
+            throw store.error(.writing, error)
+        }
+    }
+
+    private func fact(_ name: String) throws(StateError) -> String? {
+        try read { database in
+            try database.value(String.self, "SELECT value FROM identity WHERE name = ?", [name])
+        }
+    }
+
+    private static func forgetDatabase(
+        identity: String?, _ address: StateFacts.Address?, _ database: any StateSession
+    ) throws {
+        let tables = [
+            "own_write", "caused_revision", "interrupted_decision", "aggregate_rule", "contribution", "total",
+            "total_to_write", "recount", "timer", "schedule",
+        ]
+        for table in tables {
+            try database.execute("DELETE FROM \(table)")
+        }
+        // All documents are read again.
+        try database.execute("DELETE FROM identity WHERE name = 'missed_rules'")
+        try setDatabase(identity, database)
+        guard let address else { return }
+        try database.execute("DELETE FROM address")
+        try note(address, database)
+    }
+
+    /// Whether the address was used last already: then there is nothing to write.
+    private static func isLatest(_ address: StateFacts.Address, _ database: any StateSession) throws -> Bool {
+        try database.value(Int.self, "SELECT used FROM address WHERE url = ?", [address.url])
+            == address.used
+    }
+
+    private static func note(_ address: StateFacts.Address, _ database: any StateSession) throws {
+        try database.execute(
+            """
+            INSERT INTO address (url, used)
+            VALUES (?, \(database.language.greatest("?", "(SELECT COALESCE(MAX(used), 0) + 1 FROM address)")))
+            ON CONFLICT (url) DO UPDATE SET used = excluded.used
+            """, [address.url, address.used])
+    }
+
+    private static func setDatabase(_ identity: String?, _ database: any StateSession) throws {
+        try database.execute("DELETE FROM identity WHERE name IN ('database', 'mark')")
+        guard let identity else { return }
+        try database.execute("INSERT INTO identity (name, value) VALUES ('database', ?)", [identity])
+    }
+}

@@ -1,0 +1,38 @@
+package import GatewayClient
+
+extension Ledger {
+    /// Records that the process died while it decided these revisions.
+    ///
+    /// - Returns: All revisions that it did not survive, and how often.
+    package func noteInterruptions(
+        _ revisions: [(id: DocumentID, revision: RevisionID)]
+    ) async throws(StateError) -> [(id: DocumentID, revision: RevisionID, deaths: Int)] {
+        if !revisions.isEmpty {
+            try await write { database in
+                for (id, revision) in revisions {
+                    try database.execute(
+                        """
+                        INSERT INTO interrupted_decision (id, revision, deaths) VALUES (?, ?, 1)
+                        ON CONFLICT (id, revision) DO UPDATE SET deaths = deaths + 1
+                        """, [WholeText(id.text), WholeText(revision.text)])
+                }
+            }
+        }
+        return try await read { database in
+            try database.rows(
+                "SELECT id, revision, deaths FROM interrupted_decision"
+            ).map { row in
+                (
+                    DocumentID((row["id"] as WholeText?)?.text ?? ""),
+                    RevisionID((row["revision"] as WholeText?)?.text ?? ""), row["deaths"]
+                )
+            }
+        }
+    }
+
+    /// Forgets the deaths over these documents: their decision was completed.
+    static func forgetInterruptions(of documents: [DocumentID], in database: any StateSession) throws {
+        try database.executeEach(
+            "DELETE FROM interrupted_decision WHERE id = ?", documents.map { [WholeText($0.text)] })
+    }
+}

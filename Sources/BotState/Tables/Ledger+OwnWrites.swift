@@ -1,0 +1,167 @@
+internal import DocumentFlow
+internal import Encodings
+package import GatewayClient
+internal import LosslessJSON
+
+extension Ledger {
+    /// How many own writes and caused revisions are kept, each.
+    static let ownWriteLimit = 200_000
+    /// How many of one document are looked at.
+    static let lookedAtWrites = 1000
+
+    /// Records that this rule set completed the decisions about these documents, and what it wrote.
+    func record(_ writes: [OwnWrite], in database: any StateSession) throws {
+        guard !writes.isEmpty else { return }
+        var list = JSONWriter(minimumCapacity: writes.count * 96)
+        list.array { list in
+            for write in writes {
+                list.array { list in
+                    list.string(OwnWrite.key(write.id.text))
+                    if let revision = write.revision { list.string(OwnWrite.key(revision.text)) } else { list.null() }
+                    if let content = write.content { list.raw("\(content.number)".utf8) } else { list.null() }
+                }
+            }
+        }
+        // One statement for all: for a row, calling SQLite would cost more than what it does.
+        let written = database.language.listed
+        try database.execute(
+            """
+            INSERT INTO own_write (id, revision, content, rule_set, written_at)
+            SELECT \(written.element(0)), \(written.element(1)), CAST(\(written.element(2)) AS BIGINT), \(ruleSetNumber),
+                \(Timestamp.secondsNow)
+            FROM \(written.rows)
+            """, [String(decoding: list.bytes, as: UTF8.self)])
+        try database.execute(
+            "DELETE FROM own_write WHERE rowid <= (SELECT MAX(rowid) FROM own_write) - ?", [Self.ownWriteLimit])
+    }
+
+    /// For each document what is known of the writes to which its decisions led: the one that wrote this revision, and
+    /// all since a time. Only the newest 1,000 of a document are looked at: the limits for repeated writes let some
+    /// 330 writes of it pass in their period.
+    ///
+    /// - Parameter seconds: Since 1970.
+    package func earlierWrites(
+        of documents: [(id: DocumentID, revision: RevisionID)], since seconds: Int
+    ) async throws(StateError) -> [EarlierWrites] {
+        guard !documents.isEmpty else { return [] }
+        var list = JSONWriter(minimumCapacity: documents.count * 80)
+        list.array { list in
+            for (id, revision) in documents {
+                list.array { list in
+                    list.string(OwnWrite.key(id.text))
+                    list.string(OwnWrite.key(revision.text))
+                }
+            }
+        }
+        return try await read { [json = String(decoding: list.bytes, as: UTF8.self), ruleSetNumber] database in
+            var earlier = [EarlierWrites](repeating: EarlierWrites(), count: documents.count)
+            try database.forEachRow(Self.earlierWrites(database.language), [json, Self.lookedAtWrites, seconds]) {
+                row in
+                earlier[row[0]].writes.append(
+                    EarlierWrites.Write(
+                        revision: row[1], content: row[2], isOfThisRuleSet: row[3] == ruleSetNumber, writtenAt: row[4]))
+                return true
+            }
+            return earlier
+        }
+    }
+
+    private static func earlierWrites(_ language: StateLanguage) -> String {
+        let wanted = language.listed
+        let newest = """
+            newest WHERE newest.id = \(wanted.element(0)) ORDER BY newest.rowid DESC LIMIT ?
+            """
+        let columns = "\(wanted.place), revision, content, rule_set, written_at"
+        let end = "WHERE revision = \(wanted.element(1)) OR written_at >= ? ORDER BY own_write.rowid"
+        return switch language {
+        // CROSS JOIN keeps this order of the tables. An index has the rows of one id in the order of their rowids.
+        case .sqlite:
+            """
+            SELECT \(columns) FROM \(wanted.rows) CROSS JOIN own_write
+            ON own_write.rowid IN (SELECT newest.rowid FROM own_write AS \(newest)) \(end)
+            """
+        case .postgres:
+            """
+            SELECT \(columns) FROM \(wanted.rows)
+            CROSS JOIN LATERAL (SELECT * FROM own_write AS \(newest)) AS own_write \(end)
+            """
+        }
+    }
+
+    private var ruleSetNumber: Int { OwnWrite.number(ofRuleSet: ruleSetHash) }
+}
+
+/// A write to which a decision led.
+package struct OwnWrite: Sendable {
+    /// The document that was decided, whichever was written.
+    let id: DocumentID
+    /// What the gateway answered; nil if only other documents were written.
+    let revision: RevisionID?
+    /// The content that led to the write; nil if nobody counts how often it does.
+    let content: ContentFingerprint?
+
+    package init(id: DocumentID, revision: RevisionID?, content: ContentFingerprint?) {
+        (self.id, self.revision, self.content) = (id, revision, content)
+    }
+
+    /// An id or a revision in the ledger. SQLite's JSON functions read strings up to the first U+0000 only.
+    static func key(_ text: String) -> String {
+        text.utf8.contains(0) ? "sha256-" + Digest.sha256.hex(Array(text.utf8)) : text
+    }
+
+    static func number(ofRuleSet hash: String) -> Int {
+        ContentFingerprint(bytes: Digest.sha256(Array(hash.utf8))).number
+    }
+}
+
+/// What is known of the writes to which decisions about one document led.
+package struct EarlierWrites: Sendable {
+    package struct Write: Sendable {
+        /// See ``OwnWrite``.
+        let revision: String?
+        let content: Int?
+        let isOfThisRuleSet: Bool
+        /// Seconds since 1970.
+        let writtenAt: Int
+    }
+
+    /// The oldest first.
+    package var writes: [Write] = []
+
+    package init(writes: [Write] = []) {
+        self.writes = writes
+    }
+
+    /// Whether this very rule set wrote this revision.
+    ///
+    /// - Parameter times: Only revisions written then, in seconds since 1970.
+    package func include(_ revision: RevisionID, in times: ClosedRange<Int> = 0...Int.max) -> Bool {
+        guard !writes.isEmpty else { return false }
+        let key = OwnWrite.key(revision.text)
+        return writes.contains { $0.isOfThisRuleSet && $0.revision == key && times.contains($0.writtenAt) }
+    }
+
+    /// How often a content led to a write.
+    package struct EffectCount: Sendable, Equatable {
+        /// In total, whatever other contents of the document did in between.
+        package let all: Int
+        /// Since another content of the document last led to a write.
+        package let inARow: Int
+    }
+
+    /// How often this content led to a write, by any rules.
+    ///
+    /// - Parameter times: In seconds since 1970, up to now: a time in the future is from a clock that was ahead.
+    package func count(of content: ContentFingerprint, in times: ClosedRange<Int>) -> EffectCount {
+        guard !writes.isEmpty else { return EffectCount(all: 0, inARow: 0) }
+        let contents = writes.lazy.filter { times.contains($0.writtenAt) }.compactMap(\.content)
+        return EffectCount(
+            all: contents.count { $0 == content.number },
+            inARow: contents.reversed().prefix { $0 == content.number }.count)
+    }
+}
+
+extension ContentFingerprint {
+    /// In the ledger: its first 64 bits.
+    fileprivate var number: Int { Int(truncatingIfNeeded: words.high) }
+}

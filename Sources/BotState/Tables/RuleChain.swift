@@ -1,0 +1,128 @@
+internal import Encodings
+package import GatewayClient
+internal import LosslessJSON
+
+/// The rules that led from a change by somebody else to a revision: the first rule's document made the second rule fire,
+/// and so on.
+///
+/// Several causes can meet in one document, such as a register or a total. Their depths are not added: the shortest chain
+/// counts. A chain also knows which documents' changes met in its document, its *origins*. A rule may write back to one
+/// of these documents: a register answers the document that asked it. Then the answer continues the chain of that
+/// document, which waited for it, and not the chain of whichever change made the register answer.
+package struct RuleChain: Hashable, Sendable {
+    /// A longer chain is dead-lettered instead of written.
+    package static let longest = 10
+    /// How many origins are remembered, the newest ones.
+    static let originLimit = 64
+
+    /// The names of the rules, the first one first; empty for a change made by somebody else.
+    package let rules: [String]
+    /// Identifies the document whose change began the chain; 0: unknown.
+    let origin: UInt32
+    /// The documents whose changes met in this one, the newest last. They include ``origin``.
+    package let origins: [UInt32]
+    /// Whether more changes met in this document than ``origins`` remembers.
+    let isCrowded: Bool
+
+    /// Without rules: a change made by somebody else.
+    package init(_ rules: [String] = []) { self.init(rules, origin: 0, origins: [], isCrowded: false) }
+
+    private init(_ rules: [String], origin: UInt32, origins: [UInt32], isCrowded: Bool) {
+        self.rules = rules
+        self.origin = origin
+        self.origins = origins
+        self.isCrowded = isCrowded
+    }
+
+    /// The chain that a change of a document by somebody else begins.
+    ///
+    /// - Parameter last: The newest chain that led to this document. What met in the document before still does.
+    package static func begun(by id: DocumentID, after last: RuleChain? = nil) -> RuleChain {
+        let origin = identity(of: id)
+        let (origins, isCrowded) = newest((last?.origins ?? []) + [origin])
+        return RuleChain([], origin: origin, origins: origins, isCrowded: isCrowded || last?.isCrowded == true)
+    }
+
+    /// The chain of a document that `rule` writes because of this one.
+    package func followed(by rule: String) -> RuleChain {
+        RuleChain(rules + [rule], origin: origin, origins: origins, isCrowded: isCrowded)
+    }
+
+    /// The chain of one write to which all of these lead: the shortest, with the origins of all.
+    package static func shortest(of chains: [RuleChain]) -> RuleChain {
+        guard let shortest = chains.min(by: { $0.rules.count < $1.rules.count }) else { return RuleChain() }
+        let (origins, isCut) = newest(chains.flatMap(\.origins))
+        return RuleChain(
+            shortest.rules, origin: shortest.origin, origins: origins,
+            isCrowded: isCut || chains.contains(where: \.isCrowded))
+    }
+
+    /// The chain of the revision that this chain's last rule writes over another revision.
+    ///
+    /// - Parameter earlier: The chain of the revision that is written over; nil: there is none.
+    package func written(over earlier: RuleChain?) -> RuleChain {
+        guard let earlier else { return RuleChain(rules, origin: origin, origins: origins, isCrowded: false) }
+        let (origins, isCut) = Self.newest(earlier.origins + origins)
+        let isCrowded = isCut || earlier.isCrowded
+        let isAnswer = earlier.origin != origin && (self.isCrowded || self.origins.contains(earlier.origin))
+        let count = isAnswer ? min(rules.count, earlier.rules.count + 1) : rules.count
+        guard count < rules.count else {
+            return RuleChain(rules, origin: origin, origins: origins, isCrowded: isCrowded)
+        }
+        return RuleChain(rules.suffix(count), origin: earlier.origin, origins: origins, isCrowded: isCrowded)
+    }
+
+    /// Whether it is longer than ``longest``.
+    package var isTooLong: Bool { rules.count > Self.longest }
+
+    /// The reason of the dead letter, cut at the first repetition: `rule chain: a → b → a`.
+    package var reason: String {
+        var seen: Set<String> = []
+        var shown: [String] = []
+        for rule in rules {
+            shown.append(rule)
+            guard seen.insert(rule).inserted else { break }
+        }
+        return "rule chain: " + shown.joined(separator: " → ")
+    }
+
+    private static func identity(of id: DocumentID) -> UInt32 {
+        max(1, UInt32(truncatingIfNeeded: ContentFingerprint(bytes: Digest.sha256(Array(id.text.utf8))).words.high))
+    }
+
+    /// Each once, where it came last.
+    private static func newest(_ origins: [UInt32]) -> (origins: [UInt32], isCut: Bool) {
+        var seen: Set<UInt32> = []
+        let all = Array(origins.reversed().filter { seen.insert($0).inserted }.reversed())
+        return (all.suffix(originLimit), all.count > originLimit)
+    }
+
+    // MARK: - In the ledger
+
+    /// Without origins an array of names, as older programs wrote it.
+    var json: [UInt8] {
+        var names = JSONWriter()
+        names.array { writer in for rule in rules { writer.string(rule) } }
+        guard origin != 0 else { return names.bytes }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("rules", raw: names.bytes)
+            writer.member("origin", integer: origin)
+            writer.member("origins", string: origins.map { String($0, radix: 36) }.joined(separator: " "))
+            if isCrowded { writer.member("crowded", bool: true) }
+        }
+        return writer.bytes
+    }
+
+    init(json: [UInt8]) {
+        let value = SmallJSON(json)
+        guard let origin = value?["origin"]?.integer else {
+            self.init(value?.elements?.compactMap(\.string) ?? [])
+            return
+        }
+        self.init(
+            value?["rules"]?.elements?.compactMap(\.string) ?? [], origin: UInt32(truncatingIfNeeded: origin),
+            origins: value?["origins"]?.string?.split(separator: " ").compactMap { UInt32($0, radix: 36) } ?? [],
+            isCrowded: value?["crowded"] != nil)
+    }
+}

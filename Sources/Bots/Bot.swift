@@ -1,0 +1,208 @@
+internal import BotState
+internal import Delivery
+internal import DocumentFlow
+internal import FleetEngine
+package import GatewayClient
+internal import Locking
+package import Logging
+internal import PostgreSQL
+package import Rules
+internal import ServiceLifecycle
+
+/// `changebot run`: follows the feed of one keyspace and applies the rules.
+///
+/// On graceful shutdown it stops reading, finishes what it has taken in, saves the checkpoint and returns; what waits
+/// for another attempt is left to the next run. Cancelling drops what is under way: the next run sees it again.
+package struct Bot: Service {
+    let gateway: Gateway
+    let ruleSet: RuleSet
+    let settings: BotSettings
+    let logger: Logger
+    let report: RunReport
+    private let place: StatePlace
+    private(set) var keeper: StateKeeper
+    let engine: Engine?
+    /// Nil: this process works alone.
+    let sharedWork: SharedWork?
+    /// Whether this process of a fleet ran, or stood by, before its present turn.
+    let isPastStart = Locked(false)
+
+    /// - Parameter report: Follows the run, also beyond a reset of the database.
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, state: StatePlace, settings: BotSettings, report: RunReport,
+        logger: Logger
+    ) {
+        self.gateway = gateway
+        self.ruleSet = ruleSet
+        self.report = report
+        self.logger = logger
+        let state = state.limited(by: CallLimit())
+        let engine = state.isReadOnly ? nil : state.catalogue.engine
+        self.engine = engine
+        var settings = settings
+        if let clock = engine?.clock {
+            clock.watch(settings.delivery.now) { Self.warn(ofClock: $0, logger) }
+            if settings.takesEngineTime { settings.delivery.now = { clock.now() } }
+        }
+        self.settings = settings
+        let sharing = state.isReadOnly ? nil : settings.sharing
+        sharedWork = sharing.flatMap { sharing in
+            if let log = settings.workLog { return SharedWork(log, sharing, logger: logger) }
+            return engine.map { SharedWork($0, sharing, logger: logger) }
+        }
+        place = state
+        keeper = Self.keeper(state, gateway, settings, report, logger)
+    }
+
+    /// Returns at the end of a one-shot run, or after a graceful shutdown.
+    ///
+    /// - Throws: `RunError` or ``StateError``.
+    package func run() async throws {
+        // Beside the first requests.
+        ruleSet.prepare()
+        guard let engine else { return try await runAlone() }
+        try await withTaskCancellationHandler {
+            try await engine.renewingLease {
+                if settings.isOneShot { try await runAlone() } else { try await runInTurns(engine) }
+            }
+        } onCancel: {
+            engine.endCallsNow()
+        }
+    }
+
+    private func runInTurns(_ engine: Engine) async throws {
+        let standby = Standby(
+            engine, ruleSetHash: ruleSet.hash, sharing: settings.sharing, report: report,
+            observer: settings.delivery.observer, logger: logger, lossDelay: settings.engineLossDelay)
+        let watch = FleetWatch(engine, isSharing: sharedWork != nil)
+        await report.watch(watch)
+        defer {
+            engine.endCallsSoon()
+            sharedWork?.close()
+            standby.leave()
+            watch.close()
+        }
+        do {
+            while true {
+                try await cancelWhenGracefulShutdown { try await standby.untilFree() }
+                let isEstablished = await standby.isEstablished
+                isPastStart.withLock { $0 = isEstablished }
+                do {
+                    guard try await standby.whileNotDrained(runTurn) else { return }
+                    // The turn is over, and the process goes on.
+                    engine.allowCalls()
+                    await report.reconnect()
+                } catch let error as StateError {
+                    guard await standby.canRetry(after: error) else { throw error }
+                    if !Task.isShuttingDownGracefully { engine.allowCalls() }
+                    try await cancelWhenGracefulShutdown { try await standby.note(error) }
+                }
+            }
+        } catch is CancellationError {
+            // Asked to stop.
+        }
+    }
+
+    /// - Parameter lead: By how many seconds this machine's clock is ahead of the engine's.
+    private static func warn(ofClock lead: Int, _ logger: Logger) {
+        guard lead != 0 else { return logger.notice("this machine's clock and the engine's agree again") }
+        logger.warning(
+            "this machine's clock and the engine's differ; set the one that is wrong",
+            metadata: [LogKey.difference: "\(abs(lead)) s \(lead < 0 ? "behind" : "ahead")"])
+    }
+
+    private func runTurn() async throws {
+        guard let sharedWork else { return try await runAlone() }
+        var member = self
+        member.keeper = Self.keeper(place.shared(try await sharedWork.join()), gateway, settings, report, logger)
+        do { try await member.runAlone() } catch {
+            await sharedWork.leave()
+            throw error
+        }
+        await sharedWork.leave()
+    }
+
+    private static func keeper(
+        _ place: StatePlace, _ gateway: Gateway, _ settings: BotSettings, _ report: RunReport, _ logger: Logger
+    ) -> StateKeeper {
+        StateKeeper(
+            place: place, gateway: gateway, name: settings.name, retries: settings.delivery.retries, report: report,
+            logger: logger, channels: settings.channels?.sorted(),
+            // Of those that share the work, only one reads the feed, and notices at once what happens to it.
+            checkInterval: settings.sharing == nil
+                ? settings.checkInterval : min(settings.checkInterval, DatabaseWatch.intervalOfMembers))
+    }
+
+    /// Runs as the only process with this state, or beside others that share the work.
+    private func runAlone() async throws {
+        var state: StateCatalogue.Opened?
+        defer { state?.ledger.close() }
+        do {
+            // A run whose rules were changed continues on the same gateway.
+            var wasThere = await report.hasDelivered
+            while true {
+                let (info, watched) = try await cancelWhenGracefulShutdown { [state, wasThere] in
+                    try await prepare(state, wasThere: wasThere)
+                }
+                state = watched.state
+                do { return try await follow(info, watched, wasThere: wasThere) } catch let reset as DatabaseReset {
+                    state = try await startOver(reset, watched.state)
+                }
+                wasThere = true
+            }
+        } catch is CancellationError {
+            // Asked to stop.
+        }
+    }
+
+    /// Once the gateway answers, finds out which database it is and opens its state.
+    ///
+    /// - Parameters:
+    ///   - held: The state, if this run has opened it already.
+    ///   - wasThere: Whether this run has read from the database before: a daemon then waits for it to come back.
+    private func prepare(
+        _ held: StateCatalogue.Opened?, wasThere: Bool
+    ) async throws -> (info: DatabaseInfo, watched: StateKeeper.Watched) {
+        let info = try await keeper.contact.connect(to: gateway, wasThere: wasThere)
+        try gateway.check(channels: settings.channels)
+        if settings.channels != nil, let rule = ruleSet.aggregates.first {
+            throw RunError(
+                .badConfiguration,
+                "the rule '\(rule.name)' counts the documents of the whole database: leave --channels out, or run it "
+                    + "in a bot of its own")
+        }
+        if held == nil, !wasThere { keeper.warnAboutName() }
+        return (info, try await keeper.open(held, onReset: startOver))
+    }
+
+    /// Forgets the database that was reset.
+    ///
+    /// - Returns: The state to continue with; nil if it must be looked up.
+    private func startOver(
+        _ reset: DatabaseReset, _ state: StateCatalogue.Opened
+    ) async throws -> StateCatalogue.Opened? {
+        if sharedWork != nil, let engine {
+            throw RunError(
+                .databaseReset,
+                "\(reset.reason); to handle its documents from the beginning, stop all members, then: "
+                    + "changebot fleet reset \(engine.options)")
+        }
+        let policy = settings.onReset ?? (ruleSet.actsOutside ? .stop : .restart)
+        guard policy == .restart else {
+            let consequence = ruleSet.actsOutside ? ", which repeats the webhooks and events of its rules" : ""
+            throw RunError(
+                .databaseReset,
+                "\(reset.reason); to handle its documents from the beginning\(consequence), run with --on-reset restart"
+            )
+        }
+        logger.warning("starting over from the beginning", metadata: [LogKey.reason: "\(reset.reason)"])
+        return try await keeper.renew(reset, state) { identity in
+            try await state.ledger.startOver(identity: identity, at: .start, reason: reset.reason)
+        }
+    }
+}
+
+extension DatabaseInfo {
+    /// Whether `updateSequence` is the newest sequence now.
+    var reportsNewest: Bool { isOnline && updateSequence != nil }
+}

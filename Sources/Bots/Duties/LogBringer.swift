@@ -1,0 +1,35 @@
+internal import Delivery
+internal import Fleet
+internal import GatewayClient
+internal import Locking
+
+/// Brings documents to whoever has their partition.
+final class LogBringer: Bringer {
+    private static let interval: Duration = .milliseconds(250)
+
+    private let term: LeaderTerm
+    /// The place in the log of the last document.
+    private let end = Locked<Int64>(0)
+
+    /// Until the term ends.
+    init(_ term: LeaderTerm) { self.term = term }
+
+    let isDurable = true
+
+    func room() async throws -> Bool { try await term.hasRoom() }
+
+    func bring(_ candidates: [Candidate]) async throws -> Int {
+        let times = Set(candidates.filter(\.reason.isTimer).map { DocumentKey($0.id.text) })
+        let counted = Set(candidates.filter { !$0.reason.isTimer }.map { DocumentKey($0.id.text) })
+        let entries = times.sorted().map { FeedEntry(.due, $0) } + counted.sorted().map { FeedEntry(.uncounted, $0) }
+        guard !entries.isEmpty else { return 0 }
+        let n = try await term.append(entries)
+        end.withLock { $0 = n }
+        return entries.count
+    }
+
+    func untilSettled() async throws -> Bool {
+        try await Task.sleep(for: Self.interval)
+        return try await term.hasPassed(end.withLock(\.self))
+    }
+}

@@ -1,0 +1,94 @@
+internal import BotState
+internal import Delivery
+internal import DocumentFlow
+internal import Encodings
+internal import Locking
+internal import Logging
+internal import Rules
+
+/// Applies rules of files with `every` to all documents at their times, one pass at a time. A run that ends makes up for
+/// those that were missed.
+///
+/// A pass that was killed is begun again.
+struct PassDuty: Duty {
+    let schedules: [ScheduledRules]
+    /// See ``BotSettings/pass``.
+    let pass: @Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool
+    let ledger: Ledger
+    /// Seconds since 1970.
+    let now: @Sendable () -> Int
+    let longestSleep: Duration
+    let isOneShot: Bool
+    let logger: Logger
+    private var times: PassTimes?
+    let woken = Signal()
+
+    init(
+        _ schedules: [ScheduledRules],
+        _ pass: @escaping @Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool,
+        _ ledger: Ledger, _ settings: BotSettings, _ logger: Logger
+    ) {
+        (self.schedules, self.pass, self.ledger, self.logger) = (schedules, pass, ledger, logger)
+        now = settings.delivery.now
+        longestSleep = settings.delivery.intervals.longestSleep
+        isOneShot = settings.isOneShot
+    }
+
+    mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
+        guard occasion == .besideFeed else { return DutyLook() }
+        var times: PassTimes
+        if let known = self.times { times = known } else { times = try await begin() }
+        defer { self.times = times }
+        while true {
+            let now = now()
+            switch times.next(now: now) {
+            case .begin(let index):
+                guard try await run(index, at: now, &times) else { return DutyLook() }
+            case .wait(let due):
+                let wait = due.map { min(.seconds($0 - now), longestSleep) } ?? longestSleep
+                return DutyLook(next: .now + wait)
+            }
+        }
+    }
+
+    private func begin() async throws -> PassTimes {
+        try await ledger.keepSchedules(schedules, now: now())
+        let times = PassTimes(schedules, try ledger.schedules(), now: now())
+        times.log(now: now(), isDryRun: false, logger)
+        return times
+    }
+
+    /// - Returns: False if a run that ends was stopped.
+    private func run(_ index: Int, at now: Int, _ times: inout PassTimes) async throws -> Bool {
+        let (rules, begun, done, time) = times.begin(index, now: now)
+        try await ledger.note(rules, begun: begun, done: done)
+        CrashPoint.passBegun.pass()
+        if try await pass(rules, begun, time) {
+            times.end(index, began: now)
+            CrashPoint.passDone.pass()
+            try await ledger.note(rules, begun: nil, done: now)
+            return true
+        }
+        try Task.checkCancellation()
+        if isOneShot { return false }
+        times.fail(index, now: self.now())
+        return true
+    }
+}
+
+/// Applies new and changed rules to all documents once, beside the feed.
+struct CatchUpDuty: Duty {
+    /// Returns once it has come to its end.
+    let catchUp: @Sendable () async throws -> Void
+    let woken = Signal()
+    private var isDone = false
+
+    init(_ catchUp: @escaping @Sendable () async throws -> Void) { self.catchUp = catchUp }
+
+    mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
+        guard occasion == .besideFeed, !isDone else { return DutyLook() }
+        isDone = true
+        try await catchUp()
+        return DutyLook()
+    }
+}

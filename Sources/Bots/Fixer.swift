@@ -1,0 +1,109 @@
+internal import BotState
+package import Delivery
+internal import DocumentFlow
+package import GatewayClient
+package import Logging
+internal import PostgreSQL
+package import Rules
+internal import ServiceLifecycle
+
+/// `changebot fix`: applies the rules once to every live document of a keyspace.
+///
+/// A document that changes meanwhile is neither missed nor, where pages of `_all_docs` may be read, seen twice.
+///
+/// On graceful shutdown it stops reading, finishes what it has taken in, and returns. A killed run can be started
+/// again: it finds what is done and does the rest.
+package struct Fixer: Service {
+    private let gateway: Gateway
+    private let ruleSet: RuleSet
+    private let mode: Mode
+    private let settings: Delivery.Settings
+    private let timers: DocumentTimers?
+    private let report: RunReport
+    private let logger: Logger
+    private let keeper: StateKeeper
+    private let engine: Engine?
+    /// The rules that this pass can't apply.
+    private let leftOut: [String]
+    private let conflictRules: [String]
+
+    /// - Parameters:
+    ///   - name: The name of the state, and of the mark in the database.
+    ///   - mode: ``Mode/pass``, or a ``Mode/scheduledPass(began:time:)``.
+    ///   - timers: Receive the times of rules with `at:`; nil: rules whose time is to come do nothing.
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, state: StatePlace, name: String = "fix-changebot",
+        mode: Mode = .pass, settings: Delivery.Settings, timers: DocumentTimers? = nil, report: RunReport,
+        logger: Logger
+    ) {
+        let state = state.limited(by: CallLimit())
+        engine = state.catalogue.engine
+        keeper = StateKeeper(
+            place: state, gateway: gateway, name: name, retries: settings.retries, report: report, logger: logger)
+        self.gateway = gateway
+        self.ruleSet = ruleSet.withoutAggregates()
+        leftOut = ruleSet.aggregates.map(\.name)
+        conflictRules = ruleSet.conflictRules
+        self.report = report
+        self.logger = logger
+        self.settings = settings
+        self.mode = mode
+        self.timers = timers
+    }
+
+    /// Returns at the end of the pass, or after a graceful shutdown.
+    ///
+    /// - Throws: `RunError` or ``StateError``.
+    package func run() async throws {
+        if !conflictRules.isEmpty {
+            logger.notice(
+                "rules with 'resolve' follow the feed, so only 'changebot run' applies them; for all documents, run 'changebot resolve'",
+                metadata: [LogKey.rules: "\(conflictRules.joined(separator: ", "))"])
+        }
+        if !leftOut.isEmpty {
+            logger.notice(
+                "rules with 'aggregate' need every change, so only 'changebot run' applies them: it counts all documents by itself",
+                metadata: [LogKey.rules: "\(leftOut.joined(separator: ", "))"])
+        }
+        try await withTaskCancellationHandler {
+            guard let engine else { return try await apply() }
+            try await engine.renewingLease { try await apply() }
+        } onCancel: {
+            engine?.endCallsNow()
+        }
+    }
+
+    private func apply() async throws {
+        do {
+            let info = try await cancelWhenGracefulShutdown { try await keeper.contact.connect(to: gateway) }
+            let watched = try await cancelWhenGracefulShutdown { try await openState() }
+            let ledger = watched.state.ledger
+            defer { ledger.close() }
+            await report.expect(documents: info.documentCount)
+            var settings = settings
+            settings.pauses = .endedByGracefulShutdown
+            if let lease = ledger.lease { settings.retries.requireTenure = { try lease.requireTenure() } }
+            let delivery = try await Delivery(
+                gateway: gateway, ruleSet: ruleSet, ledger: ledger, mode: mode, timers: timers, settings: settings,
+                logger: logger)
+            await report.watch(delivery, hasSequence: false)
+            try await delivery.run(from: ListSource(gateway: gateway, info: info))
+            if settings.preview == nil, let reset = try await watched.watch.resetAtEnd() {
+                throw RunError(.databaseReset, "\(reset.reason); it happened while 'fix' was running, so run it again")
+            }
+        } catch is CancellationError where Task.isAskedToStop {
+        }
+    }
+
+    /// Opens the state of this database. If the database was reset, clears what the state remembers of it.
+    private func openState() async throws -> StateKeeper.Watched {
+        let watched = try await keeper.open { reset, state in
+            logger.notice(
+                "forgetting the earlier passes over the database", metadata: [LogKey.reason: "\(reset.reason)"])
+            return try await keeper.renew(reset, state) { try await state.ledger.forgetDatabase(identity: $0) }
+        }
+        // Otherwise Sync Gateway drops it after 90 days.
+        try? await watched.watch.copyCheckpoint()
+        return watched
+    }
+}

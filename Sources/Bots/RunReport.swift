@@ -1,0 +1,118 @@
+package import BotState
+internal import Delivery
+package import DocumentFlow
+internal import FleetEngine
+internal import GatewayClient
+
+/// Progress and result of a run, available during the run and after it, however it ends.
+package actor RunReport {
+    private let began = ContinuousClock.now
+    private var progress: RunProgress?
+    private var delivery: Delivery?
+    private var hasSequence = true
+    private var contactRetries = 0
+    /// Whether the run connects again, after a delivery has ended.
+    private var isReconnecting = false
+    private var isStandingBy = false
+    private var isDrained = false
+    private var fleet: FleetWatch?
+    /// How many documents a full pass will read; nil if the gateway does not say.
+    package private(set) var expectedDocuments: Int?
+
+    /// The run's duration counts from here.
+    package init() {}
+
+    /// - Parameter hasSequence: Whether the run follows a feed, and so has a checkpoint to report.
+    func watch(_ delivery: Delivery, hasSequence: Bool = true) {
+        self.delivery = delivery
+        (isReconnecting, isStandingBy) = (false, false)
+        watch(delivery.progress, hasSequence: hasSequence)
+    }
+
+    func watch(_ progress: RunProgress, hasSequence: Bool = true) {
+        self.progress = progress
+        self.hasSequence = hasSequence
+    }
+
+    /// The delivery has ended, and the run goes on with another one.
+    package func reconnect() { isReconnecting = true }
+
+    /// Another member of the fleet runs, or may; or this one is about to.
+    ///
+    /// - Parameter isDrained: It may not: it was asked to take no work.
+    func noteStandingBy(_ isStandingBy: Bool, isDrained: Bool = false) {
+        (self.isStandingBy, self.isDrained) = (isStandingBy, isDrained)
+    }
+
+    /// The run is one of a fleet. Nil: no more.
+    func watch(_ fleet: FleetWatch?) { self.fleet = fleet }
+
+    /// What is known of the fleet; nil if the run is not one of a fleet.
+    ///
+    /// - Parameter asksEngine: Whether the engine is asked, which takes two seconds at most.
+    package nonisolated func fleetFacts(asksEngine: Bool) async -> FleetFacts? {
+        guard let fleet = await fleet else { return nil }
+        return await fleet.facts(asksEngine: asksEngine, await facts().phase)
+    }
+
+    func expect(documents: Int?) { expectedDocuments = documents }
+
+    func noteContactRetry() { contactRetries += 1 }
+
+    /// Whether a delivery of this run has begun.
+    var hasDelivered: Bool { delivery != nil }
+
+    /// The counts of all deliveries of this run; the next delivery continues from them.
+    func deliveredSoFar() async -> RunCounters { await progress?.counters ?? RunCounters() }
+
+    /// All counts so far, retries of the first contact included.
+    package func counters() async -> RunCounters {
+        var counters = await deliveredSoFar()
+        counters.retries += contactRetries
+        return counters
+    }
+
+    /// Where the run stands.
+    package func facts() async -> RunFacts {
+        var facts = await delivery?.facts ?? RunFacts()
+        if isReconnecting { facts.phase = .connecting }
+        if isStandingBy { facts.phase = isDrained ? .drained : .standingBy }
+        facts.counters.retries += contactRetries
+        return facts
+    }
+
+    /// The newest dead letters in the state, newest first, and how many there are of each rule; nil if the state is not
+    /// open or can't be read now.
+    package nonisolated func openDeadLetters(
+        limit: Int
+    ) async -> (newest: [DeadLetter], counts: [(rule: String?, count: Int)])? {
+        await read { ledger throws(StateError) in
+            (try ledger.newestDeadLetters(limit: limit), try ledger.deadLetterCounts())
+        }
+    }
+
+    /// The timers that wait, the earliest first, how many there are, and the schedules; nil if the state is not open or
+    /// can't be read now.
+    package nonisolated func waiting(
+        limit: Int
+    ) async -> (timers: [WaitingTimer], count: Int, schedules: [RecordedSchedule])? {
+        await read { ledger throws(StateError) in
+            let timers = try ledger.waitingTimers(limit: limit)
+            return (timers.first, timers.count, try ledger.schedules())
+        }
+    }
+
+    private nonisolated func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Ledger) throws(StateError) -> Value
+    ) async -> Value? {
+        guard let ledger = await delivery?.ledger else { return nil }
+        return try? await ledger.apart(body)
+    }
+
+    /// The summary of the run so far; it has no `last_seq` if the run follows no feed.
+    package func summary(exitCode: Int32, isDryRun: Bool = false) async -> RunSummary {
+        RunSummary(
+            counters: await counters(), lastSequence: hasSequence ? await progress?.safeSequence : nil,
+            duration: began.duration(to: .now), exitCode: exitCode, isDryRun: isDryRun)
+    }
+}

@@ -1,0 +1,164 @@
+internal import BotState
+internal import DocumentFlow
+internal import Fleet
+internal import FleetEngine
+internal import GatewayClient
+internal import Locking
+internal import Logging
+internal import PostgreSQL
+internal import ServiceLifecycle
+
+/// The part of one process in a fleet that shares its work.
+///
+/// One process reads the feed, without documents, into a log; all work on partitions of that log that they have leased.
+/// See the page "Several machines".
+struct SharedWork: Sendable {
+    /// A log in an engine, of which this process becomes a member.
+    private struct Membership {
+        let engine: Engine
+        let log: PostgresWorkLog
+    }
+
+    private let log: any WorkLog
+    /// Nil: the log is not in an engine.
+    private let membership: Membership?
+    private let sharing: Sharing
+    private let logger: Logger
+    private let member = Locked<FleetMember?>(nil)
+    private let troubleShownAt = Locked<ContinuousClock.Instant?>(nil)
+
+    private var engine: Engine? { membership?.engine }
+    private var tally: FleetTally? { engine?.tally }
+
+    /// While a trouble lasts, it is logged this often.
+    private static let troubleInterval: Duration = .seconds(60)
+
+    /// With a log in the engine.
+    init(_ engine: Engine, _ sharing: Sharing, logger: Logger) {
+        self.sharing = sharing
+        self.logger = logger
+        let log = PostgresWorkLog(
+            makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
+            works: sharing.role != .reader, endsWithMembership: true, leaseTime: engine.lease,
+            partitions: sharing.partitions, keepDeadLetters: DeadChanges.keepDeadLetters,
+            noteTime: { engine.clock.note($0, sent: $1) })
+        self.log = log
+        membership = Membership(engine: engine, log: log)
+    }
+
+    /// With any other log, of which nobody becomes a member.
+    init(_ log: any WorkLog, _ sharing: Sharing, logger: Logger) {
+        (self.log, self.sharing, self.logger) = (log, sharing, logger)
+        membership = nil
+    }
+
+    /// Makes the tables if they are missing, and becomes a member of the fleet.
+    ///
+    /// - Returns: What lets this process write, in each transaction, as long as it is one.
+    /// - Throws: ``StateError``.
+    func join() async throws(StateError) -> EngineStore.Fence {
+        guard let membership else { return { _ in } }
+        let (engine, log) = (membership.engine, membership.log)
+        do {
+            let queue = engine.makeQueue()
+            defer { queue.close() }
+            try await queue.perform { [engine, sharing] connection in
+                try EngineSafety.require(engine, connection)
+                try EngineSchema.prepare(engine.schema, connection)
+                do {
+                    try WorkLogPartitions.prepare(sharing.partitions, leaseTime: engine.lease, connection)
+                } catch WorkLogError.refused(let reason) {
+                    throw StateError.engineRefused(path: engine.description, reason: reason)
+                }
+            }
+            if case .refused(let holder) = try await log.join({ try EngineMember.renew(engine, $0) }) {
+                throw StateError.locked(holder: holder)
+            }
+        } catch {
+            throw .engine(engine, .creating, error)
+        }
+        let (owner, number) = (engine.owner, log.membership)
+        return { [member, tally = engine.tally] connection in
+            do { try PostgresWorkLog.lockMember(owner, membership: number, connection) } catch {
+                // Not those of a member that has left.
+                if case WorkLogError.fenced = error, member.withLock({ $0 != nil }) { tally.add(.fencedCommits) }
+                throw error
+            }
+        }
+    }
+
+    /// Gives back what is left, whether the work had begun or not.
+    func leave() async { try? await membership?.log.leave() }
+
+    /// Closes the connections. Blocks for a moment.
+    func close() { membership?.log.close() }
+
+    /// Asked before anything is done that others would notice.
+    ///
+    /// - Throws: ``StateError/fenced(_:)``.
+    func requireTenure() throws {
+        guard member.withLock({ $0?.mayAct == true }) else {
+            throw StateError.fenced("the leases were not renewed in time")
+        }
+    }
+
+    /// Makes what works on the log, and counts as this process's member from now on.
+    func makeMember(
+        _ feed: some LeaderFeed, _ duties: LeaderDuties, _ processor: some Processor
+    ) -> FleetMember {
+        let made = FleetMember(
+            log: log, feed: feed, duty: duties, processor: processor, role: sharing.role,
+            environment: FleetEnvironment { note in self.note(note) })
+        member.withLock { $0 = made }
+        return made
+    }
+
+    func forgetMember() {
+        member.withLock { $0 = nil }
+        tally?.endSharing()
+    }
+
+    /// Up to where all changes are answered; nil if the log can't say. To be asked last: the calls of a member that leaves
+    /// end soon.
+    func lastAnswered() async -> SequenceID? {
+        engine?.endCallsSoon()
+        guard let answered = try? await log.answered()?.sequence else { return nil }
+        return SequenceID(answered)
+    }
+
+    /// Errors of the log are those of the state.
+    func translatingErrors(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch let error as WorkLogError {
+            guard let engine else { throw error }
+            throw StateError(engine, error)
+        }
+    }
+
+    private func note(_ note: FleetNote) {
+        tally?.note(note)
+        switch note {
+        case .gained(.feed, _): logger.info("reading the feed for the fleet")
+        case .lost(.feed), .fenced(.feed): logger.notice("another member reads the feed now")
+        case .backlogFull(let count):
+            logger.notice(
+                "not reading on: too many changes wait in the log", metadata: ["changes": "\(count)"])
+        case .unavailable where Task.isCancelled: break
+        case .unavailable(let reason, _):
+            let isShown = troubleShownAt.withLock { shownAt in
+                if let shown = shownAt, shown.duration(to: .now) < Self.troubleInterval { return false }
+                shownAt = .now
+                return true
+            }
+            if isShown {
+                logger.warning("the gateway or the engine failed; trying again", metadata: [LogKey.reason: "\(reason)"])
+            }
+        default: logger.debug("\(note)")
+        }
+    }
+}
+
+extension FleetEnvironment {
+    fileprivate init(note: @escaping @Sendable (FleetNote) -> Void) {
+        self.init(clock: SystemFleetClock(), note: note)
+    }
+}

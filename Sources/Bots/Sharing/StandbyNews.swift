@@ -1,0 +1,81 @@
+internal import BotState
+internal import DocumentFlow
+internal import FleetEngine
+internal import Logging
+internal import PostgreSQL
+
+/// What a member that waits has logged, so that it logs only what is new.
+struct StandbyNews {
+    private let engine: Engine
+    private let lossDelay: Duration
+    private let observer: (any RunObserver)?
+    private let logger: Logger
+    private var told: String?
+    /// The process that ran last.
+    private var predecessor: String?
+    private(set) var isDrained = false
+
+    init(_ engine: Engine, lossDelay: Duration, observer: (any RunObserver)?, logger: Logger) {
+        (self.engine, self.lossDelay, self.observer, self.logger) = (engine, lossDelay, observer, logger)
+    }
+
+    private var fleet: Logger.MetadataValue { "\(engine.fleet)" }
+
+    func warnOfUnverifiedEngine() {
+        guard engine.address.isUnverified else { return }
+        logger.warning(
+            "the engine's certificate is not verified: leave sslmode out of its address",
+            metadata: [LogKey.fleet: fleet])
+    }
+
+    mutating func note(isDrained: Bool) {
+        if self.isDrained, !isDrained { logger.notice("no longer drained", metadata: [LogKey.fleet: fleet]) }
+        self.isDrained = isDrained
+    }
+
+    func tellOfTakeover() {
+        guard let predecessor else { return }
+        logger.notice(
+            "taking over from another member of the fleet",
+            metadata: [LogKey.fleet: fleet, LogKey.predecessor: "\(predecessor)"])
+    }
+
+    mutating func tell(_ standing: Standby.Standing) {
+        switch standing {
+        case .free: break
+        case .missing:
+            guard isNew("missing") else { return }
+            logger.warning(
+                "the engine lost the state of the fleet; making it anew unless it comes back",
+                metadata: [LogKey.fleet: fleet, LogKey.wait: "\(lossDelay)"])
+        case .drained:
+            guard isNew("drained") else { return }
+            logger.notice(
+                "drained: this member takes no work until 'changebot fleet drain --undo'",
+                metadata: [LogKey.fleet: fleet, LogKey.member: "\(engine.memberID)"])
+        case .runs(let holder):
+            predecessor = holder
+            guard isNew(holder) else { return }
+            logger.notice(
+                "standing by: another member of the fleet runs",
+                metadata: [LogKey.fleet: fleet, LogKey.holder: "\(holder)"])
+        }
+    }
+
+    mutating func tell(_ error: StateError) {
+        if case .engineUnavailable(let reason) = error {
+            guard isNew("") else { return }
+            logger.warning("the engine is out of reach; trying again", metadata: [LogKey.reason: "\(reason)"])
+        } else {
+            guard isNew("\(error)") else { return }
+            logger.warning("the engine refuses this process; trying again", metadata: [LogKey.reason: "\(error)"])
+        }
+    }
+
+    private mutating func isNew(_ news: String) -> Bool {
+        guard told != news else { return false }
+        told = news
+        observer?.note(.progressed)
+        return true
+    }
+}

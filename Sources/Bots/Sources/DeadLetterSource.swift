@@ -1,0 +1,41 @@
+internal import BotState
+internal import Delivery
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+
+/// Dead-lettered documents as they are now.
+struct DeadLetterSource: WorkSource {
+    /// Documents per request.
+    private static let batchSize = 100
+
+    let gateway: Gateway
+    let selection: DeadLetterRetry.Selection
+    let outcome: RetryOutcome
+
+    func run(into delivery: Delivery) async throws {
+        let (intake, ledger) = (delivery.makeIntake(), delivery.ledger)
+        var reader = DeadLetteredDocumentReader(
+            gateway: gateway, decidesDeletions: delivery.decidesDeletions, progress: delivery.progress,
+            settings: delivery.settings, logger: delivery.logger)
+        switch selection {
+        case .numbers(let numbers):
+            let documents = try ledger.deadLetteredDocuments(numbers)
+            outcome.note(documents)
+            for start in stride(from: 0, to: documents.count, by: Self.batchSize) {
+                let end = min(start + Self.batchSize, documents.count)
+                try await reader.read(documents[start..<end], take: intake.take)
+            }
+        case .matching(let filter, let last):
+            var reached = 0
+            while true {
+                let documents = try ledger.deadLetteredDocuments(
+                    after: reached, upTo: last, limit: Self.batchSize, filter: filter)
+                guard let next = documents.last?.deadLetters.first else { return }
+                reached = next
+                outcome.note(documents)
+                try await reader.read(documents[...], take: intake.take)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Delivery
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+
+/// All live documents of a keyspace: pages of `_all_docs`, in the order of ids. If this user may not read them, the feed
+/// until it is caught up; then a document that changes meanwhile may come twice, and the second decision finds nothing
+/// left to do.
+struct ListSource: WorkSource {
+    let gateway: Gateway
+    /// Says where the feed ends.
+    let info: DatabaseInfo
+
+    private struct EnoughChanged: Error {}
+
+    func run(into delivery: Delivery) async throws {
+        let intake = delivery.makeIntake()
+        do {
+            try await read(delivery) { batch in
+                try await intake.take(batch)
+                if await delivery.allowance.isExhausted { throw EnoughChanged() }
+            } takeRows: { rows, reached in
+                try await intake.take(rows, reached: reached)
+                if await delivery.allowance.isExhausted { throw EnoughChanged() }
+            }
+        } catch is EnoughChanged {
+            delivery.logger.debug("reached --limit")
+        }
+    }
+
+    /// - Parameter takeRows: Takes those of the feed, if it is read.
+    /// - Throws: Also what the closures throw, which ends the reading.
+    func read(
+        _ delivery: Delivery, take: (DocumentBatch) async throws -> Void,
+        takeRows: @escaping (ChangesBatch.SubSequence?, SequenceID) async throws -> Void
+    ) async throws {
+        let (progress, retries, logger) = (delivery.progress, delivery.settings.retries, delivery.logger)
+        var list = DocumentListReader(
+            DocumentPages(of: gateway),
+            Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger) { await progress.noteRetry() })
+        while let batch = try await list.next() { try await take(batch) }
+        guard list.isForbidden else { return }
+        logger.notice(DocumentListReader.readsFeedInstead)
+        let reader = FeedReader(
+            gateway: gateway, end: .caughtUp(with: info.newestSequence), retries: retries, logger: logger,
+            noteRetry: { await progress.noteRetry() })
+        try await reader.read(from: .start, deliver: takeRows)
+    }
+}

@@ -1,0 +1,87 @@
+internal import BotState
+internal import Delivery
+internal import DocumentFlow
+internal import Fleet
+internal import FleetEngine
+internal import GatewayClient
+internal import Locking
+internal import ServiceLifecycle
+
+/// This process's share of a fleet's log. Whenever it leads, it reads the feed into the log.
+struct LogSource: WorkSource {
+    let sharedWork: SharedWork
+    /// What it does while it leads.
+    let duties: LeaderDuties
+    let gateway: Gateway
+    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
+    let channels: [String]?
+    /// Where a log without any change begins.
+    let start: SequenceID
+    /// Called before the feed is read, if the database may be another one now.
+    let confirmDatabase: @Sendable () async throws -> Void
+    /// Called when a request for the feed has ended.
+    let noteAnswer: @Sendable () -> Void
+
+    let endsItself = true
+
+    /// Works until a graceful shutdown begins, then finishes what it has begun.
+    ///
+    /// - Throws: ``StateError``, `RunError`, `CancellationError`; what `confirmDatabase` throws.
+    func run(into delivery: Delivery) async throws {
+        let end = FeedEnd()
+        let member = sharedWork.makeMember(feed(for: delivery, end), duties, ChangeProcessor(delivery: delivery))
+        defer { sharedWork.forgetMember() }
+        await delivery.noteStanding(isCaughtUp: true)
+        member.setBeforeLeaving {
+            // Otherwise the checkpoint would be as old as the last answer of the feed.
+            guard let answered = await sharedWork.lastAnswered() else { return }
+            try? await delivery.ledger.saveCheckpoint(answered)
+        }
+        try await sharedWork.translatingErrors {
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await withGracefulShutdownHandler {
+                        try await member.run()
+                    } onGracefulShutdown: {
+                        member.stop()
+                    }
+                }
+                group.addTask { try await duties.untilFailed() }
+                group.addTask { try await end.wait() }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
+    }
+
+    private func feed(for delivery: Delivery, _ end: FeedEnd) -> GatewayFeed {
+        var feed = GatewayFeed(
+            gateway: gateway, channels: channels, start: start,
+            noteStanding: { await delivery.noteStanding(isCaughtUp: $0) },
+            save: { try await delivery.ledger.saveCheckpoint($0) })
+        feed.noteAnswer = noteAnswer
+        feed.confirmDatabase = { try await end.watch(confirmDatabase) }
+        return feed
+    }
+
+    /// Ends a member for an error of its feed; whoever reads the feed would try again.
+    private struct FeedEnd {
+        private let cause = Locked<(any Error)?>(nil)
+        private let came = Signal()
+
+        func watch(_ body: () async throws -> Void) async throws {
+            do { try await body() } catch {
+                guard error is DatabaseReset || error is RunError else { throw error }
+                cause.withLock { $0 = error }
+                came.raise()
+                throw CancellationError()
+            }
+        }
+
+        /// - Throws: The error, `CancellationError`.
+        func wait() async throws {
+            try await came.wait()
+            if let cause = cause.withLock(\.self) { throw cause }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+package import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import PostgreSQL
+
+/// The states of a bot, and the address of the database whose state is wanted.
+package struct StatePlace: Sendable {
+    let catalogue: StateCatalogue
+    let address: String
+    let ruleSetHash: String
+    let purpose: StateCatalogue.Purpose
+
+    /// - Parameter address: The gateway's URL, or `embedded:FILE` because the port of an embedded gateway differs each
+    ///   time.
+    package init(
+        _ catalogue: StateCatalogue, address: String, ruleSetHash: String, purpose: StateCatalogue.Purpose
+    ) {
+        self.catalogue = catalogue
+        self.address = address
+        self.ruleSetHash = ruleSetHash
+        self.purpose = purpose
+    }
+
+    /// The same for other rules.
+    package func with(ruleSetHash: String) -> StatePlace {
+        StatePlace(catalogue, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
+    /// The same for a process of a fleet that shares its work.
+    ///
+    /// - Parameter fence: Makes sure, in each transaction, that this process may write.
+    func shared(_ fence: @escaping EngineStore.Fence) -> StatePlace {
+        let shared = StateCatalogue(
+            directory: catalogue.directory, name: catalogue.name, engine: catalogue.engine?.with(fence: fence))
+        return StatePlace(shared, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
+    /// The same with calls to the engine that end at `limit`.
+    func limited(by limit: CallLimit) -> StatePlace {
+        guard let engine = catalogue.engine else { return self }
+        let limited = StateCatalogue(
+            directory: catalogue.directory, name: catalogue.name, engine: engine.with(limit: limit))
+        return StatePlace(limited, address: address, ruleSetHash: ruleSetHash, purpose: purpose)
+    }
+
+    /// A dry run: nothing is changed, in the database either.
+    var isReadOnly: Bool { purpose == .preview || purpose == .previewOfExisting }
+}
+
+/// Finds the state that belongs to a gateway's database, and handles resets of the database.
+struct StateKeeper: Sendable {
+    /// Asks the gateway; the run starts with it.
+    let contact: GatewayContact
+    private let place: StatePlace
+    let marks: MarkDocument
+    private let logger: Logger
+    private let channels: [String]?
+    private let checkInterval: Duration
+
+    /// - Parameters:
+    ///   - name: The bot's name: part of the name of the mark's document.
+    ///   - retries: How requests are retried until the run reads from the database.
+    ///   - channels: The channels that the run reads; nil for all.
+    ///   - checkInterval: The longest time between two checks of the mark during the run.
+    init(
+        place: StatePlace, gateway: Gateway, name: String, retries: RetryPolicy.Settings, report: RunReport,
+        logger: Logger, channels: [String]? = nil, checkInterval: Duration = DatabaseWatch.longestInterval
+    ) {
+        self.place = place
+        marks = MarkDocument(gateway: gateway, name: name, trust: MarkTrust(logger: logger))
+        contact = GatewayContact(settings: retries, logger: logger) { await report.noteContactRetry() }
+        self.logger = logger
+        self.channels = channels
+        self.checkInterval = checkInterval
+    }
+
+    /// An open state, and what the mark in its database says.
+    struct Watched {
+        let state: StateCatalogue.Opened
+        let watch: DatabaseWatch
+        /// A reset only in a dry run, which can't clear the state.
+        let finding: DatabaseWatch.Finding
+    }
+
+    // MARK: - Opening
+
+    /// Opens the state and compares it with the mark of the database, until the two belong together.
+    ///
+    /// - Parameters:
+    ///   - held: The state, if this run has opened it already. A state that is opened here is closed on failure.
+    ///   - onReset: Calls ``renew(_:_:forget:)``, or ends the run.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`, what `onReset` throws.
+    func open(
+        _ held: StateCatalogue.Opened? = nil,
+        onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
+    ) async throws -> Watched {
+        guard let engine = place.catalogue.engine, !place.isReadOnly else { return try await openNow(held, onReset) }
+        var watched: Watched?
+        try await engine.whileAloneWithMark(waits: true) { watched = try await openNow(held, onReset) }
+        guard let watched else { throw CancellationError() }
+        return watched
+    }
+
+    private func openNow(
+        _ held: StateCatalogue.Opened?,
+        _ onReset: (DatabaseReset, StateCatalogue.Opened) async throws -> StateCatalogue.Opened?
+    ) async throws -> Watched {
+        var state: StateCatalogue.Opened
+        var seen: FoundMark?
+        if let held { state = held } else { (state, seen) = try await openStateOfMark() }
+        do {
+            while true {
+                let watch = DatabaseWatch(
+                    marks: marks, ledger: state.ledger, engine: place.catalogue.engine, channels: channels,
+                    isReadOnly: place.isReadOnly,
+                    logger: logger, checkInterval: checkInterval)
+                let finding = try await contact.ask { [seen] in try await watch.look(after: seen) }
+                guard case .reset(let reset) = finding else {
+                    try await confirm(state, watch)
+                    return Watched(state: state, watch: watch, finding: finding)
+                }
+                let next = try await onReset(reset, state)
+                if place.isReadOnly { return Watched(state: state, watch: watch, finding: finding) }
+                // The new database gets its mark.
+                seen = nil
+                if let next { state = next } else { (state, seen) = try await openStateOfMark() }
+            }
+        } catch {
+            if state.ledger !== held?.ledger { state.ledger.close() }
+            throw error
+        }
+    }
+
+    /// Looks for the mark of the database, adds one if the database is new, and opens the state that belongs to it.
+    ///
+    /// The gateway must have answered before. If the process is killed in between, the next run finds the mark and
+    /// creates the state.
+    ///
+    /// - Returns: Also the mark, if it is known how often it was written.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
+    func openStateOfMark() async throws -> (state: StateCatalogue.Opened, mark: FoundMark?) {
+        var (sighting, mark) = try await contact.ask(findMark)
+        if place.purpose == .run, sighting == .unmarked, try !place.catalogue.knowsDatabase(at: place.address) {
+            (sighting, mark) = try await contact.ask(leaveMark)
+        }
+        let opened = try await open(sighting)
+        log(opened)
+        return (opened, mark)
+    }
+
+    private func open(_ sighting: DatabaseSighting) async throws(StateError) -> StateCatalogue.Opened {
+        let open = { @Sendable [place] () throws(StateError) in
+            try place.catalogue.open(
+                address: place.address, sighting, ruleSetHash: place.ruleSetHash, for: place.purpose)
+        }
+        return place.catalogue.engine == nil ? try open() : try await BlockingCall.run(open)
+    }
+
+    /// Warns in a dry run if only other bots have a state in the folder: the name may be wrong.
+    func warnAboutName() {
+        guard place.purpose == .preview, let absence = place.catalogue.absenceAmongOthers else { return }
+        logger.warning("\(absence)")
+    }
+
+    private func findMark() async throws -> (DatabaseSighting, FoundMark?) {
+        try await sighting { () async throws(GatewayError) in
+            let found = try await marks.find()
+            return (found?.mark, found?.generation)
+        }
+    }
+
+    private func leaveMark() async throws -> (DatabaseSighting, FoundMark?) {
+        try await sighting { () async throws(GatewayError) in
+            let left = try await marks.leave()
+            return (left.mark, left.generation)
+        }
+    }
+
+    private func sighting(
+        _ mark: () async throws(GatewayError) -> (mark: DatabaseMark?, generation: Int?)
+    ) async throws(GatewayError) -> (DatabaseSighting, FoundMark?) {
+        do throws(GatewayError) {
+            let (mark, generation) = try await mark()
+            guard let mark else { return (.unmarked, nil) }
+            return (.marked(mark.identity), generation.map { FoundMark(mark: mark, generation: $0) })
+        } catch {
+            try await marks.requireRefusal(error)
+            return (.unknowable, nil)
+        }
+    }
+
+    private func log(_ opened: StateCatalogue.Opened) {
+        if let former = opened.formerAddress {
+            logger.notice(
+                "this database is known from another address: continuing where the bot stopped",
+                metadata: [LogKey.before: "\(former)", LogKey.now: "\(place.address)"])
+        }
+        if !opened.others.isEmpty {
+            logger.notice(
+                place.isReadOnly
+                    ? "this database is new to the bot: a run makes a state for it"
+                    : "this database is new to the bot: made a state for it",
+                metadata: [
+                    LogKey.gateway: "\(place.address)", LogKey.others: "\(opened.others.joined(separator: ", "))",
+                ])
+        }
+    }
+
+    /// Records the address at which the database is reached now. Writes the mark first: if this database is a copy of
+    /// the files of another one, the age of the mark then tells the two apart.
+    private func confirm(_ state: StateCatalogue.Opened, _ watch: DatabaseWatch) async throws {
+        guard state.formerAddress != nil, !place.isReadOnly else { return }
+        try await contact.ask {
+            do { try await watch.rewriteMark() } catch let error as GatewayError {
+                try await marks.requireRefusal(error)
+                logger.debug("the database's mark can't be written", metadata: [LogKey.reason: "\(error)"])
+            }
+        }
+        try await state.ledger.noteAddress()
+    }
+
+    // MARK: - After a reset
+
+    /// Prepares the state for a new beginning after a reset or restore.
+    ///
+    /// - Parameter forget: Clears the state; gets the nonce of the new mark, if there is one.
+    /// - Returns: The state to continue with; nil if it was closed and the one for this database must be looked up.
+    func renew(
+        _ reset: DatabaseReset, _ state: StateCatalogue.Opened, forget: (_ identity: String?) async throws -> Void
+    ) async throws -> StateCatalogue.Opened? {
+        let renewal = try renewal(reset, state)
+        var step = renewal.first
+        if case .replaceMark(let old) = step {
+            let new = try await contact.ask { try await newMark(insteadOf: old) }
+            step = renewal.next(afterReplacing: old, by: new)
+        }
+        guard case .forget(let identity) = step else {
+            state.ledger.close()
+            return nil
+        }
+        try await forget(identity)
+        CrashPoint.stateForgotten.pass()
+        return StateCatalogue.Opened(ledger: state.ledger)
+    }
+
+    private func renewal(_ reset: DatabaseReset, _ state: StateCatalogue.Opened) throws(StateError) -> Renewal {
+        var isKnownToAnotherState = false
+        if !place.isReadOnly, let identity = reset.mark?.identity {
+            isKnownToAnotherState = try place.catalogue.hasState(of: identity, otherThan: state.ledger)
+        }
+        return Renewal(
+            reset: reset, choosesState: !place.isReadOnly, isKnownToAnotherState: isKnownToAnotherState,
+            isAtNewAddress: state.formerAddress != nil)
+    }
+
+    /// Nil if this user may not write it.
+    private func newMark(insteadOf old: String) async throws -> String? {
+        do throws(GatewayError) {
+            return try await marks.replace { $0?.mark.identity == old ? .new() : nil }.mark?.identity
+        } catch {
+            try await marks.requireRefusal(error)
+            return nil
+        }
+    }
+}
+
+/// What becomes of a state whose database was reset or restored.
+struct Renewal {
+    enum Step: Equatable {
+        /// Clear the state. From now on it belongs to the database with this nonce; nil if there is no mark.
+        case forget(identity: String?)
+        /// Close the state, and look up the one that belongs to the database.
+        case lookUp
+        /// Replace the mark with this nonce: the database that it was made for may still exist elsewhere. From then on
+        /// the two have different marks.
+        case replaceMark(identity: String)
+    }
+
+    let reset: DatabaseReset
+    /// Whether the run may open another state and write the mark: false for a dry run.
+    let choosesState: Bool
+    /// Whether another state belongs to the database with the mark that is there now.
+    let isKnownToAnotherState: Bool
+    /// Whether the database was found at a new address.
+    let isAtNewAddress: Bool
+
+    var first: Step {
+        guard choosesState, let identity = reset.mark?.identity else {
+            return .forget(identity: reset.mark?.identity)
+        }
+        if reset.isOlder { return .replaceMark(identity: identity) }
+        return isKnownToAnotherState ? .lookUp : .forget(identity: identity)
+    }
+
+    /// What follows ``Step/replaceMark(identity:)``.
+    ///
+    /// - Parameter new: The nonce of the new mark; nil if this user may not write it.
+    func next(afterReplacing old: String, by new: String?) -> Step {
+        guard let new else { return .forget(identity: old) }
+        return isAtNewAddress ? .lookUp : .forget(identity: new)
+    }
+}

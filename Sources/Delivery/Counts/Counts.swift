@@ -1,0 +1,271 @@
+package import BotState
+package import GatewayClient
+package import Locking
+package import LosslessJSON
+package import Rules
+
+/// The counts of a run: what its writers tell the ledger about them, and when the totals may be written.
+///
+/// The ledger remembers what each document added last, and the totals. A change of a document changes both in one
+/// transaction, before its ticket is finished; ``TotalsWriter`` writes the documents with the totals later.
+package final class Counts: Sendable {
+    private struct State {
+        /// Whether all documents are counted for all rules.
+        var isComplete: Bool
+        /// What the ledger knows of the rules, by their indexes in the rule set.
+        var known: [Int: Ledger.CountedRule]
+        /// When that was looked up.
+        var lookedAt = ContinuousClock.now
+        /// What a run that ends wrote and decided without the feed.
+        var decidedWrites: [DocumentID: RevisionID] = [:]
+        /// When it was last known that nobody counts.
+        var nobodyCountedAt: ContinuousClock.Instant?
+    }
+
+    /// Whether this process decides some documents beside the one that counts, which has to count them again.
+    let asksForRecounts: Bool
+    private let ledger: Ledger
+    private let aggregates: [AggregateRule]
+    private let state: Locked<State>
+    /// A total has changed, or may be written from now on.
+    package let changed = Signal()
+
+    /// Nil if nobody counts. A process that counts alone forgets what the ledger knows of other rules.
+    package static func open(_ ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
+        let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: !ledger.isShared)
+        // Others may count what this process decides.
+        return ruleSet.aggregates.isEmpty && !ledger.isShared ? nil : Counts(ruleSet.aggregates, rules, ledger)
+    }
+
+    /// Of a process beside the one that counts. Nil if no rule counts.
+    package static func askingForRecounts(_ ruleSet: RuleSet, in ledger: Ledger) -> Counts? {
+        ruleSet.aggregates.isEmpty ? nil : Counts([], [:], ledger, asksForRecounts: true)
+    }
+
+    private init(
+        _ rules: [AggregateRule], _ known: [Int: Ledger.CountedRule], _ ledger: Ledger, asksForRecounts: Bool = false
+    ) {
+        self.asksForRecounts = asksForRecounts
+        self.ledger = ledger
+        aggregates = rules
+        state = Locked(State(isComplete: known.values.allSatisfy(\.isComplete), known: known))
+    }
+
+    /// Whether this process has no rule that counts.
+    package var isIdle: Bool { aggregates.isEmpty }
+
+    /// By their numbers in the ledger, which change if a process that shares its work was silent for long.
+    private var rules: [Int: AggregateRule] {
+        let known = state.withLock(\.known)
+        var rules: [Int: AggregateRule] = [:]
+        for rule in aggregates { if let number = known[rule.index]?.number { rules[number] = rule } }
+        return rules
+    }
+
+    /// The numbers of the rules for which not all documents are counted.
+    package var incomplete: [Int] {
+        state.withLock { $0.known.values.filter { !$0.isComplete }.map(\.number).sorted() }
+    }
+
+    /// The names of the rules for which not all documents are counted, for people.
+    package var incompleteNames: String { incomplete.compactMap(name).joined(separator: ", ") }
+
+    /// The names of the members with the totals of a rule.
+    func members(of number: Int) -> [String] { rules[number]?.members ?? [] }
+
+    func name(of number: Int) -> String? { rules[number]?.name }
+
+    // MARK: - What decisions change
+
+    func contributed(_ contributions: [Contribution]) -> ContributedAmounts {
+        let known = state.withLock(\.known)
+        var byNumber: [Int: Contribution] = [:]
+        for contribution in contributions {
+            if let number = known[contribution.rule]?.number { byNumber[number] = contribution }
+        }
+        return ContributedAmounts(contributions: byNumber)
+    }
+
+    /// What to save about candidates that are over; nil: nothing, because nobody counts.
+    func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
+        guard try await isCounting() else { return nil }
+        var changes = makeChanges()
+        if asksForRecounts {
+            changes.undecided = endings.candidates.map(\.id)
+            return changes
+        }
+        changes.documents = (endings.decided + endings.passedOver).compactMap { ended in
+            ended.result.contributed.map { CountChanges.Document(ended.candidate.id, $0) }
+        }
+        changes.recounted = endings.candidates.compactMap { candidate in
+            candidate.reason.recount.map { (candidate.id, $0) }
+        }
+        changes.undecided = endings.deadLettered.lazy.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
+        return changes
+    }
+
+    /// What to save about candidates that a log keeps while they wait for something: what they add to totals need not
+    /// wait for that. Nil: nothing.
+    func changes(ofWaiting waiting: [Round.WaitingCourse]) async throws(StateError) -> CountChanges? {
+        guard try await isCounting() else { return nil }
+        var changes = makeChanges()
+        changes.documents = waiting.compactMap { waiting in
+            waiting.contributed.map { CountChanges.Document(waiting.candidate.id, $0) }
+        }
+        return changes
+    }
+
+    private func makeChanges() -> CountChanges {
+        var changes = CountChanges(rules: rules.mapValues(\.name))
+        changes.isShared = ledger.isShared
+        return changes
+    }
+
+    /// Whether there is anything to count. Those that share the work must know now and then who counts what.
+    private func isCounting() async throws(StateError) -> Bool {
+        guard ledger.isShared, !asksForRecounts else { return true }
+        if aggregates.isEmpty, try await nobodyCounts() { return false }
+        if state.withLock(\.lookedAt).duration(to: .now) > Self.othersInterval { try await lookAgain() }
+        return true
+    }
+
+    /// Tells the others which rules this process has, and finds out their numbers.
+    private func lookAgain() async throws(StateError) {
+        let now = ContinuousClock.now
+        let known = try await ledger.openCounts(aggregates, countsAlone: false)
+        state.withLock { state in
+            (state.known, state.lookedAt) = (known, now)
+            state.isComplete = known.values.allSatisfy(\.isComplete)
+        }
+    }
+
+    /// Keeps the rules of a process that shares its work known to the others, until it is cancelled.
+    package func keepKnown() async throws {
+        while true {
+            try await Task.sleep(for: Self.othersInterval * 5)
+            guard !aggregates.isEmpty else { continue }
+            // Whether the engine answers is noticed by others.
+            try? await lookAgain()
+        }
+    }
+
+    /// A process without rules that count must learn soon that another has some.
+    package static let othersInterval: Duration = .seconds(1)
+
+    private func nobodyCounts() async throws(StateError) -> Bool {
+        let now = ContinuousClock.now
+        if let at = state.withLock(\.nobodyCountedAt), at.duration(to: now) < Self.othersInterval { return true }
+        guard try await ledger.countedRules().isEmpty else { return false }
+        state.withLock { $0.nobodyCountedAt = now }
+        return true
+    }
+
+    /// A total has changed.
+    func noteChange() { changed.raise() }
+
+    // MARK: - What the feed brings
+
+    /// Of the changes of a batch, the documents that must be decided even if no rule can fire: they add to a total
+    /// already, or may do so soon. Documents with totals that somebody else changed are compared with the totals.
+    func documentsToDecide(
+        among rows: ChangesBatch.SubSequence, _ queue: CandidateQueue
+    ) async throws(StateError) -> Set<DocumentID> {
+        let documents = rows.lazy.filter { [.document, .tombstone].contains($0.kind) }.map { ($0.id, $0.revision) }
+        let listed = Array(documents)
+        // First those in progress: once they are settled, the ledger knows them.
+        let busy = await queue.busy(among: listed.map(\.0))
+        let found = try await ledger.counted(among: listed.map { (id: $0.0, revision: $0.1) })
+        if !found.holders.isEmpty {
+            try await ledger.markTotals(found.holders)
+            changed.raise()
+        }
+        return found.contributors.union(busy)
+    }
+
+    /// Notes documents that a run that ends is about to decide without waiting for the feed.
+    func noteDecided(_ written: [WrittenTarget]) {
+        state.withLock { state in
+            for other in written { state.decidedWrites[other.place.id] = other.revision }
+        }
+    }
+
+    /// The documents among these rows that ``noteDecided(_:)`` has with another revision.
+    ///
+    /// Such a row is older: the gateway put its answer together before the write. What it added to totals would replace
+    /// what the write adds, and the row of the write may come in the next run only.
+    func outdated(among rows: ChangesBatch.SubSequence) -> [DocumentID] {
+        state.withLock { state in
+            guard !state.decidedWrites.isEmpty else { return [] }
+            return rows.compactMap { row in
+                guard let written = state.decidedWrites[row.id] else { return nil }
+                let revision = row.revision
+                guard written == revision || (revision?.generation ?? 0) > (written.generation ?? 0) else {
+                    return row.id
+                }
+                // The feed has reached the write: nothing older follows.
+                state.decidedWrites[row.id] = nil
+                return nil
+            }
+        }
+    }
+
+    /// Marks the documents among these that hold totals and that somebody else has changed.
+    package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+        guard !aggregates.isEmpty else { return }
+        let holders = try await ledger.counted(among: documents).holders
+        guard !holders.isEmpty else { return }
+        try await ledger.markTotals(holders)
+        changed.raise()
+    }
+
+    /// The most documents that are counted again at a time.
+    package static let recountLimit = 250
+
+    // MARK: - The pass over all documents
+
+    /// Whether the totals may be written.
+    package var isComplete: Bool { state.withLock(\.isComplete) }
+
+    /// For each rule that is not complete, whether a document may hold old totals of it.
+    package func leftovers(_ document: JSONValue) -> [(rule: Int, members: Int)] {
+        let rules = rules
+        return incomplete.compactMap { number in
+            guard let rule = rules[number], rule.mayHoldTotals(document) else { return nil }
+            return (number, rule.members.count)
+        }
+    }
+
+    /// All documents are counted.
+    package func complete() async throws(StateError) {
+        let numbers = incomplete
+        try await ledger.completeCounts(numbers)
+        CrashPoint.countsCompleted.pass()
+        state.withLock { state in
+            state.known = state.known.mapValues { rule in
+                Ledger.CountedRule(
+                    number: rule.number, isComplete: rule.isComplete || numbers.contains(rule.number))
+            }
+            state.isComplete = state.known.values.allSatisfy(\.isComplete)
+        }
+        changed.raise()
+    }
+
+    // MARK: - For the one that writes the totals
+
+    /// If others share the work, looks again for which rules not all documents are counted, and forgets rules that no
+    /// process has any more.
+    ///
+    /// - Returns: Their numbers.
+    package func look() async throws(StateError) -> [Int] {
+        guard ledger.isShared else { return incomplete }
+        try await lookAgain()
+        try await ledger.dropUnusedCounts(otherThan: state.withLock { $0.known.values.map(\.number) })
+        return incomplete
+    }
+
+    /// Forgets what is known of rules whose documents are about to be counted. A process that counts alone did so when it
+    /// opened the counts.
+    package func restart(_ rules: [Int]) async throws(StateError) {
+        if ledger.isShared { try await ledger.restartCounts(rules) }
+    }
+}

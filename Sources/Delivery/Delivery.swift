@@ -1,0 +1,311 @@
+package import BotState
+package import DocumentFlow
+internal import Encodings
+package import GatewayClient
+internal import Locking
+package import Logging
+internal import Outside
+internal import Revisions
+package import Rules
+internal import ServiceLifecycle
+
+/// The pipeline of a run: rules, writes, state. The caller feeds it changes or documents.
+package struct Delivery: Sendable {
+    let context: RoundContext
+    private let saving = TaskLock()
+
+    /// Counters and safe sequence, for reports.
+    package var progress: RunProgress { context.progress }
+    /// Readers of documents stop once it is exhausted.
+    package var allowance: ChangeAllowance { context.allowance }
+    /// Nil: rules with `at:` leave no timers behind.
+    package var timers: DocumentTimers? { context.state.timers }
+    package var ledger: Ledger { context.state.ledger }
+    var mode: Mode { context.mode }
+    package var settings: Settings { context.settings }
+    package var logger: Logger { context.logger }
+    var flow: CandidateFlow { context.flow }
+
+    /// - Parameters:
+    ///   - start: Where the feed is read from; any sequence without a feed.
+    ///   - timers: Those of the bot that the documents belong to; nil: none.
+    ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
+    ///   - counts: Nil: no rule counts, or this run has nothing to do with that.
+    /// - Throws: `RunError`: `.badConfiguration` if a rule writes to an invalid keyspace, or a file of a rule can't be
+    ///   used, `.cannotCreate` if one emits to a file that can't be written; ``StateError``.
+    package init(
+        gateway: Gateway, ruleSet: RuleSet, ledger: Ledger, start: SequenceID = .start,
+        mode: Mode, timers: DocumentTimers? = nil, counters: RunCounters = RunCounters(), counts: Counts? = nil,
+        settings: Settings, logger: Logger
+    ) async throws {
+        try Self.prepareExpiry(of: ruleSet, gateway)
+        let progress = RunProgress(
+            start: start, counters: counters, savedAt: try ledger.checkpointAge().map { .now - $0 },
+            observer: settings.observer)
+        let noteRetry: @Sendable () async -> Void = { await progress.noteRetry() }
+        let contact = GatewayContact(
+            settings: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
+        let pass = SearchPass(
+            gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger, noteRetry: noteRetry)
+        context = RoundContext(
+            flow: CandidateFlow(
+                queue: CandidateQueue(),
+                budget: MemoryBudget(settings.capacity.memory, documents: settings.capacity.documents)),
+            state: try await KnownState(ledger, timers, counts, settings, logger),
+            rules: RuleContext(
+                set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
+                comparison: AttachmentComparison(gateway, contact, logger),
+                database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
+            targets: TargetContext(
+                gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),
+                locks: KeyedLock(), busy: BusyDocuments(mode.guards),
+                search: RelatedSearch.Shared(SharedSearch(pass))),
+            outputs: settings.isDryRun ? nil : try LineOutputs(ruleSet.emitTargets, logger: logger),
+            webhooks: settings.isDryRun ? nil : try WebhookSender(ruleSet, settings, logger),
+            conflicts: ruleSet.resolvesConflicts
+                ? ConflictResolver(
+                    gateway: gateway, retries: settings.retries, pauses: settings.pauses, logger: logger) : nil,
+            mode: mode, settings: settings, progress: progress, allowance: ChangeAllowance(limit: settings.changeLimit),
+            logger: logger)
+    }
+
+    /// Rules that set or look at an expiry must know the present one.
+    ///
+    /// - Throws: `RunError` if the server has no expiry.
+    private static func prepareExpiry(of ruleSet: RuleSet, _ gateway: Gateway) throws {
+        if ruleSet.readsExpiry { gateway.keepExpiry() }
+        if let rule = ruleSet.expiringRule, !gateway.dialect.expiresDocuments {
+            throw RunError(
+                .badConfiguration,
+                "rule '\(rule)' has 'expire', but on \(gateway.dialect.name) documents don't expire; remove the action, "
+                    + "or write a date with merge and delete what is due with an 'at:' rule")
+        }
+    }
+
+    private static func siblings(of gateway: Gateway, _ ruleSet: RuleSet) throws(RunError) -> [String: Gateway] {
+        var siblings: [String: Gateway] = [:]
+        for name in ruleSet.otherKeyspaces {
+            do throws(GatewayURLError) { siblings[name] = gateway.sibling(try KeyspaceName(name)) } catch {
+                throw RunError(.badConfiguration, "a rule's put: \(error)")
+            }
+        }
+        return siblings
+    }
+
+    /// Runs reading, writing and checkpoints concurrently, until the source has ended and all that it brought is settled.
+    ///
+    /// - Parameters:
+    ///   - source: What it has brought when a graceful shutdown begins is finished.
+    ///   - duties: What this process does beside.
+    ///   - companions: Tasks that go on until the source has ended. The run ends with what they throw.
+    /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
+    ///   what is finished.
+    package func run(
+        from source: any WorkSource, duties: [Duty.Maker] = [], companions: [@Sendable () async throws -> Void] = []
+    ) async throws {
+        do {
+            try await work {
+                guard !source.endsItself else { return try await read(source, companions) }
+                let shift = DutyShift(makers: duties, flow: flow, endsOnceSettled: mode.endsOnceSettled)
+                try await shift.attend { try await readUntilStopped { try await read(source, companions) } }
+            }
+        } catch {
+            // Save what is finished, whatever else went wrong.
+            try? await saveCheckpoint()
+            await close()
+            throw error
+        }
+        try await saveCheckpoint()
+        await close()
+    }
+
+    /// Runs all tasks until the writers have nothing left, or until one of them fails.
+    private func work(_ read: @escaping @Sendable () async throws -> Void) async throws {
+        let besideWriting: [@Sendable () async throws -> Void] = [
+            keepCheckpoint, resumePostponed, context.state.deadLetterLog.keepReporting,
+            {
+                await flow.queue.gather(true)
+                try await read()
+                await flow.queue.finish()
+            },
+        ]
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for task in besideWriting {
+                group.addTask {
+                    try await task()
+                    return false
+                }
+            }
+            group.addTask {
+                try await write()
+                return true
+            }
+            do { while let isWritten = try await group.next(), !isWritten {} } catch {
+                await abandon()
+                throw error
+            }
+            await abandon()
+            group.cancelAll()
+        }
+    }
+
+    private func read(_ source: any WorkSource, _ companions: [@Sendable () async throws -> Void]) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await source.run(into: self) }
+            for companion in companions { group.addTask { try await companion() } }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
+        do { try await cancelWhenGracefulShutdown(read) } catch is CancellationError where !Task.isCancelled {
+            logger.info("finishing the work under way")
+            await progress.note(.stopping)
+        }
+    }
+
+    // MARK: - Totals
+
+    /// - Parameter isBesideFeed: Then a total that is written too often waits.
+    package func makeTotalsWriter(_ counts: Counts, isBesideFeed: Bool) -> TotalsWriter {
+        TotalsWriter(
+            counts: counts, ledger: ledger, queue: flow.queue, home: context.gateway.url.keyspace,
+            deadLettered: context.state.deadLettered, mode: mode, settings: settings, logger: logger,
+            intake: makeIntake(),
+            decider: context.rules.set.makeDecider(),
+            targets: TargetWriter(
+                ledger: ledger, progress: progress, limits: settings.limits,
+                senders: [nil: context.makeSender(context.gateway)], locks: context.targets.locks,
+                busy: isBesideFeed ? context.targets.busy : BusyDocuments(nil), logger: logger))
+    }
+
+    /// The shortest time between two writes of totals.
+    package var totalsInterval: Duration {
+        get async {
+            let isFollowing = await progress.facts.phase == .following
+            return isFollowing ? settings.intervals.totals : settings.intervals.catchUpTotals
+        }
+    }
+
+    /// Whether it must know the members of tombstones.
+    package var decidesDeletions: Bool { context.rules.set.decidesDeletions }
+
+    /// Whether it must know the leaf revisions of changed documents.
+    package var resolvesConflicts: Bool { context.conflicts != nil }
+
+    /// To be called when a feed has been read to its end, and when that is no longer certain.
+    package func noteStanding(isCaughtUp: Bool) async {
+        await progress.note(isCaughtUp ? .following : .catchingUp)
+        await flow.queue.gather(!isCaughtUp)
+    }
+
+    /// The input for one task that delivers changes in the order of the feed, or documents.
+    ///
+    /// - Parameter decider: Of some of the rules; nil: of all.
+    package func makeIntake(decider: Decider? = nil) -> Intake {
+        let (ruleSet, state) = (context.rules.set, context.state)
+        let filter = ChangeFilter(
+            decider: decider ?? ruleSet.makeDecider(), decidesTombstones: mode.decidesChanges,
+            deadLettered: ruleSet.isPartial ? DeadLetteredDocuments() : state.deadLettered,
+            timers: ruleSet.isPartial || !mode.decidesChanges ? nil : state.timers, interruptions: state.interruptions,
+            namesLeaves: resolvesConflicts && mode.decidesChanges,
+            // The writers have the slots before.
+            note: state.interruptions.makeNote(DecisionNoteFile.slots - 1))
+        return Intake(
+            filter: filter, flow: flow, progress: progress, ledger: ledger, deadLettered: state.deadLettered,
+            deadLetterLog: state.deadLetterLog, mode: mode, settings: settings,
+            counts: state.counts.flatMap { $0.asksForRecounts ? nil : $0 })
+    }
+
+    /// Notes which of these documents hold totals that somebody else has changed.
+    package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
+        try await context.state.counts?.noteHolders(among: documents)
+    }
+
+    /// Takes changes that are not from this run's feed. Returns once there is room for more.
+    package func take(_ candidates: [Candidate]) async throws {
+        await progress.count { $0.changes += candidates.count }
+        try await flow.submit(candidates, try await context.state.deadLettered.newest(in: ledger))
+    }
+
+    /// Writes until the queue is finished and everything taken in is settled.
+    private func write() async throws {
+        // The order of output, and the choice of documents under a limit, must not depend on timing.
+        let writers = settings.isDryRun || settings.changeLimit != nil ? 1 : settings.capacity.writers
+        try await withThrowingTaskGroup { group in
+            for number in 0..<writers {
+                group.addTask {
+                    do { try await DeliveryWriter(context: context, number: number).run() } catch {
+                        await flow.queue.abort()
+                        throw error
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Makes postponed candidates ready when they are due, until the queue is aborted or the run is to stop.
+    private func resumePostponed() async throws {
+        do {
+            while let due = await flow.queue.nextDue() {
+                try await settings.pauses.wait(until: due)
+                await flow.queue.resume(dueBy: .now)
+            }
+        } catch is RunIsStopping {
+            await flow.queue.stopPostponing()
+        }
+    }
+
+    /// Saves checkpoints as work is finished, until the run's progress ends. Sleeps while there is none.
+    ///
+    /// Each waits for what is finished next, so that one write to the disk covers it, too.
+    private func keepCheckpoint() async throws {
+        while mode.keepsCheckpoint, await progress.untilCheckpointIsDue() {
+            let isFollowing = await progress.facts.phase == .following
+            try await Task.sleep(
+                for: isFollowing ? settings.intervals.followingCheckpoint : settings.intervals.checkpoint)
+            try await saveCheckpoint()
+        }
+    }
+
+    /// Saves a checkpoint if the safe sequence has moved. Any task may call.
+    ///
+    /// A start from which nothing was read is not saved: the gateway may not even know that sequence.
+    package func saveCheckpoint() async throws {
+        guard mode.keepsCheckpoint else { return }
+        // One after the other: an older sequence must not follow a newer one.
+        try await saving.withLock {
+            guard let sequence = await progress.unsaved else { return }
+            try await ledger.saveCheckpoint(sequence)
+            CrashPoint.checkpointSaved.pass()
+            await progress.noteSaved(sequence)
+        }
+    }
+
+    /// Drops what is not finished, so that every task of the pipeline ends.
+    private func abandon() async {
+        await flow.queue.abort()
+        await progress.end()
+    }
+
+    private func close() async {
+        await context.rules.downloads?.close()
+        await context.webhooks?.close()
+        context.state.deadLetterLog.finish()
+        context.state.interruptions.close()
+    }
+
+    /// Where the run stands.
+    package var facts: RunFacts {
+        get async {
+            var facts = await progress.facts
+            (facts.bytesInFlight, facts.documentsInFlight) = await flow.budget.inUse
+            facts.writeRate = await context.targets.pace.limit
+            facts.outage = settings.retries.outage.standing
+            facts.receivers = settings.outside.receivers.standing
+            return facts
+        }
+    }
+}

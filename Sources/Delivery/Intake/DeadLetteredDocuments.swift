@@ -1,0 +1,60 @@
+internal import BotState
+internal import GatewayClient
+internal import Locking
+
+/// Knows which documents may have dead letters, so that a change of any other document costs nothing.
+///
+/// Keeps a hash per document, not its id. Two documents may share one; the ledger then decides.
+final class DeadLetteredDocuments: Sendable {
+    /// The most documents that are remembered. Dead letters of others go only when a document of theirs is decided, or
+    /// by `changebot dead-letters`.
+    static let limit = 100_000
+
+    private struct State {
+        var hashes: Set<Int>
+        var newest: Int
+    }
+
+    private let state: Locked<State>
+    /// Whether other processes add dead letters, too: then any document may have some.
+    private let isShared: Bool
+
+    /// - Parameter newest: The highest number of a dead letter.
+    init(_ ids: [DocumentID] = [], newest: Int = 0, isShared: Bool = false) {
+        self.isShared = isShared
+        state = Locked(State(hashes: Set(ids.map(\.hashValue)), newest: newest))
+    }
+
+    var isEmpty: Bool { !isShared && state.withLock(\.hashes.isEmpty) }
+
+    /// Whether this process knows of dead letters of the document.
+    func knows(_ id: DocumentID) -> Bool { state.withLock { $0.hashes.contains(id.hashValue) } }
+
+    /// The highest number of a dead letter so far that this process knows.
+    var newest: Int { state.withLock(\.newest) }
+
+    /// The highest number of a dead letter so far; 0 if there are none.
+    func newest(in ledger: Ledger) async throws(StateError) -> Int {
+        isShared ? try await ledger.newestDeadLetterNumber() : newest
+    }
+
+    /// - Parameter id: Evaluated only if any document has dead letters.
+    func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        if isShared { return true }
+        guard !isEmpty else { return false }
+        let hash = id().hashValue
+        return state.withLock { $0.hashes.contains(hash) }
+    }
+
+    /// - Parameter numbers: The numbers of these dead letters.
+    func insert(_ deadLetters: [DeadLetter], numbers: [Int]) {
+        state.withLock { state in
+            state.newest = max(state.newest, numbers.max() ?? 0)
+            for deadLetter in deadLetters where state.hashes.count < Self.limit {
+                state.hashes.insert(deadLetter.id.hashValue)
+            }
+        }
+    }
+
+    func remove(_ id: DocumentID) { state.withLock { _ = $0.hashes.remove(id.hashValue) } }
+}

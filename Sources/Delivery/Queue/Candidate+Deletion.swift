@@ -1,0 +1,48 @@
+internal import DocumentFlow
+package import GatewayClient
+internal import LosslessJSON
+
+// A tombstone has members if the deletion wrote some. Lists, and the log of a fleet, have only its id and revision: a
+// candidate made from these is unread, and the writer that takes it reads the revision.
+
+extension Candidate {
+    /// - Parameter readsMembers: Whether any rule decides deletions. If not, nothing is read.
+    package init(ofDeletion id: DocumentID, _ revision: RevisionID, sequence: SequenceID?, readsMembers: Bool) {
+        let content = Content(
+            revision, readsMembers ? [] : Self.tombstone(id, revision), isDeleted: true,
+            expectedBytes: readsMembers ? Content.usualBytes : 0)
+        self.init(id, content, reason: Reason(sequence: sequence))
+    }
+
+    /// A tombstone without members of its own.
+    static func tombstone(_ id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("_id", string: id.text)
+            if let revision { writer.member("_rev", string: revision.text) }
+            writer.member("_deleted", bool: true)
+        }
+        return writer.bytes
+    }
+
+    /// Whether its tombstone is what the gateway has of the document, as far as `lookup` tells.
+    ///
+    /// A gateway may say of a deleted document the same as of one that never existed: nothing speaks against it then.
+    func isConfirmed(by lookup: DocumentLookup) -> Bool {
+        guard content.isDeleted else { return false }
+        switch lookup {
+        case .deleted(let found): return found == content.revision
+        case .missing: return content.revision != nil
+        case .found, .refused: return false
+        }
+    }
+
+    /// Sets the tombstone as it was read.
+    ///
+    /// - Parameter tombstone: Nil: the one that it has, or else one without members.
+    mutating func setTombstone(_ tombstone: [UInt8]?) {
+        guard let revision = content.revision else { return }
+        let kept = content.document.isEmpty ? Self.tombstone(id, revision) : content.document
+        content.set(revision, tombstone ?? kept, isDeleted: true)
+    }
+}

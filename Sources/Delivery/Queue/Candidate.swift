@@ -1,0 +1,104 @@
+internal import BotState
+internal import DocumentFlow
+package import GatewayClient
+
+/// A document to decide, from its arrival to its end.
+///
+/// It may stand for several changes of one document: changes that arrive while an earlier one is in progress are
+/// merged, and the newest content is decided.
+package struct Candidate: Sendable {
+    /// Candidates with the same id are merged.
+    package let id: DocumentID
+    package var reason: Reason
+    private(set) var receipts: Receipts
+    var content: Content
+    package var history = History()
+
+    package init(_ id: DocumentID, _ content: Content, reason: Reason = Reason(), receipts: Receipts = Receipts()) {
+        self.id = id
+        self.content = content
+        self.reason = reason
+        self.receipts = receipts
+    }
+
+    /// A document that must be read.
+    ///
+    /// - Parameter expectedBytes: Its size, as far as it is known.
+    package init(unread id: DocumentID, expectedBytes: Int = 0, reason: Reason = Reason()) {
+        self.init(id, Content(nil, expectedBytes: expectedBytes), reason: reason)
+    }
+
+    /// - Parameter id: Of a document for which a timer is due.
+    package init(ofTimer id: DocumentID) {
+        self.init(unread: id, expectedBytes: Content.usualBytes, reason: Reason(isTimer: true))
+    }
+
+    /// The same candidate as one that a log keeps while it waits.
+    ///
+    /// - Parameter whenOver: Called once.
+    package func ofLog(_ whenOver: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+        var candidate = self
+        candidate.receipts = Receipts(ofLog: whenOver)
+        return candidate
+    }
+
+    /// The same candidate, brought beside the feed.
+    ///
+    /// - Parameter whenSettled: Called whenever it is put off, and when it is over.
+    package func brought(_ whenSettled: @escaping @Sendable (Receipts.Over) -> Void) -> Candidate {
+        var candidate = self
+        candidate.receipts.add(whenSettled)
+        return candidate
+    }
+
+    /// Whether it may have other leaf revisions. Where the feed does not say, only a retry asks: all other candidates have
+    /// a row of their own.
+    var mayBeInConflict: Bool {
+        guard !content.isDeleted, !reason.countsOnly, content.conflict == nil else { return false }
+        return reason.leaves.map { $0.count > 1 } ?? reason.isRetry
+    }
+
+    // MARK: - Merging
+
+    /// Merges this candidate into a newer change of the same document.
+    ///
+    /// If one of them must be read first, so must the result: it is not known which content is newer.
+    func merged(into newer: Candidate) -> Candidate {
+        // A timer or a count says nothing new about the document, and the tombstone is a change of its own.
+        if content.isDeleted, newer.reason.isTimer || newer.reason.countsOnly {
+            var merged = self
+            merged.absorb(newer)
+            return merged
+        }
+        var merged = newer
+        if content.isUnread, !newer.content.isDeleted { merged.content.drop() }
+        merged.absorb(self)
+        return merged
+    }
+
+    /// Adds another change of the same document. Its content is dropped.
+    mutating func absorb(_ other: Candidate) {
+        reason.absorb(other.reason)
+        receipts.absorb(other.receipts)
+        history.absorb(other.history)
+    }
+
+    // MARK: - Dead letters
+
+    /// - Parameter rule: The rule to blame; nil: the last one that fired.
+    func deadLetter(rule: String? = nil, reason why: String) -> DeadLetter {
+        var deadLetter = DeadLetter(
+            sequence: reason.sequence, id: id, revision: content.revision, rule: rule ?? history.lastRule, reason: why,
+            attempts: history.attempts)
+        deadLetter.replaced = reason.deadLetters
+        return deadLetter
+    }
+
+    /// That of a rule that was skipped.
+    func deadLetter(_ skipped: SkippedRule) -> DeadLetter {
+        var deadLetter = deadLetter(rule: skipped.rule, reason: skipped.reason)
+        deadLetter.replaced = []
+        deadLetter.isOfRuleAlone = true
+        return deadLetter
+    }
+}

@@ -1,0 +1,52 @@
+internal import DocumentFlow
+internal import GatewayClient
+
+/// What was tried with a candidate so far.
+package struct History: Sendable {
+    /// How many writes were tried, whatever became of them.
+    var attempts = 0
+    /// Consecutive writes that conflicted.
+    var conflicts = 0
+    /// Writes on which the gateway failed.
+    var failures = 0
+    /// Writes that conflicted although no revision other than the candidate's was found.
+    var unexplainedConflicts = 0
+    /// Consecutive decisions whose document changed before the other documents were written.
+    var outdatedDecisions = 0
+    /// Whether it had to wait for something before.
+    package var hasWaited = false
+    /// Whether it was put off because its programs are slow: it is decided without others.
+    var isSlow = false
+    /// Whether the rules that fired are counted already: a second decision is not.
+    var isCounted = false
+    /// Whether it is among the documents that matched.
+    var isMatched = false
+    /// How many dead letters of skipped rules are counted already.
+    var countedSkips = 0
+    /// The rule that could not resolve its conflict and was skipped: the other rules see the leaf that wins.
+    var unresolved: SkippedRule?
+    /// The last rule that fired, after a decision. A dead letter blames it if nothing else is known.
+    var lastRule: String?
+
+    /// Whether it has just had another ten conflicts in a row.
+    var isContested: Bool { conflicts > 0 && conflicts.isMultiple(of: AttemptLimits.conflicts) }
+
+    /// Counts a write and its outcome.
+    mutating func note(_ outcome: BulkOutcome) {
+        attempts += 1
+        conflicts = outcome == .conflict ? conflicts + 1 : 0
+        if case .failed = outcome { failures += 1 }
+    }
+
+    mutating func absorb(_ other: History) {
+        hasWaited = hasWaited || other.hasWaited
+        isCounted = isCounted || other.isCounted
+        isMatched = isMatched || other.isMatched
+    }
+}
+
+/// A rule that failed for a document and was skipped (`on_error: skip`).
+struct SkippedRule: Sendable {
+    let rule: String
+    let reason: String
+}

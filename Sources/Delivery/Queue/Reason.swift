@@ -1,0 +1,46 @@
+internal import DocumentFlow
+package import GatewayClient
+
+/// Why a document is decided. The reasons of changes that are merged are merged, too.
+package struct Reason: Sendable {
+    /// The sequence of its newest change; nil if it is not from a feed.
+    var sequence: SequenceID?
+    /// The leaf revisions that the newest row of the feed names, the winner first; nil: unknown.
+    var leaves: [RevisionID]?
+    /// Whether a timer was due for it: then this bot's own revisions are decided, too.
+    package var isTimer = false
+    /// Only the rules that count are asked about it: it has not changed. A change of it that is merged in is decided by
+    /// all rules.
+    var countsOnly = false
+    /// Whether a count of all documents brought it.
+    package var isOfCount = false
+    /// If it must be counted again: the entries of the state up to this number are done with it.
+    package var recount: Int?
+    /// Dead letters to drop once it is written or needs no change; replaced if it is dead-lettered again.
+    var deadLetters: [Int] = []
+
+    package init(
+        sequence: SequenceID? = nil, leaves: [RevisionID]? = nil, isTimer: Bool = false, countsOnly: Bool = false,
+        isOfCount: Bool = false, recount: Int? = nil, deadLetters: [Int] = []
+    ) {
+        (self.sequence, self.leaves, self.isTimer, self.countsOnly, self.isOfCount, self.recount, self.deadLetters) = (
+            sequence, leaves, isTimer, countsOnly, isOfCount, recount, deadLetters
+        )
+    }
+
+    /// Whether a retry was asked for: then this bot's own revisions are decided, too.
+    var isRetry: Bool { !deadLetters.isEmpty }
+
+    /// Adds the reason of another change of the same document.
+    ///
+    /// - Parameter other: Its sequence and leaves are taken over only if this one has none.
+    mutating func absorb(_ other: Reason) {
+        sequence = sequence ?? other.sequence
+        leaves = leaves ?? other.leaves
+        isTimer = isTimer || other.isTimer
+        countsOnly = countsOnly && other.countsOnly
+        isOfCount = isOfCount || other.isOfCount
+        if let other = other.recount { recount = max(recount ?? other, other) }
+        deadLetters += other.deadLetters
+    }
+}

@@ -1,0 +1,168 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Rules
+
+/// What became of a candidate.
+enum Ending: Sendable {
+    /// The document itself was written.
+    case wrote(RevisionID)
+    /// Other documents were written, or something was sent.
+    case tookEffect
+    /// Its conflict was resolved. The leaf that is left is decided next.
+    case resolved
+    /// It is as the rules want it.
+    case unchanged
+    /// A dry run has shown what would be done.
+    case shown
+    /// Nothing was to be done: an own revision, a document that was only to be counted, or one beyond the limit of changes.
+    case passedOver
+    case deadLettered(DeadLetter)
+}
+
+/// Candidates that are over, and what is to be recorded about them.
+struct Endings: Sendable {
+    struct Ended: Sendable {
+        let candidate: Candidate
+        let earlierTimes: [RuleTime]?
+        let result: PlanResult
+        let ending: Ending
+    }
+
+    /// Their decision was carried out, or there was nothing to do.
+    private(set) var decided: [Ended] = []
+    private(set) var passedOver: [Ended] = []
+    private(set) var deadLettered: [(ended: Ended, deadLetter: DeadLetter)] = []
+    /// Writes that a dry run has shown, including ``shownDeletions``.
+    var shown = 0
+    var shownDeletions = 0
+    private var conflicts = 0
+    private var rejected = 0
+
+    mutating func append(_ course: Course, _ ending: Ending) {
+        var candidate = course.candidate
+        candidate.content.free()
+        let ended = Ended(
+            candidate: candidate, earlierTimes: course.known.earlierTimes, result: course.result, ending: ending)
+        switch ending {
+        case .wrote, .tookEffect, .resolved, .unchanged, .shown: decided.append(ended)
+        case .passedOver: passedOver.append(ended)
+        case .deadLettered(let deadLetter): deadLettered.append((ended, deadLetter))
+        }
+    }
+
+    /// Counts the answer to a write.
+    ///
+    /// - Parameter command: What it led to.
+    mutating func note(_ outcome: BulkOutcome, _ command: Course.Command) {
+        guard case .end(.deadLettered) = command else {
+            if outcome == .conflict { conflicts += 1 }
+            return
+        }
+        switch outcome {
+        case .failed, .rejected: rejected += 1
+        case .conflict: conflicts += 1
+        default: return
+        }
+    }
+
+    /// Whether there is nothing to record and nothing to count.
+    var isEmpty: Bool {
+        decided.isEmpty && passedOver.isEmpty && deadLettered.isEmpty && conflicts == 0 && rejected == 0 && shown == 0
+    }
+
+    /// All candidates that are over.
+    var candidates: [Candidate] {
+        decided.map(\.candidate) + passedOver.map(\.candidate) + deadLettered.map(\.ended.candidate)
+    }
+
+    /// Whether some must be recorded before anything else is written: they are dead letters, or their effects are outside
+    /// the gateway.
+    var mustBeRecordedFirst: Bool {
+        !deadLettered.isEmpty || decided.contains { if case .tookEffect = $0.ending { true } else { false } }
+    }
+
+    /// Removes all but the first `count` dead-lettered candidates; the others are as if the run had not seen them.
+    mutating func keepDeadLetters(_ count: Int) { deadLettered.removeLast(max(0, deadLettered.count - count)) }
+}
+
+// MARK: - What is recorded
+
+extension Endings {
+    /// Dead letters in the order in which they are saved.
+    var deadLetters: [DeadLetter] {
+        deadLettered.map(\.deadLetter)
+            + decided.flatMap { ended in ended.result.skippedRules.map { ended.candidate.deadLetter($0) } }
+    }
+
+    /// The numbers of dead letters of retried documents that are not dead-lettered again.
+    var settledDeadLetters: [Int] {
+        let replaced = Set(deadLettered.flatMap(\.deadLetter.replaced))
+        return (decided + passedOver).flatMap(\.candidate.reason.deadLetters).filter { !replaced.contains($0) }
+    }
+
+    /// The changed documents themselves that were written.
+    var writtenDocuments: [DocumentID] { writes.map(\.ended.candidate.id) }
+
+    var writes: [(ended: Ended, revision: RevisionID)] {
+        decided.compactMap { ended in if case .wrote(let revision) = ended.ending { (ended, revision) } else { nil } }
+    }
+
+    /// What the state is to remember of these writes, and of the decisions that had other effects.
+    var ownWrites: [OwnWrite] {
+        decided.compactMap { ended in
+            let (id, content) = (ended.candidate.id, ended.result.fingerprint)
+            switch ended.ending {
+            case .wrote(let revision):
+                // With a receiver's answer in it, the revision is decided like any other.
+                return OwnWrite(id: id, revision: ended.result.cause == nil ? revision : nil, content: content)
+            case .tookEffect, .resolved: return content.map { OwnWrite(id: id, revision: nil, content: $0) }
+            case .unchanged, .shown, .passedOver, .deadLettered: return nil
+            }
+        }
+    }
+
+    /// Revisions with the answers of receivers in them, and the rules that led to them; then own revisions of documents to
+    /// which rules led.
+    var caused: [Ledger.CausedRevision] {
+        func caused(_ chain: (PlanResult) -> RuleChain?) -> [Ledger.CausedRevision] {
+            writes.compactMap { ended, revision in
+                chain(ended.result).map {
+                    Ledger.CausedRevision(id: ended.candidate.id, revision: revision, chain: $0)
+                }
+            }
+        }
+        return caused(\.cause) + caused { $0.cause == nil ? $0.keptChain : nil }
+    }
+
+    /// Documents that are a change for the rules again: with answers of receivers in them, or with one leaf now.
+    var changedAgain: [DocumentID] {
+        decided.compactMap { ended in
+            switch ended.ending {
+            case .wrote where ended.result.cause != nil: return ended.candidate.id
+            case .resolved: return ended.candidate.id
+            default: return nil
+            }
+        }
+    }
+
+    /// Dead letters of skipped rules that were counted before the write but are not saved.
+    private var countedButUnsavedDeadLetters: Int {
+        decided.reduce(0) { $0 + max(0, $1.candidate.history.countedSkips - $1.result.skippedRules.count) }
+            + (passedOver + deadLettered.map(\.ended)).reduce(0) { $0 + $1.candidate.history.countedSkips }
+    }
+
+    func count(in counters: inout RunCounters) {
+        let writes = writes
+        counters.written += writes.count
+        counters.deleted += writes.count { $0.ended.result.isDeletion }
+        counters.unchanged += decided.count { ended in
+            if case .unchanged = ended.ending { !ended.result.rules.isEmpty } else { false }
+        }
+        counters.shown += shown
+        counters.shownDeletions += shownDeletions
+        counters.conflicts += conflicts
+        counters.rejected += rejected
+        counters.deadLetters -= countedButUnsavedDeadLetters
+    }
+}

@@ -1,0 +1,100 @@
+internal import BotState
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import LosslessJSON
+internal import Outside
+internal import Rules
+
+/// Applies the rules to candidates. Without I/O, but for what the rules ask of jq and download.
+struct Planner {
+    let ruleSet: RuleSet
+    let decider: Decider
+    var downloads: Downloads?
+    /// Nil: attachments whose digests can't tell are taken for different ones.
+    var stored: StoredAttachmentReader?
+    let interruptions: InterruptedDecisions
+    /// Records which document is being decided, in case the process dies over it.
+    let note: DecisionNote
+    /// Whether to count how often a content leads to a write.
+    let countsEffects: Bool
+    /// Seconds since 1970.
+    let now: @Sendable () -> Int
+
+    /// Decides candidates whose documents are in memory.
+    ///
+    /// - Returns: What became of each, in order.
+    func plan(_ courses: [Course]) async -> [Course.Decided] {
+        var answers: [Course.Decided?] = []
+        var decidable: [Int] = []
+        var inputs: [DecisionInput] = []
+        for (index, course) in courses.enumerated() {
+            do throws(Undecidable) {
+                inputs.append(try input(course))
+                decidable.append(index)
+                answers.append(nil)
+            } catch {
+                answers.append(.impossible(reason: error.reason))
+            }
+        }
+        note.end()
+        let decisions = await decider.decide(
+            on: inputs, now: now(), downloader: downloads?.downloader, stored: stored,
+            mayPutOff: { !courses[decidable[$0]].candidate.history.isSlow },
+            willDecide: { index in
+                guard let index else { return note.end() }
+                let candidate = courses[decidable[index]].candidate
+                note.begin(candidate.id, candidate.content.revision)
+            })
+        note.end()
+        for (index, place) in decidable.enumerated() {
+            answers[place] = answer(courses[place], inputs[index], decisions[index])
+        }
+        return answers.compactMap(\.self)
+    }
+
+    private func input(_ course: Course) throws(Undecidable) -> DecisionInput {
+        let candidate = course.candidate
+        let content = candidate.content
+        guard !interruptions.isExcluded(candidate.id, content.revision) || candidate.reason.isRetry else {
+            throw Undecidable(reason: InterruptedDecisions.reason)
+        }
+        note.begin(candidate.id, content.revision)
+        let text: JSONText
+        do { text = try JSONText(content.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
+        // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
+        // for.
+        guard text.root["_id"]?.isString(candidate.id.text) == true else {
+            throw Undecidable(reason: "the gateway returned a document whose _id is not the id of the change")
+        }
+        let fired = (course.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
+        return DecisionInput(
+            text, isDeleted: content.isDeleted, sequence: candidate.reason.sequence?.json,
+            firedTimes: Dictionary(fired) { first, _ in first }, countsOnly: candidate.reason.countsOnly,
+            isInConflict: content.conflict != nil)
+    }
+
+    private struct Undecidable: Error {
+        let reason: String
+    }
+
+    private func answer(_ course: Course, _ input: DecisionInput, _ decision: Decision) -> Course.Decided {
+        if decision.isPutOff { return .slow }
+        if decision.error?.isTemporary == true { return .noProcess }
+        if let wait = decision.error?.wait {
+            return .waits(until: .now + wait, lastRule: decision.fired.last.map { ruleSet.names[$0] })
+        }
+        let candidate = course.candidate
+        let plan = Plan(DecisionReport(input.document, decision, names: ruleSet.names, aggregates: ruleSet.aggregates))
+        var result = PlanResult()
+        if decision.error == nil, !candidate.reason.countsOnly, decision.resolution == nil {
+            result.times = decision.times
+        }
+        result.rules = decision.fired.map { ruleSet.names[$0] }
+        result.isDeletion = decision.isDeletion
+        result.skippedRules = decision.skipped.map { SkippedRule(rule: $0.rule, reason: $0.reason) }
+        if let unresolved = candidate.history.unresolved { result.skippedRules.append(unresolved) }
+        if countsEffects, plan.isEffective { result.fingerprint = ContentFingerprint(input.document.root) }
+        return .plan(plan, result)
+    }
+}

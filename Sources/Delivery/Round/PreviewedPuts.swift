@@ -1,0 +1,63 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// What a dry run would have `put` so far, so that later documents are decided as if it had been written.
+struct PreviewedPuts {
+    /// A `put` that would write its document.
+    struct Put {
+        let order: PutOrder
+        let document: JSONText
+    }
+
+    /// Bytes of documents that are remembered. Beyond that, a document that is `put` twice may be counted twice.
+    private static let byteLimit = 8 << 20
+
+    private var documents: [DocumentPlace: JSONText] = [:]
+    /// The rules that led to these documents.
+    var chains: [DocumentPlace: RuleChain] = [:]
+    private var bytes = 0
+    /// Documents of the followed keyspace that were submitted as they would be after the `put`.
+    private(set) var released: Set<DocumentID> = []
+
+    /// A document as it would be now.
+    ///
+    /// - Parameter lookup: As the gateway has it.
+    func current(_ place: DocumentPlace, _ lookup: DocumentLookup?) -> DocumentLookup {
+        documents[place].map { .found(RevisionID(""), $0) } ?? lookup ?? .missing
+    }
+
+    /// Those of one decision's orders that would write something, one on top of the other.
+    ///
+    /// - Parameter lookups: The documents as the gateway has them.
+    /// - Throws: Why one of them is impossible: then none is shown, and the change would become a dead letter.
+    func puts(
+        for orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup]
+    ) throws(PlanFailure) -> [Put] {
+        var puts: [Put] = []
+        var earlier: [DocumentPlace: DocumentLookup] = [:]
+        for order in orders {
+            let now = earlier[order.place] ?? current(order.place, lookups[order.place])
+            do throws(PutBatch.PutImpossible) {
+                guard let document = try PutBatch.write(order.effect, over: now) else { continue }
+                earlier[order.place] = .found(RevisionID(""), document)
+                puts.append(Put(order: order, document: document))
+            } catch {
+                throw order.failure(error.reason)
+            }
+        }
+        return puts
+    }
+
+    mutating func note(_ puts: [Put]) { for put in puts { note(put.order.place, put.document) } }
+
+    mutating func note(_ place: DocumentPlace, _ document: JSONText) {
+        guard bytes < Self.byteLimit else { return }
+        bytes += document.bytes.count
+        documents[place] = document
+    }
+
+    mutating func release(_ id: DocumentID) { released.insert(id) }
+}

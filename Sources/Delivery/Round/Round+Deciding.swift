@@ -1,0 +1,159 @@
+internal import BotState
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Outside
+internal import Rules
+
+// The decision about each candidate, and what the state must be asked before and after it.
+extension Round {
+    /// For how many seconds a pass over documents skips revisions that a pass has written: as long as a pass may take,
+    /// or the rest of a killed one.
+    private static let passSpan = 3600
+
+    /// Decides the candidates. Those that can't be decided now, or only later, leave the round.
+    mutating func decide(_ planner: Planner) async throws {
+        try await passOverOwnRevisions()
+        try await readTimes()
+        let beganAt = ContinuousClock.now
+        let answers = await planner.plan(courses)
+        context.settings.observer?.note(.decided(beganAt.duration(to: .now), jq: planner.decider.jqTime))
+        // A program that the shutdown stopped is not an error of the document.
+        try Task.checkCancellation()
+        for (index, answer) in zip(courses.indices, answers) {
+            if case .noProcess = answer { undecided += 1 }
+            follow(courses[index].take(answer), of: index)
+        }
+        dropOver()
+        try await noteContributions()
+        endCounted()
+        try await context.rules.downloads?.check()
+        try context.rules.comparison.check()
+    }
+
+    /// Passes over revisions that this rule set wrote after a completed decision, also after a restart. The others get
+    /// what is known of earlier writes.
+    private mutating func passOverOwnRevisions() async throws {
+        let now = Timestamp.secondsNow
+        let earlier = try await context.state.ledger.earlierWrites(
+            of: courses.map { ($0.candidate.id, $0.candidate.content.revision ?? RevisionID("")) },
+            since: context.mode.guards.map { now - $0.window } ?? .max)
+        guard earlier.contains(where: { !$0.writes.isEmpty }) else { return }
+        // A later pass looks again at what an earlier one wrote: time has passed.
+        let times: ClosedRange<Int>
+        switch context.mode.scope {
+        case .changes: times = 0...Int.max
+        case .documents(let began): times = min(max(began ?? 0, now - Self.passSpan), now)...now
+        }
+        for (index, earlierWrites) in zip(courses.indices, earlier) {
+            let candidate = courses[index].candidate
+            // Another leaf may have come beside it.
+            if !candidate.reason.isRetry, !candidate.reason.isTimer, candidate.content.conflict == nil,
+                earlierWrites.include(candidate.content.revision ?? RevisionID(""), in: times)
+            {
+                follow(courses[index].take(.ownRevision), of: index)
+            } else {
+                courses[index].known.earlierWrites = earlierWrites
+            }
+        }
+        dropOver()
+    }
+
+    private mutating func readTimes() async throws {
+        guard let timers = context.state.timers, context.mode.decidesChanges else { return }
+        let asked = courses.indices.filter { timers.mayContain(courses[$0].candidate.id) }
+        guard !asked.isEmpty else { return }
+        let times = try await timers.ledger.times(of: asked.map { courses[$0].candidate.id })
+        for (index, times) in zip(asked, times) { courses[index].known.earlierTimes = times }
+    }
+
+    // MARK: - Counts
+
+    /// Notes on each candidate what it adds to totals, and refuses plans that would continue too long a chain of rules.
+    /// Asks the state, once per batch, which rules led to the documents that add anything.
+    private mutating func noteContributions() async throws {
+        guard let counts = context.state.counts, !counts.asksForRecounts else { return }
+        let adding = courses.filter { course in
+            course.plan.map { $0.decision.resolution == nil && !$0.decision.contributions.isEmpty } ?? false
+        }
+        var chains = try await context.chains(of: adding.map(\.candidate)).makeIterator()
+        let names = context.rules.set.names
+        for index in courses.indices {
+            // A document in conflict adds what it did, until it is resolved.
+            guard let decision = courses[index].plan?.decision, decision.resolution == nil else { continue }
+            var contributed = counts.contributed(decision.contributions)
+            var refusal: DeadLetter?
+            if let rule = decision.contributions.first.map({ names[$0.rule] }), let chain = chains.next() {
+                contributed.chain = chain
+                let next = chain.followed(by: rule)
+                if next.isTooLong {
+                    refusal = courses[index].candidate.deadLetter(rule: rule, reason: next.reason)
+                }
+            }
+            courses[index].edit { plan, result, _ in
+                // What it added before stays: taking it back would be the next step of the chain.
+                result.contributed = refusal == nil ? contributed : nil
+                plan.refusal = refusal
+            }
+        }
+    }
+
+    /// Ends documents that were only to be counted. One that can't be counted adds nothing. If it came from a pass, it
+    /// becomes a dead letter; if it was dead-lettered before, that is known.
+    private mutating func endCounted() {
+        for index in courses.indices where courses[index].candidate.reason.countsOnly {
+            let candidate = courses[index].candidate
+            var failure: DeadLetter?
+            if let error = courses[index].plan?.decision.error, candidate.reason.isOfCount,
+                !context.state.deadLettered.knows(candidate.id)
+            {
+                failure = candidate.deadLetter(rule: error.rule, reason: error.reason)
+            }
+            follow(courses[index].take(.counted(failure: failure)), of: index)
+        }
+        dropOver()
+    }
+
+    // MARK: - Tallies
+
+    /// Counts matches and fired rules, each candidate once.
+    mutating func tally() async {
+        var fired: [[Int]] = []
+        var matched = 0
+        for index in courses.indices where !courses[index].candidate.history.isCounted {
+            guard let decision = courses[index].plan?.decision else { continue }
+            guard !decision.fired.isEmpty || decision.error != nil || !decision.skipped.isEmpty else { continue }
+            if !courses[index].candidate.history.isMatched { matched += 1 }
+            courses[index].edit { _, _, history in
+                history.isCounted = true
+                history.isMatched = true
+            }
+            fired.append(decision.fired)
+        }
+        guard !fired.isEmpty else { return }
+        let names = context.rules.set.names
+        await context.progress.count { [fired, matched] counters in
+            counters.matched += matched
+            for rule in fired.joined() { counters.rules[names[rule], default: 0] += 1 }
+        }
+    }
+
+    /// Counts the dead letters of skipped rules. Abandons candidates whose dead letters would exceed the error limit: the
+    /// run ends.
+    mutating func admitSkippedRules(of places: [Int]) async {
+        for index in places where !courses[index].result.skippedRules.isEmpty {
+            // A refused plan has one dead letter, whatever was skipped.
+            guard courses[index].plan?.refusal == nil else { continue }
+            let deadLetters =
+                courses[index].result.skippedRules.count - courses[index].candidate.history.countedSkips
+            guard deadLetters > 0 else { continue }
+            // Either all dead letters of a document are saved, or none.
+            guard await context.progress.admit(1, context.settings.errorLimit) == 1 else {
+                follow(courses[index].take(.abandoned), of: index)
+                continue
+            }
+            await context.progress.count { $0.deadLetters += deadLetters - 1 }
+            courses[index].edit { _, _, history in history.countedSkips += deadLetters }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+internal import BotState
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Rules
+
+// What must not be carried out: what failed, what somebody undoes each time, what would continue too long a chain of
+// rules, and what comes after the last document that may be changed. A dry run and a run refuse the same.
+extension Round {
+    /// Asks the state, once per batch, which rules led to the documents whose decisions reach further than these. If
+    /// rules write other documents, also for those that are only written themselves: their new revisions keep the chain.
+    mutating func noteChains() async throws {
+        let mayPut = context.rules.set.mayPut
+        let asked = courses.indices.filter { index in
+            courses[index].plan.map { $0.reachesFurther || mayPut && $0.decision.isChanged } ?? false
+        }
+        guard !asked.isEmpty else { return }
+        for (index, chain) in zip(asked, try await context.chains(of: asked.map { courses[$0].candidate })) {
+            courses[index].known.chain = chain
+            guard mayPut, !chain.rules.isEmpty else { continue }
+            courses[index].edit { _, result, _ in result.keptChain = chain }
+        }
+    }
+
+    /// Notes which decisions must not be carried out.
+    mutating func noteRefusals(_ tools: inout RoundTools) async throws {
+        for index in courses.indices {
+            guard let error = courses[index].plan?.decision.error else { continue }
+            refuse(index, courses[index].candidate.deadLetter(rule: error.rule, reason: error.reason))
+        }
+        let staged = courses.compactMap(\.staged)
+        var refusals = context.longChains(staged)
+        refusals.merge(undoneEffects()) { _, undone in undone }
+        guard !refusals.isEmpty else { return }
+        // Those that would write nothing have nothing to do anyway.
+        let places = refusals.keys.sorted()
+        let wanted = try await tools.put.wanted(places.map { staged[$0] }, after: tools.previewed)
+        for (position, index) in places.enumerated() where courses[index].plan?.refusal == nil {
+            let decision = staged[index].decision
+            if decision.isChanged || !decision.outside.isEmpty || wanted.contains(position)
+                || decision.resolution != nil
+            {
+                refusals[index].map { refuse(index, $0) }
+            } else {
+                // Only if one of them would change.
+                courses[index].edit { plan, _, _ in plan.refusalOfRelated = refusals[index]?.reason }
+            }
+        }
+    }
+
+    private mutating func refuse(_ index: Int, _ deadLetter: DeadLetter) {
+        courses[index].edit { plan, _, _ in plan.refusal = deadLetter }
+    }
+
+    /// Decisions whose content has led to a write too often: somebody undoes it each time.
+    private func undoneEffects() -> [Int: DeadLetter] {
+        guard let limits = context.mode.guards else { return [:] }
+        let now = Timestamp.secondsNow
+        var refusals: [Int: DeadLetter] = [:]
+        for (index, course) in courses.enumerated() {
+            guard let content = course.result.fingerprint else { continue }
+            let count = course.known.earlierWrites.count(of: content, in: now - limits.window...now)
+            refusals[index] = limits.refusalReason(after: count).map { course.candidate.deadLetter(reason: $0) }
+        }
+        return refusals
+    }
+
+    /// Dead-letters what must not be carried out.
+    mutating func endRefused() {
+        for index in courses.indices {
+            guard let refusal = courses[index].plan?.refusal else { continue }
+            follow(courses[index].take(.refused(refusal)), of: index)
+        }
+        dropOver()
+    }
+
+    // MARK: - A limit of changes
+
+    /// If only so many documents may be changed, leaves out all that come after the last one. A second attempt at the
+    /// same document is free.
+    mutating func limitChanges(_ tools: inout RoundTools) async throws {
+        guard context.settings.changeLimit != nil else { return }
+        try await endIdle(&tools)
+        func isNew(_ course: Course) -> Bool {
+            guard let plan = course.plan else { return false }
+            return !course.candidate.history.isCounted && plan.isEffective && plan.decision.error == nil
+        }
+        var left = await context.allowance.take(courses.count(where: isNew))
+        let isExhausted = await context.allowance.isExhausted
+        for index in courses.indices {
+            if left == 0, isExhausted, !courses[index].candidate.history.isCounted {
+                follow(courses[index].take(.passedOver), of: index)
+            } else if isNew(courses[index]) {
+                left -= 1
+            }
+        }
+        dropOver()
+    }
+
+    /// Ends decisions that want nothing but other documents which need no change. They are not counted as matches.
+    private mutating func endIdle(_ tools: inout RoundTools) async throws {
+        let staged = courses.compactMap(\.staged)
+        let wanted = try await tools.put.wanted(staged, after: tools.previewed)
+            .union(try await tools.related.changing(staged))
+        let idle = courses.indices.filter { index in
+            let decision = staged[index].decision
+            return !decision.isChanged && !(decision.puts.isEmpty && decision.related.isEmpty)
+                && decision.outside.isEmpty && !wanted.contains(index) && decision.error == nil
+                && decision.contributions.isEmpty
+        }
+        await admitSkippedRules(of: idle)
+        for index in idle where !courses[index].isOver { follow(courses[index].endWithoutWrite(), of: index) }
+        dropOver()
+    }
+}
+
+extension RoundContext {
+    /// The rules that led to documents. A retry begins a new chain, and so does a pass over all documents.
+    func chains(of candidates: [Candidate]) async throws -> [RuleChain] {
+        let recorded = try await state.ledger.causes(
+            of: candidates.map { ($0.id, $0.content.revision ?? RevisionID("")) })
+        return zip(candidates, recorded).map { candidate, recorded in
+            let chain = candidate.content.chain ?? recorded
+            let isBegun = candidate.reason.isRetry || !mode.decidesChanges && candidate.receipts.areOfFeed
+            return isBegun ? .begun(by: candidate.id, after: chain) : chain
+        }
+    }
+
+    /// Decisions whose rules would continue too long a chain of `put`s, or of answers that are written, with the dead
+    /// letters to which that leads.
+    fileprivate func longChains(_ plans: [StagedPlan]) -> [Int: DeadLetter] {
+        let names = rules.set.names
+        var refusals: [Int: DeadLetter] = [:]
+        for (index, plan) in plans.enumerated() {
+            let chain = plan.known.chain ?? RuleChain()
+            let rules =
+                plan.decision.puts.map(\.rule)
+                + [plan.decision.outside.first(where: \.changesDocument)?.origin.rule].compactMap(\.self)
+            for rule in rules where refusals[index] == nil {
+                let next = chain.followed(by: names[rule])
+                guard next.isTooLong else { continue }
+                refusals[index] = plan.candidate.deadLetter(rule: names[rule], reason: next.reason)
+            }
+        }
+        return refusals
+    }
+}
+
+/// How many documents a run may still change (`--limit`).
+package actor ChangeAllowance {
+    private var left: Int?
+
+    /// - Parameter limit: Nil: any number.
+    init(limit: Int?) { left = limit }
+
+    /// Never true without a limit.
+    package var isExhausted: Bool { left == 0 }
+
+    /// Takes up to `count` of what is left, and returns how many.
+    func take(_ count: Int) -> Int {
+        guard let available = left else { return count }
+        let taken = min(available, count)
+        left = available - taken
+        return taken
+    }
+}

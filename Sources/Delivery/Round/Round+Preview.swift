@@ -1,0 +1,129 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+package import Rules
+
+/// Receives what a dry run would do.
+package struct Preview: Sendable {
+    /// Called for each document that would change or whose rules fail, one at a time and in order.
+    let show: @Sendable (DecisionReport) async throws -> Void
+
+    /// - Parameter show: Called for each document that would change or whose rules fail, one at a time and in order. An
+    ///   error that it throws ends the run.
+    package init(show: @escaping @Sendable (DecisionReport) async throws -> Void) { self.show = show }
+}
+
+// A dry run decides everything and writes nothing.
+extension Round {
+    /// Shows what would be done, in the order of the candidates, and ends them. What would have been `put`, and on which
+    /// rules may fire, is decided in the next round.
+    mutating func show(to preview: Preview, _ tools: inout RoundTools) async throws {
+        let staged = courses.compactMap(\.staged)
+        let puts = context.puts(of: staged)
+        let lookups = try await tools.put.targets.lookUp(puts)
+        /// A batch writes each document once, whatever it wants of it.
+        var places: Set<DocumentPlace> = []
+        for index in courses.indices {
+            let wanted = puts.orders.filter { $0.plan == index }
+            guard let finding = try await survey(staged[index], index, wanted, lookups, preview, &tools) else {
+                continue
+            }
+            try await release(finding.puts, lookups, &tools)
+            if staged[index].decision.isChanged, context.rules.set.mayPut {
+                tools.previewed.note(DocumentPlace(keyspace: nil, id: staged[index].candidate.id), finding.document)
+            }
+            try await preview.show(staged[index].plan.report.with(finding.related))
+            endings.shown += finding.puts.count { places.insert($0.order.place).inserted } + finding.writes
+            endings.shownDeletions += finding.deletions
+            follow(courses[index].endShown(), of: index)
+        }
+        dropOver()
+        try await record()
+    }
+
+    /// Lets later documents see what would be `put`, and decides that next, as it would be then.
+    private mutating func release(
+        _ puts: [PreviewedPuts.Put], _ lookups: [DocumentPlace: DocumentLookup], _ tools: inout RoundTools
+    ) async throws {
+        tools.previewed.note(puts)
+        for put in puts where put.order.place.keyspace == nil {
+            let place = put.order.place
+            var earlier = tools.previewed.chains[place]
+            if earlier == nil, let revision = lookups[place]?.revision {
+                earlier = try await context.state.ledger.causes(of: [(place.id, revision)]).first
+            }
+            tools.previewed.chains[place] = put.order.chain.written(over: earlier)
+        }
+        guard context.mode.endsOnceSettled else { return }
+        for put in puts where put.order.place.keyspace == nil {
+            guard tools.planner.decider.mayFire(on: put.document.root, isDeleted: false) else { continue }
+            var candidate = Candidate(put.order.place.id, Content(nil, put.document.bytes))
+            candidate.content.chain = tools.previewed.chains[put.order.place] ?? put.order.chain
+            await context.flow.budget.take(bytes: candidate.content.cost, documents: 1)
+            decideNext(candidate)
+            tools.previewed.release(candidate.id)
+        }
+    }
+
+    /// What a decision would do.
+    private struct Finding {
+        /// As the rules leave it.
+        let document: JSONText
+        let puts: [PreviewedPuts.Put]
+        let related: [RelatedFinding]
+        /// How many documents it would write, besides ``puts``.
+        let writes: Int
+        let deletions: Int
+
+        init(_ decision: Decision, _ puts: [PreviewedPuts.Put], _ related: [RelatedFinding]) {
+            document = decision.document
+            self.puts = puts
+            self.related = related
+            let isWritten = decision.isChanged || decision.resolution != nil
+            writes = related.reduce(0) { $0 + $1.changed } + (isWritten ? 1 : 0)
+            deletions = related.reduce(0) { $0 + $1.deletions } + (decision.isDeletion ? 1 : 0)
+        }
+    }
+
+    /// - Returns: Nil if there is nothing to show: then the candidate has come to its end.
+    private mutating func survey(
+        _ staged: StagedPlan, _ index: Int, _ orders: [PutOrder], _ lookups: [DocumentPlace: DocumentLookup],
+        _ preview: Preview, _ tools: inout RoundTools
+    ) async throws -> Finding? {
+        let decision = staged.decision
+        if tools.previewed.released.contains(staged.candidate.id), staged.candidate.content.chain == nil,
+            staged.plan.needsAction || !decision.contributions.isEmpty
+        {
+            // Already decided, as it would be after the `put`.
+            follow(courses[index].take(.passedOver), of: index)
+            return nil
+        }
+        if let refusal = staged.plan.refusal {
+            follow(courses[index].take(.refused(refusal)), of: index)
+            // Only then does the report tell why nothing is done.
+            if decision.error != nil { try await preview.show(staged.plan.report) }
+            return nil
+        }
+        let puts: [PreviewedPuts.Put]
+        var failure: PlanFailure?
+        do throws(PlanFailure) { puts = try tools.previewed.puts(for: orders, lookups) } catch {
+            (puts, failure) = ([], error)
+        }
+        var related: [RelatedFinding] = []
+        if failure == nil { (related, failure) = try await tools.related.findings(staged) }
+        if let failure {
+            follow(courses[index].take(.impossible(rule: failure.rule, reason: failure.reason), now: .now), of: index)
+            return nil
+        }
+        let finding = Finding(decision, puts, related)
+        guard
+            finding.writes > 0 || !finding.puts.isEmpty || !decision.outside.isEmpty
+                || !decision.contributions.isEmpty
+        else {
+            follow(courses[index].endWithoutWrite(), of: index)
+            return nil
+        }
+        return finding
+    }
+}

@@ -1,0 +1,77 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+// The write of the changed documents themselves.
+extension Round {
+    /// Writes the documents, and ends the courses that are left, as the answers arrive.
+    mutating func write(_ sender: inout BulkSender) async throws {
+        let keepsContent = context.settings.observer?.wantsDocuments == true
+        var writing: [Course] = []
+        var requests: [OwnWriteRequest] = []
+        for index in courses.indices {
+            guard courses[index].plan?.decision.isChanged == true else {
+                follow(courses[index].endWithoutWrite(), of: index)
+                continue
+            }
+            guard let request = courses[index].makeWrite(keepsContent: keepsContent) else { continue }
+            writing.append(courses[index])
+            requests.append(request)
+        }
+        courses = []
+        if endings.mustBeRecordedFirst, !requests.isEmpty { try await record() }
+        for request in context.limits.requests(requests.map(\.document)) {
+            try await sender.send(request) { answered, outcomes in
+                CrashPoint.written.pass()
+                var written: [(course: Course, request: OwnWriteRequest)] = []
+                for (index, outcome) in zip(answered, outcomes) {
+                    let command = writing[index].take(outcome, attemptLimit: context.limits.attempts, now: .now)
+                    endings.note(outcome, command)
+                    follow(command, of: writing[index])
+                    if outcome.isWritten { written.append((writing[index], requests[index])) }
+                }
+                context.note(written)
+                try await record()
+            }
+        }
+    }
+}
+
+extension RoundContext {
+    /// Tells the observer and the log of writes.
+    fileprivate func note(_ written: [(course: Course, request: OwnWriteRequest)]) {
+        if let observer = settings.observer, !written.isEmpty {
+            observer.note(
+                .wrote(
+                    written.suffix(observer.wantedWrites).map { course, request in
+                        shown(course, request, withContent: observer.wantsDocuments)
+                    }))
+        }
+        guard logger.logLevel <= .debug else { return }
+        for (course, _) in written {
+            let result = course.result
+            logger.debug(
+                result.isDeletion ? "deleted a document" : "wrote a document",
+                metadata: [
+                    LogKey.id: "\(course.candidate.id)",
+                    LogKey.revision: "\(course.candidate.content.revision?.text ?? "")",
+                    LogKey.rules: .array(result.rules.map { "\($0)" }),
+                ])
+        }
+    }
+
+    private func shown(_ course: Course, _ request: OwnWriteRequest, withContent: Bool) -> WrittenDocument {
+        let result = course.result
+        var written = WrittenDocument(
+            id: course.candidate.id, revision: course.candidate.content.revision ?? RevisionID(""), rules: result.rules,
+            isDeletion: result.isDeletion)
+        if withContent {
+            written.before = request.before
+            written.after = result.isDeletion ? nil : try? JSONText(Array(request.document.segments.joined()))
+        }
+        return written
+    }
+}

@@ -1,0 +1,133 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import Rules
+
+// What a round leaves in the state, and who is told of it: in this order, which is what makes a crash harmless.
+extension RoundContext {
+    /// Records what must be remembered, then finishes the candidates.
+    ///
+    /// - Throws: `RunError` if there are more dead letters than the run's limit allows. Exactly one more than that
+    ///   is saved; documents behind it are not settled. ``StateError``: nothing is recorded or finished.
+    func finish(_ endings: Endings) async throws {
+        guard !endings.isEmpty else { return try await progress.check(settings.errorLimit) }
+        var endings = endings
+        await targets.busy.noteWrites(endings.writtenDocuments.map { DocumentPlace(keyspace: nil, id: $0) })
+        await decideAgain(endings.changedAgain)
+        endings.keepDeadLetters(await progress.admit(endings.deadLettered.count, settings.errorLimit))
+        let deadLetters = endings.deadLetters
+        state.deadLetterLog.report(deadLetters)
+        settings.observe(deadLetters)
+        let record = try await record(of: endings, deadLetters)
+        note(record, try await store(record), endings)
+        CrashPoint.recorded.pass()
+        let candidates = endings.candidates
+        await progress.count { [endings] in endings.count(in: &$0) }
+        await progress.finish(candidates.flatMap(\.receipts.tickets))
+        for candidate in candidates { candidate.receipts.tell(.finished) }
+        let timers = candidates.count(where: \.reason.isTimer)
+        if timers > 0 { settings.observer?.note(.timersFired(timers)) }
+        CrashPoint.finished.pass()
+        if let observer = settings.observer, !candidates.isEmpty {
+            let now = ContinuousClock.now
+            observer.note(.settled(candidates.map { $0.receipts.arrivedAt.duration(to: now) }))
+        }
+        await flow.release(candidates)
+        try await progress.check(settings.errorLimit)
+    }
+
+    /// A run that ends does not wait for the feed to bring documents into which it wrote answers of receivers, or whose
+    /// conflicts it resolved.
+    ///
+    /// To be called before their candidates are finished, behind which these wait: otherwise the run could end in between.
+    private func decideAgain(_ written: [DocumentID]) async {
+        guard mode.endsOnceSettled else { return }
+        await flow.submit(written.map { Candidate(unread: $0) })
+    }
+
+    /// Puts candidates off.
+    ///
+    /// - Throws: ``StateError``.
+    func postpone(_ waiting: [Round.WaitingCourse]) async throws(StateError) {
+        guard !waiting.isEmpty else { return }
+        // What they add to totals need not wait, if a log keeps them.
+        let ofLog = waiting.filter { $0.candidate.receipts.isOfLog && $0.contributed != nil }
+        if !ofLog.isEmpty, let changes = try await state.counts?.changes(ofWaiting: ofLog),
+            try await state.ledger.store(Record(counts: changes)).hasChangedTotal
+        {
+            state.counts?.noteChange()
+        }
+        await flow.postpone(waiting.map { ($0.due, $0.candidate) })
+    }
+
+    // MARK: - The record
+
+    private func record(of endings: Endings, _ deadLetters: [DeadLetter]) async throws -> Record {
+        Record(
+            resolved: resolved(endings).map(resolvedDocument), deadLetters: deadLetters,
+            retried: endings.settledDeadLetters, times: timeChanges(of: endings), caused: endings.caused,
+            ownWrites: endings.ownWrites,
+            survivors: endings.decided.map(\.candidate.id).filter(state.interruptions.isSuspect),
+            counts: try await state.counts?.changes(of: endings))
+    }
+
+    /// A pass has a state of its own, but the timers are the run's.
+    private func store(_ record: Record) async throws -> StoredRecord {
+        guard let timers = state.timers, timers.ledger !== state.ledger else {
+            return try await state.ledger.store(record)
+        }
+        try await timers.ledger.store(Record(times: record.times))
+        var own = record
+        own.times = TimeChanges()
+        return try await state.ledger.store(own)
+    }
+
+    /// A document that became a dead letter does not wait for times that are past: its next decision finds them again.
+    private func timeChanges(of endings: Endings) -> TimeChanges {
+        guard let timers = state.timers else { return TimeChanges() }
+        var changes = timers.changes(endings.decided, isWhole: mode.decidesChanges && !rules.set.isPartial)
+        guard mode.decidesChanges else { return changes }
+        changes.failed = endings.deadLettered.map(\.ended.candidate).filter { !$0.reason.countsOnly }.map(\.id)
+            .filter { timers.mayContain($0) }
+        changes.now = settings.now()
+        return changes
+    }
+
+    /// A completed decision makes the document's dead letters obsolete, except those of rules that failed again.
+    private func resolved(_ endings: Endings) -> [Endings.Ended] {
+        guard !state.deadLettered.isEmpty, !settings.isDryRun else { return [] }
+        return endings.decided.filter {
+            $0.candidate.content.highestDeadLetterNumber > 0 && state.deadLettered.mayContain($0.candidate.id)
+        }
+    }
+
+    /// If only some rules or documents were selected, only the dead letters of the rules that fired are obsolete.
+    private func resolvedDocument(_ ended: Endings.Ended) -> Ledger.ResolvedDocument {
+        Ledger.ResolvedDocument(
+            id: ended.candidate.id, rules: rules.set.isPartial ? Set(ended.result.rules) : nil,
+            failedRules: Set(ended.result.skippedRules.map(\.rule)),
+            highestDeadLetterNumber: ended.candidate.content.highestDeadLetterNumber)
+    }
+
+    /// Tells those who know parts of the state.
+    private func note(_ record: Record, _ stored: StoredRecord, _ endings: Endings) {
+        // Those of totals may be left.
+        if state.counts == nil, !rules.set.isPartial {
+            for ended in resolved(endings)
+            where ended.result.skippedRules.isEmpty
+                && ended.candidate.content.highestDeadLetterNumber >= state.deadLettered.newest
+            {
+                state.deadLettered.remove(ended.candidate.id)
+            }
+        }
+        state.deadLettered.insert(record.deadLetters, numbers: stored.deadLetterNumbers)
+        state.timers?.noteRecorded(record.times)
+        if stored.hasChangedTotal || record.counts?.undecided.isEmpty == false { state.counts?.noteChange() }
+        for (id, count) in stored.dropped {
+            logger.info(
+                "removed the dead letters of a document: it is processed now",
+                metadata: [LogKey.id: "\(id)", LogKey.deadLetters: .stringConvertible(count)])
+        }
+    }
+}

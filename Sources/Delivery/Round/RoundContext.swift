@@ -1,0 +1,121 @@
+package import BotState
+internal import DocumentFlow
+internal import GatewayClient
+package import Logging
+internal import Outside
+internal import Revisions
+package import Rules
+
+/// What the rounds of a run have in common.
+struct RoundContext: Sendable {
+    let flow: CandidateFlow
+    let state: KnownState
+    let rules: RuleContext
+    let targets: TargetContext
+    /// The files of `emit`; nil in a dry run.
+    let outputs: LineOutputs?
+    /// Nil if no rule sends webhooks, and in a dry run.
+    let webhooks: WebhookSender?
+    /// Nil if no rule resolves conflicts.
+    let conflicts: ConflictResolver?
+    let mode: Mode
+    let settings: Delivery.Settings
+    let progress: RunProgress
+    let allowance: ChangeAllowance
+    let logger: Logger
+
+    var gateway: Gateway { targets.gateway }
+    var limits: RequestLimits { settings.limits }
+}
+
+/// The state of a bot, and what a run knows of it without asking.
+struct KnownState: Sendable {
+    let ledger: Ledger
+    let deadLettered: DeadLetteredDocuments
+    let deadLetterLog: DeadLetterLog
+    /// Nil: rules with `at:` leave no timers behind.
+    let timers: DocumentTimers?
+    let interruptions: InterruptedDecisions
+    /// Nil: no rule counts, or this run has nothing to do with counts.
+    let counts: Counts?
+
+    /// - Throws: ``StateError``.
+    init(
+        _ ledger: Ledger, _ timers: DocumentTimers?, _ counts: Counts?, _ settings: Delivery.Settings, _ logger: Logger
+    ) async throws {
+        self.ledger = ledger
+        self.timers = timers
+        self.counts = counts
+        deadLetterLog = DeadLetterLog(logger, isDryRun: settings.isDryRun, stateOptions: settings.stateOptions)
+        deadLettered = DeadLetteredDocuments(
+            try ledger.documentsWithDeadLetters(limit: DeadLetteredDocuments.limit),
+            newest: try ledger.highestDeadLetterNumber(), isShared: ledger.isShared)
+        interruptions = try await ledger.interruptedDecisions()
+    }
+}
+
+/// The rules, and what they ask for while they decide.
+struct RuleContext: Sendable {
+    let set: RuleSet
+    /// Fetches attachments; nil if no rule downloads any.
+    let downloads: Downloads?
+    /// Compares what rules attach with what the gateway has.
+    let comparison: AttachmentComparison
+    /// What tells the database from others.
+    let database: String
+}
+
+/// Where a run writes, and what its writers must agree on.
+struct TargetContext: Sendable {
+    let gateway: Gateway
+    /// Other keyspaces that rules write to, by their names.
+    let siblings: [String: Gateway]
+    let pace: WritePace
+    let locks: KeyedLock<DocumentPlace>
+    let busy: BusyDocuments
+    let search: RelatedSearch.Shared
+}
+
+/// The size of requests, and the number of attempts.
+package struct RequestLimits: Sendable {
+    /// The most documents in one request.
+    package var documents = 250
+    /// The most bytes in one request: 4 MiB, attachments as base64 included. A larger document is sent alone.
+    package var bytes = 4 << 20
+    /// The most bytes of an answer with several documents of unknown size: 2 MiB.
+    package var bytesRead = 2 << 20
+    /// A document is dead-lettered after this many writes on which the gateway failed, or this many conflicts
+    /// without another revision. Each kind is counted on its own.
+    package var attempts = AttemptLimits.failures
+
+    /// Limits that Sync Gateway and CouchDB take with their default settings.
+    package init() {}
+
+    /// Groups documents into requests, by count and by bytes, in order.
+    func requests(_ written: [BulkDocument]) -> [ArraySlice<BulkDocument>] {
+        written.grouped(count: documents, bytes: bytes) { $0.byteCount }
+    }
+}
+
+extension Downloads {
+    /// Nil if no rule downloads anything.
+    package init?(_ ruleSet: RuleSet, _ ledger: Ledger, _ settings: Delivery.Settings, _ logger: Logger) throws {
+        let sources = ruleSet.downloadSources
+        if sources.isEmpty { return nil }
+        try self.init(
+            sources, ledger: ledger, settings.retries, settings.outside.backoff,
+            settings.outside.receivers.makeReporter(settings.observer), logger)
+    }
+}
+
+extension WebhookSender {
+    /// Nil if no rule sends webhooks.
+    package convenience init?(_ ruleSet: RuleSet, _ settings: Delivery.Settings, _ logger: Logger) throws {
+        let accesses = ruleSet.webhookAccesses
+        if accesses.isEmpty { return nil }
+        try self.init(
+            accesses, settings.retries, settings.outside.backoff,
+            settings.outside.receivers.makeReporter(settings.observer),
+            logger, now: settings.now)
+    }
+}

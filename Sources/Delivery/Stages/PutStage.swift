@@ -1,0 +1,139 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+/// Writes the other documents that rules `put`.
+struct PutStage: EffectStage {
+    let context: RoundContext
+    /// Says which documents are worth deciding.
+    let decider: Decider
+    var targets: TargetWriter
+
+    func isFor(_ plan: Plan) -> Bool { !plan.decision.puts.isEmpty }
+
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+        let result = try await write(context.puts(of: plans), plans.map(context.trigger))
+        return plans.indices.map(result.answer)
+    }
+
+    /// Writes documents. Until the state knows what led to them, nobody decides them.
+    ///
+    /// - Parameter triggers: One for each plan.
+    mutating func write(_ batch: PutBatch, _ triggers: [Trigger]) async throws -> TargetResult {
+        guard !batch.orders.isEmpty else { return TargetResult() }
+        // The feed may show these documents before the state has their rule chains on disk.
+        let held = batch.orders.filter { $0.place.keyspace == nil }.map(\.place.id)
+        let queue = context.flow.queue
+        await queue.hold(held)
+        do {
+            var result = try await targets.write(batch, triggers: triggers)
+            context.settings.observe(result.documents)
+            context.log(result.documents)
+            await decideWritten(result.documents.filter { $0.place.keyspace == nil })
+            result.documents = []
+            await queue.release(held)
+            return result
+        } catch {
+            await queue.release(held)
+            throw error
+        }
+    }
+
+    /// A run that ends does not wait for the feed to bring what it wrote for other documents: it decides that itself.
+    func decideWritten(_ written: [WrittenTarget]) async {
+        let mode = context.mode
+        guard mode.endsOnceSettled else { return }
+        // A document that no rule is for any more may still add to a total.
+        let countsAll = context.state.counts?.asksForRecounts == false
+        if countsAll { context.state.counts?.noteDecided(written) }
+        let candidates = written.filter { other in
+            // A pass decides no tombstones.
+            !(other.isDeletion && !mode.decidesChanges)
+                && (countsAll || decider.mayFire(on: other.document.root, isDeleted: other.isDeletion))
+        }.map { other in
+            other.isDeletion
+                ? Candidate(ofDeletion: other.place.id, other.revision, sequence: nil, readsMembers: false)
+                : Candidate(unread: other.place.id, expectedBytes: other.document.bytes.count)
+        }
+        await context.flow.submit(candidates)
+    }
+
+    /// The plans that would change another document, given the documents as they are now. Writes nothing.
+    ///
+    /// - Parameter previewed: What a dry run would have written before.
+    mutating func wanted(_ plans: [StagedPlan], after previewed: PreviewedPuts) async throws -> Set<Int> {
+        let batch = context.puts(of: plans)
+        let lookups = try await targets.lookUp(batch)
+        return batch.orders.reduce(into: []) { plans, order in
+            let current = previewed.current(order.place, lookups[order.place])
+            // An impossible one must be reported.
+            do { if try PutBatch.write(order.effect, over: current) != nil { plans.insert(order.plan) } } catch {
+                plans.insert(order.plan)
+            }
+        }
+    }
+}
+
+extension TargetResult {
+    /// What became of the other documents that a plan wants.
+    func answer(of plan: Int) -> Course.StageAnswer {
+        if outdated.contains(plan) { return .outdated }
+        if let failure = failures[plan] { return .impossible(rule: failure.rule, reason: failure.reason) }
+        if let due = postponed[plan] { return .waits(until: due) }
+        return .done(hasEffect: plansWithWrites.contains(plan))
+    }
+}
+
+extension RoundContext {
+    /// The other documents that rules want, with the rules that led to them.
+    func puts(of plans: [StagedPlan]) -> PutBatch {
+        let home = gateway.url.keyspace
+        let orders = plans.enumerated().flatMap { index, plan in
+            let chain = plan.known.chain ?? RuleChain()
+            return plan.decision.puts.map { put in
+                let rule = rules.set.names[put.rule]
+                return PutOrder(plan: index, effect: put, rule: rule, home: home, chain: chain.followed(by: rule))
+            }
+        }
+        return PutBatch(orders)
+    }
+
+    /// The changed document that led to other documents.
+    func trigger(_ plan: StagedPlan) -> Trigger {
+        let candidate = plan.candidate
+        let isOfFeed = candidate.receipts.areOfFeed && mode.decidesChanges
+        return Trigger(
+            id: candidate.id, revision: candidate.content.revision, isDeleted: candidate.content.isDeleted,
+            isWritten: plan.decision.isChanged,
+            willBeDecidedAgain: isOfFeed && candidate.history.outdatedDecisions >= Course.outdatedBeforeInsisting)
+    }
+
+    func log(_ written: [WrittenTarget]) {
+        guard logger.logLevel <= .debug else { return }
+        for other in written {
+            var metadata: Logger.Metadata = [
+                LogKey.id: "\(other.place.id)", LogKey.revision: "\(other.revision)",
+                LogKey.rules: .array(other.rules.map { "\($0)" }),
+            ]
+            metadata[LogKey.keyspace] = other.place.keyspace.map { "\($0)" }
+            logger.debug("wrote another document", metadata: metadata)
+        }
+    }
+}
+
+extension Delivery.Settings {
+    /// Tells the observer of other documents that were written.
+    func observe(_ written: [WrittenTarget]) {
+        guard let observer, !written.isEmpty else { return }
+        observer.note(
+            .wrote(
+                written.suffix(observer.wantedWrites).map { other in
+                    WrittenDocument(
+                        id: other.place.id, keyspace: other.place.keyspace, revision: other.revision,
+                        rules: other.rules, isDeletion: other.isDeletion)
+                }))
+    }
+}

@@ -1,0 +1,202 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// Finds the documents that selectors of rules match, and writes those that need it.
+struct RelatedStage: EffectStage {
+    let context: RoundContext
+    /// For the documents that actions on related documents `put`, and for the related ones themselves.
+    var put: PutStage
+    var search: RelatedSearch
+
+    func isFor(_ plan: Plan) -> Bool { !plan.decision.related.isEmpty }
+
+    mutating func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+        var result = TargetResult()
+        var waiting = orders(of: plans)
+        let triggers = plans.map(context.trigger)
+        while true {
+            waiting.removeAll { result.ended.contains($0.plan) }
+            guard let (batch, found) = try await find(&waiting, &result) else { break }
+            var pages = RelatedPages(found, size: context.limits.documents)
+            while var targets = pages.next() {
+                while !targets.isEmpty { targets = try await write(targets, batch, triggers, &result) }
+            }
+        }
+        try context.rules.comparison.check()
+        try await put.targets.noteOutdatedUnwritten(triggers, &result)
+        return plans.indices.map(result.answer)
+    }
+
+    /// What the decisions want of related documents.
+    private func orders(of plans: [StagedPlan]) -> [RelatedOrder] {
+        let names = context.rules.set.names
+        return plans.enumerated().flatMap { index, staged -> [RelatedOrder] in
+            guard !staged.decision.related.isEmpty, staged.plan.refusal == nil else { return [] }
+            let candidate = staged.candidate
+            let input = DecisionInput(
+                staged.plan.report.document, isDeleted: candidate.content.isDeleted,
+                sequence: candidate.reason.sequence?.json)
+            return staged.decision.related.map { effect in
+                let rule = names[effect.origin.rule]
+                let chain = (staged.known.chain ?? RuleChain()).followed(by: rule)
+                return RelatedOrder(
+                    plan: index, effect: effect, rule: rule, input: input, chain: chain,
+                    refusal: chain.isTooLong ? chain.reason : staged.plan.refusalOfRelated)
+            }
+        }
+    }
+
+    /// Searches for the documents of the first orders: as many as the memory allows. Takes these orders from `orders`.
+    ///
+    /// - Returns: The orders whose documents may be changed, and these documents; nil if no order was left.
+    private mutating func find(
+        _ orders: inout [RelatedOrder], _ result: inout TargetResult
+    ) async throws -> (RelatedBatch, [[DocumentID]])? {
+        guard !orders.isEmpty else { return nil }
+        let answers = try await search.find(orders.map(\.query))
+        var batch: [RelatedOrder] = []
+        var found: [[DocumentID]] = []
+        for (order, documents) in zip(orders, answers) {
+            switch documents {
+            case .found(let ids):
+                batch.append(order)
+                found.append(ids)
+            case .tooMany:
+                result.fail(order.plan, PlanFailure(rule: order.rule, reason: order.tooMany))
+            }
+        }
+        orders.removeFirst(answers.count)
+        let rules = context.rules
+        return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.comparison.reader), found)
+    }
+
+    /// Writes a page. Until the state knows what led to the documents, nobody decides them.
+    ///
+    /// - Returns: What must be read again.
+    private mutating func write(
+        _ page: [Target], _ batch: RelatedBatch, _ triggers: [Trigger], _ result: inout TargetResult
+    ) async throws -> [Target] {
+        let ended = result.ended
+        var targets = page.filter { !$0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
+        guard !targets.isEmpty else { return [] }
+        if batch.orders.contains(where: \.effect.mayPut) {
+            result.merge(try await put.write(try await puts(of: &targets, batch, &result), triggers))
+        }
+        // The feed may show these documents before the state has their rule chains on disk.
+        let held = targets.map(\.place.id)
+        let queue = context.flow.queue
+        await queue.hold(held)
+        do {
+            let again = try await put.targets.write(targets, in: nil, batch, triggers, &result)
+            context.settings.observe(result.documents)
+            context.log(result.documents)
+            await put.decideWritten(result.documents)
+            // There may be very many.
+            result.documents = []
+            await queue.release(held)
+            return again
+        } catch {
+            await queue.release(held)
+            throw error
+        }
+    }
+
+    /// The documents that actions on a page of related documents `put`. Notes for each target the revision that led to
+    /// them.
+    private mutating func puts(
+        of targets: inout [Target], _ batch: RelatedBatch, _ result: inout TargetResult
+    ) async throws -> PutBatch {
+        let (needs, lookups) = try await needs(targets, batch, ended: result.ended)
+        result.note(needs)
+        for (index, lookup) in lookups.enumerated() { targets[index].revisionWithPuts = lookup.revision }
+        let home = context.gateway.url.keyspace
+        return PutBatch(
+            needs.needs.flatMap { need in
+                need.puts.map { order, effect in
+                    let order = batch.orders[order]
+                    return PutOrder(plan: order.plan, effect: effect, rule: order.rule, home: home, chain: order.chain)
+                }
+            })
+    }
+
+    /// Reads the first documents of a page, and decides about them.
+    private mutating func needs(
+        _ targets: [Target], _ batch: RelatedBatch, ended: Set<Int>
+    ) async throws -> (TargetNeeds, [DocumentLookup]) {
+        let lookups = try await put.targets.lookUpSome(targets.map(\.place.id), in: nil)
+        let needs = await batch.needs(Array(targets.prefix(lookups.count)), lookups, ended: ended)
+        try Task.checkCancellation()
+        return (needs, lookups)
+    }
+
+    // MARK: - Without writing
+
+    /// The plans that would change related documents, given these as they are now. Writes nothing.
+    mutating func changing(_ plans: [StagedPlan]) async throws -> Set<Int> {
+        var wanted: Set<Int> = []
+        let result = try await survey(orders(of: plans)) { batch, needs in
+            // One document is enough.
+            wanted.formUnion(needs.plans(batch.orders))
+            return wanted
+        }
+        // What is impossible must be reported.
+        return wanted.union(result.failures.keys)
+    }
+
+    /// What would become of the documents related to one changed document.
+    ///
+    /// - Returns: For each of the decision's effects what was found; and why the change would become a dead letter, nil if
+    ///   it would not.
+    mutating func findings(
+        _ plan: StagedPlan
+    ) async throws -> (findings: [RelatedFinding], failure: PlanFailure?) {
+        let orders = orders(of: [plan])
+        var findings = orders.map { _ in RelatedFinding() }
+        let names = context.rules.set.names
+        let result = try await survey(orders) { batch, needs in
+            for need in needs.needs {
+                for order in need.target.orders {
+                    let origin = batch.orders[order].effect.origin
+                    guard let place = orders.firstIndex(where: { $0.effect.origin == origin }) else { continue }
+                    findings[place].noteFound(1)
+                    guard need.isWrite, need.orders.last == order, let before = need.before,
+                        case .decision(let decision)? = need.content
+                    else { continue }
+                    findings[place].noteChange(DecisionReport(before, decision, names: names))
+                }
+            }
+            return []
+        }
+        return (findings, result.failures[0])
+    }
+
+    /// Finds related documents, reads them and decides about them, page by page.
+    ///
+    /// - Parameter take: Returns the plans of which no further documents are wanted.
+    private mutating func survey(
+        _ orders: [RelatedOrder], _ take: (RelatedBatch, TargetNeeds) -> Set<Int>
+    ) async throws -> TargetResult {
+        var result = TargetResult()
+        var waiting = orders
+        var ended: Set<Int> = []
+        while let (batch, found) = try await find(&waiting, &result) {
+            var pages = RelatedPages(found, size: context.limits.documents)
+            while var targets = pages.next() {
+                targets.removeAll { $0.orders.allSatisfy { ended.contains(batch.orders[$0].plan) } }
+                while !targets.isEmpty {
+                    let (needs, lookups) = try await needs(targets, batch, ended: ended)
+                    targets.removeFirst(lookups.count)
+                    result.note(needs)
+                    ended.formUnion(result.failures.keys)
+                    ended.formUnion(take(batch, needs))
+                }
+            }
+            ended.formUnion(result.failures.keys)
+            waiting.removeAll { ended.contains($0.plan) }
+        }
+        return result
+    }
+}

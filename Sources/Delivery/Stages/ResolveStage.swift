@@ -1,0 +1,41 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Revisions
+internal import Rules
+
+/// Resolves the conflicts of documents. Nothing else is done to these: what is left of them is decided next.
+struct ResolveStage: EffectStage {
+    let context: RoundContext
+
+    func isFor(_ plan: Plan) -> Bool { plan.decision.resolution != nil }
+
+    func carryOut(_ plans: [StagedPlan]) async throws -> [Course.StageAnswer] {
+        let cases = plans.compactMap { plan -> ConflictCase? in
+            guard let effect = plan.decision.resolution, let conflict = plan.candidate.content.conflict else {
+                return nil
+            }
+            return ConflictCase(plan.candidate.id, conflict, effect.policies)
+        }
+        guard !cases.isEmpty, let resolver = context.conflicts else {
+            return plans.map { _ in .notResolved(nil) }
+        }
+        let (ends, sent) = try await resolver.resolve(cases)
+        CrashPoint.written.pass()
+        await context.progress.count { $0.addSent(sent) }
+        return plans.map { answer(ends[$0.candidate.id] ?? .nothing, for: $0) }
+    }
+
+    private func answer(_ end: ConflictEnd, for plan: StagedPlan) -> Course.StageAnswer {
+        switch end {
+        case .resolved: return .resolved
+        case .nothing, .changed: return .notResolved(nil)
+        case .left(let reason):
+            let reason = "left in conflict: \(reason)"
+            guard let rule = plan.decision.resolution?.rule, context.rules.set.skipsErrors(of: rule) else {
+                return .impossible(rule: nil, reason: reason)
+            }
+            return .notResolved(SkippedRule(rule: context.rules.set.names[rule], reason: reason))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import Locking
+internal import LosslessJSON
+internal import Outside
+internal import Rules
+
+/// Candidates whose webhooks are to be sent. They go on beside the writer if receivers are slow: then the rest of their
+/// round is one of its own.
+struct WebhookBatch: Sendable {
+    let courses: [Course]
+    /// Of the documents that were read again; nil: the feed brought all.
+    let reading: MemoryBudget.Reading?
+    /// Raised once all are settled, put back or postponed.
+    let ended = Signal()
+
+    /// A writer waits so long for receivers before it goes on to other changes.
+    static let quickAnswer: Duration = .milliseconds(100)
+
+    /// Sends the webhooks of several changes side by side, those of one change in order, and finishes the changes as the
+    /// answers come.
+    ///
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`.
+    func run(_ context: RoundContext) async throws {
+        defer { withExtendedLifetime(self) { ended.raise() } }
+        guard let sender = context.webhooks else { return }
+        let stage = WebhookStage(context: context, sender: sender, now: context.settings.now())
+        do {
+            try await withThrowingTaskGroup(of: Answer?.self) { group in
+                defer { group.cancelAll() }
+                for course in courses {
+                    group.addTask {
+                        guard let plan = course.staged else { return Answer(course: course, answer: .outdated) }
+                        return Answer(course: course, answer: try await stage.send(plan))
+                    }
+                }
+                var documents = context.makeSender(context.gateway)
+                var open = courses.count
+                var answered: [Answer] = []
+                while open > 0, let next = try await group.next() {
+                    if let answer = next {
+                        open -= 1
+                        answered.append(answer)
+                        guard answered.count == 1, open > 0 else { continue }
+                        // The others may take long.
+                        group.addTask {
+                            try await Task.sleep(for: Self.quickAnswer)
+                            return nil
+                        }
+                    } else {
+                        try await finish(answered, context, &documents)
+                        answered = []
+                    }
+                }
+                try await finish(answered, context, &documents)
+            }
+        } catch is RunIsStopping {
+            await context.flow.queue.abort()
+        }
+    }
+
+    private struct Answer: Sendable {
+        let course: Course
+        let answer: Course.StageAnswer
+    }
+
+    private func finish(
+        _ answered: [Answer], _ context: RoundContext, _ sender: inout BulkSender
+    ) async throws {
+        guard !answered.isEmpty else { return }
+        var round = Round(context)
+        round.courses = answered.map(\.course)
+        round.take(answered.map(\.answer), of: Array(answered.indices))
+        try await round.finish(LineStage(context: context), &sender)
+        await context.flow.queue.putBack(round.again)
+    }
+}
+
+/// Sends the webhooks of one change, in order, until a receiver does not accept.
+struct WebhookStage: Sendable {
+    let context: RoundContext
+    let sender: WebhookSender
+    /// The programs' `$now`, in seconds since 1970.
+    let now: Int
+
+    func send(_ plan: StagedPlan) async throws -> Course.StageAnswer {
+        let origins = Set(plan.decision.outside.compactMap(\.webhook?.access.origin))
+        if origins.count > 1,
+            let turn = await sender.turnIfBusy(origins, isReturning: plan.candidate.history.hasWaited)
+        {
+            return .waits(until: turn)
+        }
+        var decision = plan.decision
+        var accepted = 0
+        var answer: Course.StageAnswer?
+        for effect in plan.decision.outside where answer == nil {
+            guard let webhook = effect.webhook else { continue }
+            answer = try await send(webhook, effect, of: plan, &decision, &accepted)
+        }
+        let isRefused = if case .impossible? = answer { true } else { false }
+        await context.progress.count { [accepted] counters in
+            counters.webhooksSent += accepted
+            counters.webhooksRefused += isRefused ? 1 : 0
+        }
+        if let answer { return answer }
+        return decision.answered.isEmpty ? .done(hasEffect: true) : answered(decision, plan)
+    }
+
+    /// Sends one webhook, and merges the answer into the decision if the rule wants that.
+    ///
+    /// - Returns: Nil if the receiver has accepted it.
+    private func send(
+        _ webhook: WebhookEffect, _ effect: OutsideEffect, of plan: StagedPlan, _ decision: inout Decision,
+        _ accepted: inout Int
+    ) async throws -> Course.StageAnswer? {
+        let candidate = plan.candidate
+        let rule = context.rules.set.names[effect.origin.rule]
+        let outcome = try await sender.send(
+            webhook, context.identity(of: effect, action: effect.action, in: plan), of: candidate.id.text,
+            at: candidate.content.revision, isReturning: candidate.history.hasWaited)
+        switch outcome {
+        case .refused(let reason): return .impossible(rule: rule, reason: reason)
+        case .postponed(let due):
+            await context.progress.noteRetry()
+            return .waits(until: due)
+        case .sentAway(let due): return .waits(until: due)
+        case .accepted(let answer, let isNew):
+            if isNew { accepted += 1 }
+            guard let answer else { return nil }
+            let input = DecisionInput(
+                plan.plan.report.document, isDeleted: candidate.content.isDeleted,
+                sequence: candidate.reason.sequence?.json)
+            decision = await context.rules.set.merge(
+                answer, of: webhook, effect.origin, into: decision, of: input, now: now)
+            guard let error = decision.error else { return nil }
+            return error.isTemporary
+                ? .waits(until: .now + AttemptLimits.contestedWait) : .impossible(rule: rule, reason: error.reason)
+        }
+    }
+
+    /// The receivers' answers are in the document now. Its write is a change that rules must see: it is remembered with
+    /// the rules that led to it, as that of a `put`.
+    private func answered(_ decision: Decision, _ plan: StagedPlan) -> Course.StageAnswer {
+        let names = context.rules.set.names
+        var chain = plan.known.chain ?? RuleChain()
+        for rule in decision.answered { chain = chain.followed(by: names[rule]) }
+        return .answered(DecisionReport(plan.plan.report.document, decision, names: names), cause: chain)
+    }
+}
+
+extension OutsideEffect {
+    var webhook: WebhookEffect? {
+        if case .webhook(let webhook) = kind { webhook } else { nil }
+    }
+}

@@ -1,0 +1,107 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// What one decision wants of the documents that a selector matches.
+struct RelatedOrder: TargetOrder {
+    let plan: Int
+    let effect: RelatedEffect
+    /// The name of the rule that wants it.
+    let rule: String
+    /// The changed document as it arrived.
+    let input: DecisionInput
+    let chain: RuleChain
+    /// Why no document may be changed for it; nil if they may.
+    let refusal: String?
+
+    var query: RelatedQuery {
+        RelatedQuery(
+            selector: effect.selector, limit: effect.limit,
+            source: DocumentID(input.document.root["_id"]?.string ?? ""))
+    }
+
+    /// Why nothing is done if more documents match than the rule allows.
+    var tooMany: String {
+        "related: more documents match \(effect.selector.excerpt) than the limit of \(effect.limit) allows, so nothing "
+            + "was done to any of them; if that many are meant, write a higher 'limit' and retry the dead letter"
+    }
+
+    func failure(_ id: DocumentID, _ reason: String) -> PlanFailure {
+        PlanFailure(rule: rule, reason: "the related document '\(id)': \(reason)")
+    }
+}
+
+/// A search for the documents of one order.
+struct RelatedQuery: Sendable {
+    let selector: RelatedSelector
+    /// If more documents match, only that is to be found out.
+    let limit: Int
+    /// The changed document, which is not related to itself.
+    let source: DocumentID
+
+    /// Whether a document that matches counts.
+    func includes(_ id: DocumentID) -> Bool { id != source && !id.text.hasPrefix("_design/") }
+
+    /// Those of the ids that the selector names which a document can have; nil if it names none.
+    var ids: [DocumentID]? {
+        selector.ids?.filter { !$0.isEmpty && !$0.hasPrefix("_") }.map { DocumentID($0) }.filter(includes)
+    }
+}
+
+/// The orders of a batch for which documents were found, with what decides about these.
+struct RelatedBatch: TargetBatch {
+    let orders: [RelatedOrder]
+    let crashPoints = (written: CrashPoint.relatedWritten, remembered: CrashPoint.relatedRemembered)
+    /// One for each order.
+    let deciders: [RelatedDecider]
+    /// The programs' `$now`, in seconds since 1970.
+    let now: Int
+    /// Reads attachments of the related documents.
+    let stored: StoredAttachmentReader
+
+    init(_ orders: [RelatedOrder], _ ruleSet: RuleSet, now: Int, stored: StoredAttachmentReader) {
+        self.orders = orders
+        deciders = orders.map { RelatedDecider($0.effect, of: $0.input, ruleSet) }
+        self.now = now
+        self.stored = stored
+    }
+}
+
+/// Divides the documents that were found into pages, each document of a page once.
+struct RelatedPages {
+    private let found: [[DocumentID]]
+    private let size: Int
+    private var order = 0
+    private var position = 0
+
+    /// - Parameters:
+    ///   - found: For each order of a batch the documents.
+    ///   - size: The most documents of a page.
+    init(_ found: [[DocumentID]], size: Int) {
+        self.found = found
+        self.size = size
+    }
+
+    /// Nil at the end.
+    mutating func next() -> [Target]? {
+        var page: [Target] = []
+        var places: [DocumentID: Int] = [:]
+        while order < found.count, page.count < size {
+            guard position < found[order].count else {
+                (order, position) = (order + 1, 0)
+                continue
+            }
+            let id = found[order][position]
+            position += 1
+            if let place = places[id] {
+                if page[place].orders.last != order { page[place].orders.append(order) }
+            } else {
+                places[id] = page.count
+                page.append(Target(DocumentPlace(keyspace: nil, id: id), order))
+            }
+        }
+        return page.isEmpty ? nil : page
+    }
+}

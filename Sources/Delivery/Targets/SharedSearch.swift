@@ -1,0 +1,167 @@
+internal import DocumentFlow
+package import GatewayClient
+internal import Logging
+internal import LosslessJSON
+internal import Rules
+
+/// What a search has found.
+package enum RelatedDocuments: Sendable {
+    case found([DocumentID])
+    /// More than the limit of the query.
+    case tooMany
+}
+
+/// Finds documents by reading all of them: one pass for all queries that wait for one. For gateways that have no queries.
+///
+/// While a pass runs, the queries of other writers gather for the next one.
+actor SharedSearch {
+    private let pass: SearchPass
+    private var waiting: [SearchRequest] = []
+    private var results: [Int: Result<[RelatedDocuments], any Error>] = [:]
+    private var sleepers: [CheckedContinuation<Void, Never>] = []
+    private var isRunning = false
+    private var nextNumber = 0
+
+    init(_ pass: SearchPass) { self.pass = pass }
+
+    /// How many callers wait for the next pass.
+    var waitingCount: Int { waiting.count }
+
+    /// The documents that match, for the first of the queries, or for as many as the memory allows.
+    ///
+    /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
+    func find(_ queries: [RelatedQuery]) async throws -> [RelatedDocuments] {
+        let number = nextNumber
+        nextNumber += 1
+        waiting.append(SearchRequest(number, queries))
+        while true {
+            if let result = results.removeValue(forKey: number) { return try result.get() }
+            if isRunning {
+                await withCheckedContinuation { sleepers.append($0) }
+            } else {
+                await runPass()
+            }
+        }
+    }
+
+    /// Answers all requests that wait now, and wakes their callers.
+    private func runPass() async {
+        isRunning = true
+        let requests = waiting
+        waiting = []
+        do {
+            for request in try await pass.answer(requests) { results[request.number] = .success(request.result) }
+        } catch {
+            for request in requests { results[request.number] = .failure(error) }
+        }
+        isRunning = false
+        let woken = sleepers
+        sleepers = []
+        for sleeper in woken { sleeper.resume() }
+    }
+}
+
+/// The queries of one caller, and what was found for them so far.
+struct SearchRequest: Sendable {
+    /// How many ids one caller may get from a pass. More only for a single query whose limit is higher.
+    static let idLimit = 100_000
+
+    let number: Int
+    let queries: [RelatedQuery]
+    private var found: [[DocumentID]]
+    private var isTooMany: [Bool]
+    /// How many of the queries, counted from the first, this pass answers.
+    private var answered: Int
+    private var count = 0
+
+    init(_ number: Int, _ queries: [RelatedQuery]) {
+        self.number = number
+        self.queries = queries
+        found = queries.map { _ in [] }
+        isTooMany = queries.map { _ in false }
+        answered = queries.count
+    }
+
+    var result: [RelatedDocuments] {
+        (0..<answered).map { isTooMany[$0] ? .tooMany : .found(found[$0]) }
+    }
+
+    /// A document matches a query.
+    mutating func note(_ id: DocumentID, for query: Int, idLimit: Int = SearchRequest.idLimit) {
+        guard query < answered, !isTooMany[query], queries[query].includes(id) else { return }
+        found[query].append(id)
+        count += 1
+        if found[query].count > queries[query].limit {
+            forget(query)
+            isTooMany[query] = true
+        }
+        while count > idLimit, answered > 1 {
+            // The next pass answers it.
+            answered -= 1
+            forget(answered)
+        }
+    }
+
+    private mutating func forget(_ query: Int) {
+        count -= found[query].count
+        found[query] = []
+    }
+}
+
+/// Reads all documents of a keyspace, and finds those that match any of many queries.
+struct SearchPass: Sendable {
+    let gateway: Gateway
+    let retries: RetryPolicy.Settings
+    let pauses: Pauses
+    let logger: Logger
+    let noteRetry: @Sendable () async -> Void
+
+    /// - Returns: The requests with what was found.
+    /// - Throws: `RunError` when the retry policy gives up, `CancellationError`, `RunIsStopping`.
+    func answer(_ requests: [SearchRequest]) async throws -> [SearchRequest] {
+        var requests = requests
+        let owners = requests.indices.flatMap { request in
+            requests[request].queries.indices.map { (request: request, query: $0) }
+        }
+        let group = SelectorGroup(requests.flatMap { $0.queries.map(\.selector) })
+        func take(_ id: DocumentID, _ places: [Int]) {
+            for place in places { requests[owners[place].request].note(id, for: owners[place].query) }
+        }
+        var list = DocumentListReader(
+            DocumentPages(of: gateway),
+            Retrier(RetryPolicy.ofKnownGateway(retries), pauses: pauses, logger: logger, noteRetry: noteRetry))
+        while let batch = try await list.next() {
+            for row in batch {
+                guard let document = row.document else { continue }
+                let places = group.matching(document)
+                if !places.isEmpty, row.kind == .document { take(row.id, places) }
+            }
+        }
+        if list.isForbidden {
+            logger.notice(DocumentListReader.readsFeedInstead)
+            try await readFeed(group, take)
+        }
+        return requests
+    }
+
+    /// For users who may not list documents.
+    private func readFeed(_ group: SelectorGroup, _ take: (DocumentID, [Int]) -> Void) async throws {
+        var newest: SequenceID?
+        do throws(GatewayError) { newest = try await gateway.databaseInfo().newestSequence } catch {
+            // Then the first answer is the whole feed.
+        }
+        var reader = FeedReader(
+            gateway: gateway, end: .caughtUp(with: newest), retries: retries, logger: logger, noteRetry: noteRetry)
+        reader.logsCaughtUp = false
+        // A document that changes meanwhile comes again.
+        var seen: Set<DocumentID> = []
+        try await reader.read(from: .start) { rows, _ in
+            guard let rows else { return }
+            for row in rows where row.kind == .document {
+                guard let document = row.document else { continue }
+                let places = group.matching(document)
+                if !places.isEmpty, seen.insert(row.id).inserted { take(row.id, places) }
+            }
+        }
+    }
+}

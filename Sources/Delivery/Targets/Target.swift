@@ -1,0 +1,180 @@
+internal import BotState
+internal import DocumentFlow
+internal import GatewayClient
+internal import LosslessJSON
+internal import Rules
+
+/// A document of the keyspace that this run follows, or of another one to which its rules write.
+struct DocumentPlace: Hashable, Sendable {
+    /// Nil: the followed keyspace.
+    let keyspace: String?
+    let id: DocumentID
+}
+
+/// What one decision wants of another document.
+protocol TargetOrder: Sendable {
+    /// The index of the decision's plan.
+    var plan: Int { get }
+    /// The rules that led to it, the last one included.
+    var chain: RuleChain { get }
+
+    /// Why the change becomes a dead letter.
+    func failure(_ id: DocumentID, _ reason: String) -> PlanFailure
+}
+
+/// Why a plan can't have what it wants.
+struct PlanFailure: Error, Equatable {
+    /// The rule to blame; nil: the last one that fired.
+    let rule: String?
+    let reason: String
+}
+
+/// Another document, and all orders for it in one batch: a single write covers them.
+struct Target: Sendable {
+    let place: DocumentPlace
+    /// Indexes in ``TargetBatch/orders``, in order.
+    var orders: [Int]
+    /// Set after a refusal: one order per write, to find the one that is refused.
+    var isOneByOne = false
+    var history = WriteHistory()
+    /// The last write, if no answer says that it was made.
+    private(set) var unconfirmed: TargetWrite?
+    /// The revision for which the documents that its actions `put` were written.
+    var revisionWithPuts: RevisionID?
+
+    init(_ place: DocumentPlace, _ order: Int) {
+        self.place = place
+        orders = [order]
+    }
+
+    /// The write whose answer was lost, if the document is as it left it, with its revision. Returned once.
+    mutating func takeMade(_ lookup: DocumentLookup) -> (write: TargetWrite, revision: RevisionID)? {
+        guard let write = unconfirmed else { return nil }
+        unconfirmed = nil
+        return lookup.revision(ofContent: write.content.document).map { (write, $0) }
+    }
+
+    /// Takes the answer to a write.
+    mutating func record(_ outcome: BulkOutcome, of write: TargetWrite, attemptLimit: Int) -> WriteHistory.Advice {
+        unconfirmed = outcome.isWritten ? nil : write
+        let advice = history.record(outcome, orders: write.orders.count, attemptLimit: attemptLimit)
+        switch advice {
+        case .written: orders = write.rest
+        case .splitUp: isOneByOne = true
+        case .again, .failed, .postponed: break
+        }
+        return advice
+    }
+}
+
+/// What a document becomes.
+enum TargetContent: Sendable {
+    case document(JSONText)
+    /// With attachments, or as a tombstone.
+    case decision(Decision)
+
+    var document: JSONText {
+        switch self {
+        case .document(let document): document
+        case .decision(let decision): decision.document
+        }
+    }
+
+    /// As `_bulk_docs` takes it.
+    var segments: [[UInt8]] {
+        switch self {
+        case .document(let document): [document.bytes]
+        case .decision(let decision): decision.bodySegments()
+        }
+    }
+
+    var isDeletion: Bool { if case .decision(let decision) = self { decision.isDeletion } else { false } }
+}
+
+/// A write of a target.
+struct TargetWrite: Sendable {
+    let content: TargetContent
+    /// The orders that it is for.
+    let orders: [Int]
+    /// The orders for a later write.
+    let rest: [Int]
+    /// The revision that is written over; nil if the document is not there.
+    let earlier: RevisionID?
+}
+
+/// What a target needs, given the document as it is now.
+struct TargetNeed: Sendable {
+    var target: Target
+    /// As it is now; nil if it is not there.
+    var before: JSONText?
+    /// Nil: it needs no change.
+    var content: TargetContent?
+    /// The orders that the write is for.
+    var orders: [Int] = []
+    /// The orders for a later write.
+    var rest: [Int] = []
+    /// Documents that the actions `put`, each with the index of its order.
+    var puts: [(order: Int, effect: PutEffect)] = []
+
+    init(_ target: Target) { self.target = target }
+
+    /// Whether there is something to write. Orders may cancel each other out.
+    var isWrite: Bool {
+        guard let content else { return false }
+        guard let before, !content.isDeletion else { return true }
+        return !content.document.root.isEquivalent(to: before.root)
+    }
+}
+
+/// What the targets of a batch need.
+struct TargetNeeds: Sendable {
+    var needs: [TargetNeed]
+    /// Why an order is impossible, by plan.
+    private(set) var failures: [Int: PlanFailure] = [:]
+    /// Plans whose programs can't be run now.
+    var undecided: Set<Int> = []
+
+    init(_ targets: [Target]) { needs = targets.map { TargetNeed($0) } }
+
+    /// The first failure of a plan counts.
+    mutating func fail(_ plan: Int, _ failure: PlanFailure) {
+        if failures[plan] == nil { failures[plan] = failure }
+    }
+
+    /// The plans for which something would be written.
+    func plans(_ orders: [some TargetOrder]) -> Set<Int> {
+        needs.reduce(into: []) { plans, need in
+            if need.isWrite { plans.formUnion(need.orders.map { orders[$0].plan }) }
+            plans.formUnion(need.puts.map { orders[$0.order].plan })
+        }
+    }
+}
+
+/// Orders of one kind, and what their targets need.
+protocol TargetBatch {
+    associatedtype Order: TargetOrder
+    var orders: [Order] { get }
+    /// Passed once writes are accepted, and once the state knows what led to them.
+    var crashPoints: (written: CrashPoint, remembered: CrashPoint) { get }
+
+    /// What targets need. Without I/O, but for what actions ask of jq.
+    ///
+    /// - Parameters:
+    ///   - lookups: The documents as they are now, one for each target.
+    ///   - ended: Plans for which nothing more is done.
+    func needs(_ targets: [Target], _ lookups: [DocumentLookup], ended: Set<Int>) async -> TargetNeeds
+}
+
+extension TargetBatch {
+    /// The chain of rules that led to a write: the shortest.
+    func chain(of orders: [Int]) -> RuleChain { .shortest(of: orders.map { self.orders[$0].chain }) }
+
+    /// The rules that want a write, each once.
+    func rules(of orders: [Int]) -> [String] {
+        orders.reduce(into: []) { rules, order in
+            if let rule = self.orders[order].chain.rules.last, !rules.contains(rule) { rules.append(rule) }
+        }
+    }
+
+    func plans(of orders: [Int]) -> [Int] { orders.map { self.orders[$0].plan } }
+}

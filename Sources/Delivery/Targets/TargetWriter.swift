@@ -1,0 +1,295 @@
+internal import BotState
+internal import DocumentFlow
+internal import Encodings
+internal import GatewayClient
+internal import Logging
+internal import LosslessJSON
+
+/// Writes the other documents that rules want, before the changed documents themselves.
+///
+/// Each is read first and written only if it needs a change, so repeating it after a crash does no harm. Then the
+/// documents that led to it are checked: if one has changed since it was decided, its outdated decision must not
+/// overwrite what its newer content led to. The write carries the revision that was read *before* that check, so a
+/// change in between causes a conflict.
+struct TargetWriter {
+    let ledger: Ledger
+    let progress: RunProgress
+    let limits: RequestLimits
+    /// One sender for the followed keyspace (nil), and one for each other keyspace that rules name.
+    var senders: [String?: BulkSender]
+    /// Shared by all writers, so that those of one run don't cause each other conflicts.
+    let locks: KeyedLock<DocumentPlace>
+    let busy: BusyDocuments
+    let logger: Logger
+
+    /// Writes all targets that rules `put`.
+    ///
+    /// - Parameter triggers: One for each plan.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`. Some documents may be written then.
+    mutating func write(_ batch: PutBatch, triggers: [Trigger]) async throws -> TargetResult {
+        var result = TargetResult()
+        var waiting = batch.targets
+        while !waiting.isEmpty {
+            var again: [Target] = []
+            for (keyspace, group) in groups(waiting, batch) {
+                again += try await write(group, in: keyspace, batch, triggers, &result)
+            }
+            waiting = result.withoutEnded(again, of: batch.orders)
+        }
+        try await noteOutdatedUnwritten(triggers, &result)
+        return result
+    }
+
+    /// Writes a page of targets of one keyspace.
+    ///
+    /// - Returns: What must be read again: after a conflict, because orders remain, or because the page was too large.
+    /// - Throws: `RunError`, ``StateError``, `CancellationError`. Some documents may be written then.
+    mutating func write(
+        _ targets: [Target], in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger],
+        _ result: inout TargetResult
+    ) async throws -> [Target] {
+        var held = Set(targets.map(\.place))
+        await locks.lock(held)
+        let again: [Target]
+        do { again = try await writeLocked(targets, in: keyspace, batch, triggers, &held, &result) } catch {
+            await locks.unlock(held)
+            throw error
+        }
+        await locks.unlock(held)
+        return again
+    }
+
+    /// - Parameter held: The places that are locked. Those that are settled are unlocked, for other writers.
+    private mutating func writeLocked(
+        _ targets: [Target], in keyspace: String?, _ batch: some TargetBatch, _ triggers: [Trigger],
+        _ held: inout Set<DocumentPlace>, _ result: inout TargetResult
+    ) async throws -> [Target] {
+        let targets = result.withoutEnded(targets, of: batch.orders)
+        let lookups = try await lookUpSome(targets.map(\.place.id), in: keyspace)
+        var page = Array(targets.prefix(lookups.count))
+        var again = Array(targets.dropFirst(lookups.count))
+        try await noteMade(&page, lookups, in: keyspace, batch, &result)
+        var writes: [Write] = []
+        for (need, lookup) in zip(try await needs(page, lookups, batch, triggers, &result), lookups) {
+            // It has changed since its puts were written, or they were not yet.
+            if !need.puts.isEmpty, need.target.revisionWithPuts != lookup.revision {
+                again.append(need.target)
+            } else if need.isWrite, let content = need.content {
+                let write = TargetWrite(
+                    content: content, orders: need.orders, rest: need.rest, earlier: lookup.revision)
+                writes.append(Write(target: need.target, write: write))
+            }
+        }
+        writes = try await withoutBusy(writes, batch, &result)
+        let locks = locks
+        await Self.unlock(held.subtracting(writes.map(\.target.place)), &held, locks)
+        for request in limits.requests(writes.map(\.sent)) {
+            var answers: [(write: Write, outcome: BulkOutcome)] = []
+            try await senders[keyspace]?.send(request) { answered, outcomes in
+                answers += zip(writes[answered], outcomes).map { ($0, $1) }
+                await Self.unlock(Set(writes[answered].map(\.target.place)), &held, locks)
+            }
+            again += try await readAnswers(answers, in: keyspace, batch, &result)
+        }
+        return again
+    }
+
+    private struct Write: Sendable {
+        let target: Target
+        let write: TargetWrite
+
+        var sent: BulkDocument { BulkDocument(id: target.place.id, segments: write.content.segments) }
+    }
+
+    private static func unlock(
+        _ places: Set<DocumentPlace>, _ held: inout Set<DocumentPlace>, _ locks: KeyedLock<DocumentPlace>
+    ) async {
+        held.subtract(places)
+        await locks.unlock(places)
+    }
+
+    /// Notes the revisions, and the writes whose answers were lost.
+    private mutating func noteMade(
+        _ page: inout [Target], _ lookups: [DocumentLookup], in keyspace: String?, _ batch: some TargetBatch,
+        _ result: inout TargetResult
+    ) async throws {
+        var made: [(write: Write, revision: RevisionID)] = []
+        for (index, lookup) in zip(page.indices, lookups) {
+            page[index].history.note(lookup)
+            guard let (write, revision) = page[index].takeMade(lookup) else { continue }
+            made.append((Write(target: page[index], write: write), revision))
+        }
+        try await noteWritten(made, in: keyspace, batch, &result)
+        await progress.count { [count = made.count] in $0.written += count }
+    }
+
+    /// What the targets need of those orders whose triggers have not changed since their decision.
+    private mutating func needs(
+        _ page: [Target], _ lookups: [DocumentLookup], _ batch: some TargetBatch, _ triggers: [Trigger],
+        _ result: inout TargetResult
+    ) async throws -> [TargetNeed] {
+        var checked: Set<Int> = []
+        while true {
+            let ended = result.ended
+            let needs = await batch.needs(page, lookups, ended: ended)
+            try Task.checkCancellation()
+            let unchecked = needs.plans(batch.orders).subtracting(ended).subtracting(checked)
+            try await noteOutdated(among: unchecked, triggers, &result)
+            checked.formUnion(unchecked)
+            result.note(needs)
+            if result.ended == ended { return needs.needs }
+        }
+    }
+
+    private func withoutBusy(
+        _ writes: [Write], _ batch: some TargetBatch, _ result: inout TargetResult
+    ) async throws -> [Write] {
+        let due = await busy.due(writes.map(\.target.place))
+        guard !due.isEmpty else { return writes }
+        await busy.log(writes.map(\.target.place).filter { due[$0] != nil }, to: logger)
+        return writes.filter { write in
+            guard let due = due[write.target.place] else { return true }
+            result.postpone(plans: batch.plans(of: write.write.orders + write.write.rest), until: due)
+            return false
+        }
+    }
+
+    // MARK: - Reading
+
+    /// The wanted documents as they are now.
+    mutating func lookUp(_ batch: PutBatch) async throws -> [DocumentPlace: DocumentLookup] {
+        var lookups: [DocumentPlace: DocumentLookup] = [:]
+        for (keyspace, group) in groups(batch.targets, batch) {
+            for (target, lookup) in zip(group, try await lookUp(group.map(\.place.id), in: keyspace)) {
+                lookups[target.place] = lookup
+            }
+        }
+        return lookups
+    }
+
+    /// Targets as they are read and written together.
+    private func groups(_ targets: [Target], _ batch: PutBatch) -> [(keyspace: String?, targets: [Target])] {
+        Dictionary(grouping: targets, by: \.place.keyspace).flatMap { keyspace, targets in
+            targets.grouped(count: limits.documents, bytes: limits.bytes, size: batch.byteCount)
+                .map { (keyspace, Array($0)) }
+        }
+    }
+
+    private mutating func lookUp(
+        _ ids: [DocumentID], in keyspace: String?, includesBodies: Bool = true
+    ) async throws -> [DocumentLookup] {
+        guard !ids.isEmpty else { return [] }
+        guard let lookups = try await senders[keyspace]?.reader.read(ids[...], includesBodies: includesBodies) else {
+            throw Self.noKeyspace(keyspace)
+        }
+        return lookups
+    }
+
+    /// The first of the documents: as many as are not too large together, but at least one.
+    mutating func lookUpSome(_ ids: [DocumentID], in keyspace: String?) async throws -> [DocumentLookup] {
+        guard !ids.isEmpty else { return [] }
+        guard let lookups = try await senders[keyspace]?.reader.readSome(ids[...], limit: limits.bytesRead) else {
+            throw Self.noKeyspace(keyspace)
+        }
+        return lookups
+    }
+
+    private static func noKeyspace(_ name: String?) -> RunError {
+        RunError(.badConfiguration, "no keyspace '\(name ?? "")'")
+    }
+
+    /// Finds the plans whose documents have changed since the decision.
+    private mutating func noteOutdated(
+        among plans: Set<Int>, _ triggers: [Trigger], _ result: inout TargetResult
+    ) async throws {
+        let checked = plans.filter { !triggers[$0].willBeDecidedAgain }
+        for group in checked.sorted().grouped(count: limits.documents, bytes: .max, size: { _ in 1 }) {
+            let lookups = try await lookUp(group.map { triggers[$0].id }, in: nil, includesBodies: false)
+            for (plan, lookup) in zip(group, lookups) where triggers[plan].isOutdated(lookup) {
+                result.outdated.insert(plan)
+            }
+        }
+    }
+
+    /// A trigger that is written itself gets a conflict if it has changed. The others are checked here, after the writes.
+    mutating func noteOutdatedUnwritten(_ triggers: [Trigger], _ result: inout TargetResult) async throws {
+        let unwritten = result.plansWithWrites.subtracting(result.ended).filter { !triggers[$0].isWritten }
+        try await noteOutdated(among: unwritten, triggers, &result)
+    }
+
+    // MARK: - Answers
+
+    private func readAnswers(
+        _ answers: [(write: Write, outcome: BulkOutcome)], in keyspace: String?, _ batch: some TargetBatch,
+        _ result: inout TargetResult
+    ) async throws -> [Target] {
+        var again: [Target] = []
+        var written: [(write: Write, revision: RevisionID)] = []
+        for (write, outcome) in answers {
+            var target = write.target
+            let orders = write.write.orders
+            switch target.record(outcome, of: write.write, attemptLimit: limits.attempts) {
+            case .written(let revision): written.append((write, revision))
+            case .again, .splitUp: break
+            case .failed(let reason):
+                for order in orders.map({ batch.orders[$0] }) {
+                    result.fail(order.plan, order.failure(target.place.id, reason))
+                }
+            case .postponed:
+                result.postpone(
+                    plans: batch.plans(of: orders + write.write.rest), until: .now + AttemptLimits.contestedWait)
+                continue
+            }
+            if !target.orders.isEmpty { again.append(target) }
+        }
+        try await noteWritten(written, in: keyspace, batch, &result)
+        await count(answers)
+        return again
+    }
+
+    /// Records which rules led to the documents. The feed of this keyspace will bring them, and they are decided like any
+    /// change.
+    private func noteWritten(
+        _ written: [(write: Write, revision: RevisionID)], in keyspace: String?, _ batch: some TargetBatch,
+        _ result: inout TargetResult
+    ) async throws {
+        guard !written.isEmpty else { return }
+        result.plansWithWrites.formUnion(batch.plans(of: written.flatMap(\.write.write.orders)))
+        batch.crashPoints.written.pass()
+        if keyspace == nil {
+            let caused = written.map { write, revision in
+                Ledger.CausedRevision(
+                    id: write.target.place.id, revision: revision, chain: batch.chain(of: write.write.orders))
+            }
+            try await ledger.recordCausedRevisions(
+                try await ledger.joined(caused, over: written.map(\.write.write.earlier)))
+        }
+        result.documents += written.map { write, revision in
+            WrittenTarget(
+                place: write.target.place, revision: revision, document: write.write.content.document,
+                rules: batch.rules(of: write.write.orders), isDeletion: write.write.content.isDeletion)
+        }
+        batch.crashPoints.remembered.pass()
+        await busy.noteWrites(written.map(\.write.target.place))
+    }
+
+    private func count(_ answers: [(write: Write, outcome: BulkOutcome)]) async {
+        var counted = RunCounters()
+        for (write, outcome) in answers {
+            switch outcome {
+            case .written:
+                counted.written += 1
+                if write.write.content.isDeletion { counted.deleted += 1 }
+            case .conflict: counted.conflicts += 1
+            case .rejected where write.write.orders.count == 1: counted.rejected += 1
+            default: continue
+            }
+        }
+        await progress.count { [counted] counters in
+            counters.written += counted.written
+            counters.deleted += counted.deleted
+            counters.conflicts += counted.conflicts
+            counters.rejected += counted.rejected
+        }
+    }
+}

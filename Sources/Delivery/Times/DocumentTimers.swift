@@ -1,0 +1,97 @@
+package import BotState
+internal import GatewayClient
+package import Locking
+internal import Rules
+
+/// The timers of a bot: which documents have rules that wait for a time, or have fired for one.
+///
+/// They are in the ledger; this is the run's view of them. One for the run and its passes over all documents.
+package final class DocumentTimers: Sendable {
+    private struct State {
+        /// Documents with times. Once in, they stay until the end of the run.
+        var documents = DocumentSketch()
+        /// When whoever fires timers wakes up; nil: not for a timer.
+        var wakesAt: Int?
+    }
+
+    /// Of the run.
+    package let ledger: Ledger
+    /// Whether this is the run to which the ledger belongs, with all its rules.
+    private let isOfRun: Bool
+    /// If other processes do the same work with the same ledger: the rules whose times this one knows. Then any document
+    /// may have times, and those of other rules are left alone. Nil: all times are this run's.
+    private let sharedRules: Set<String>?
+    private let state = Locked(State())
+    /// Something has changed for whoever fires timers.
+    package let changed = Signal()
+
+    /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others, unless the state is
+    ///   shared. Nil: of a command that may have other rules than the run, and works beside it; it only adds times.
+    /// - Throws: ``StateError``.
+    package init(_ ledger: Ledger, rules: [String]?) async throws {
+        self.ledger = ledger
+        isOfRun = rules != nil
+        sharedRules = ledger.isShared ? rules.map { Set($0) } : nil
+        guard sharedRules == nil else { return }
+        if let rules { try await ledger.keepTimers(ofRules: rules) }
+        try ledger.forEachTimedDocument { id in state.withLock { $0.documents.insert(id.hashValue) } }
+    }
+
+    /// - Parameter id: Evaluated only if any document has times.
+    func mayContain(_ id: @autoclosure () -> DocumentID) -> Bool {
+        if sharedRules != nil { return true }
+        guard state.withLock({ !$0.documents.isEmpty }) else { return false }
+        let hash = id().hashValue
+        return state.withLock { $0.documents.mayContain(hash) }
+    }
+
+    /// What decisions change of the times. To be recorded at once: a change that arrives from now on finds the documents.
+    ///
+    /// - Parameter isWhole: Whether all rules of the run, and the newest revision, were decided; else times are only
+    ///   added.
+    func changes(_ decided: [Endings.Ended], isWhole: Bool) -> TimeChanges {
+        let isWhole = isWhole && isOfRun
+        let documents = decided.compactMap { ended in
+            ended.result.times.flatMap { times in
+                needsRecord(ended, times, isWhole) ? TimedDocument(id: ended.candidate.id, times: times) : nil
+            }
+        }
+        if !documents.isEmpty {
+            state.withLock { state in
+                for document in documents where !document.times.isEmpty {
+                    state.documents.insert(document.id.hashValue)
+                }
+            }
+        }
+        return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: sharedRules) : .added)
+    }
+
+    /// Wakes whoever fires timers, if one of these is due before it wakes.
+    func noteRecorded(_ changes: TimeChanges) {
+        let first = changes.documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
+        guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
+        changed.raise()
+    }
+
+    private func needsRecord(_ ended: Endings.Ended, _ times: [RuleTime], _ isWhole: Bool) -> Bool {
+        guard isWhole else { return !times.isEmpty }
+        if let earlier = ended.earlierTimes {
+            return Set(earlier.filter { sharedRules?.contains($0.rule) ?? true }) != Set(times)
+        }
+        return !times.isEmpty || mayContain(ended.candidate.id)
+    }
+
+    // MARK: - Firing
+
+    /// When the next timer is due.
+    package func next(after now: Int) async throws(StateError) -> Int? {
+        // First, so that a timer that is added from here on wakes whoever waits.
+        state.withLock { $0.wakesAt = nil }
+        let next = try await ledger.nextTimer(after: now)
+        state.withLock { $0.wakesAt = next }
+        return next
+    }
+
+    /// Another process may have changed the ledger.
+    package func lookAgain() { changed.raise() }
+}

@@ -1,0 +1,59 @@
+internal import BotState
+internal import Rules
+
+/// What was downloaded last, as far as it fits. A value without a clock: the caller passes the time.
+struct DownloadCache: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Key: Hashable, Sendable {
+        let url: String
+        /// Empty without one: with a token the server may give another content.
+        let tokenFile: String
+
+        init(url: String, tokenFile: String) { (self.url, self.tokenFile) = (url, tokenFile) }
+
+        init(_ request: DownloadRequest) { self.init(url: request.url, tokenFile: request.tokenFile ?? "") }
+    }
+
+    struct Entry: Sendable {
+        var record: DownloadRecord
+        /// Nil: the server has only said that the content is that of the record.
+        var content: AttachmentContent?
+        /// Until then the server is not asked again.
+        var freshUntil: Instant
+        fileprivate var lastUse = 0
+    }
+
+    /// Bytes of base64. The newest content is kept whatever its size.
+    private static let byteLimit = 16 << 20
+    private static let countLimit = 10_000
+
+    private var entries: [Key: Entry] = [:]
+    private var uses = 0
+    private(set) var bytes = 0
+
+    /// The entry, which counts as used now.
+    mutating func entry(_ key: Key) -> Entry? {
+        guard var entry = entries[key] else { return nil }
+        uses += 1
+        entry.lastUse = uses
+        entries[key] = entry
+        return entry
+    }
+
+    mutating func insert(_ record: DownloadRecord, _ content: AttachmentContent?, freshUntil: Instant, _ key: Key) {
+        remove(key)
+        bytes += content?.base64.count ?? 0
+        while bytes > Self.byteLimit || entries.count >= Self.countLimit,
+            let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })
+        {
+            remove(oldest.key)
+        }
+        uses += 1
+        entries[key] = Entry(record: record, content: content, freshUntil: freshUntil, lastUse: uses)
+    }
+
+    mutating func refresh(_ key: Key, until: Instant) { entries[key]?.freshUntil = until }
+
+    mutating func remove(_ key: Key) { bytes -= entries.removeValue(forKey: key)?.content?.base64.count ?? 0 }
+}

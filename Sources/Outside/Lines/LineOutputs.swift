@@ -1,0 +1,89 @@
+package import DocumentFlow
+internal import Encodings
+package import Logging
+package import Rules
+
+/// The files of a run's `emit` actions, opened at its start. Two spellings of one path share a file.
+package struct LineOutputs: Sendable {
+    private let outputs: [EmitTarget: any LineOutput]
+
+    /// - Parameter now: Seconds since 1970, for the names of rotated files.
+    /// - Throws: `RunError`: `.cannotCreate` if a file can't be written; `.gaveUp` if another process keeps it locked;
+    ///   `.badConfiguration` if rules want to rotate a file in two ways.
+    package init(
+        _ targets: Set<EmitTarget>, logger: Logger, now: @escaping @Sendable () -> Int = { Timestamp.secondsNow }
+    ) throws(RunError) {
+        var outputs: [EmitTarget: any LineOutput] = [:]
+        var files: [String: (file: LineFile, rotation: EmitRotation?)] = [:]
+        for target in targets.sorted(by: { $0.path < $1.path }) {
+            guard case .file(let path, let rotation) = target else {
+                outputs[target] = StandardOutputLines.shared
+                continue
+            }
+            let real = try Self.realPath(path)
+            if let known = files[real] {
+                guard known.rotation == rotation else { throw Self.isRotatedInTwoWays(path) }
+                outputs[target] = known.file
+            } else {
+                let file = try LineFile(real, rotation, logger: logger, now: now)
+                files[real] = (file, rotation)
+                outputs[target] = file
+            }
+        }
+        self.outputs = outputs
+    }
+
+    /// Why files can't be used, as far as it shows without opening or making them.
+    static func problems(_ targets: Set<EmitTarget>) -> [String] {
+        var rotations: [String: EmitRotation?] = [:]
+        return targets.sorted { $0.path < $1.path }.compactMap { target in
+            guard case .file(let path, let rotation) = target else { return nil }
+            do throws(RunError) {
+                let real = try realPath(path)
+                if let other = rotations.updateValue(rotation, forKey: real) {
+                    // The file itself has been looked at.
+                    guard other == rotation else { throw isRotatedInTwoWays(path) }
+                    return nil
+                }
+                try LineFile.check(real, rotation)
+            } catch {
+                return error.description
+            }
+            return nil
+        }
+    }
+
+    private static func realPath(_ path: String) throws(RunError) -> String {
+        guard let real = FilePath.real(path) else {
+            throw RunError(
+                .cannotCreate,
+                "can't make \(path), a file of 'emit': there is no folder \(FilePath.folder(of: path)); make it, or "
+                    + "choose another path")
+        }
+        return real
+    }
+
+    private static func isRotatedInTwoWays(_ path: String) -> RunError {
+        RunError(
+            .badConfiguration,
+            "rules rotate \(path), a file of 'emit', in two ways; write the same 'rotate' for all of them")
+    }
+
+    /// Writes lines to their files, in order. Once it returns, they are on disk.
+    ///
+    /// - Parameter lines: Each without its line feed.
+    /// - Throws: `RunError`: `.cannotWrite`. The lines of other files may be written: they are written again.
+    ///   `CancellationError`.
+    package func append(_ lines: [(target: EmitTarget, line: [UInt8])]) async throws {
+        var targets: [EmitTarget] = []
+        var texts: [EmitTarget: [UInt8]] = [:]
+        for (target, line) in lines {
+            if texts[target] == nil { targets.append(target) }
+            texts[target, default: []] += line
+            texts[target, default: []].append(UInt8(ascii: "\n"))
+        }
+        for target in targets {
+            if let output = outputs[target], let text = texts[target] { try await output.append(text) }
+        }
+    }
+}

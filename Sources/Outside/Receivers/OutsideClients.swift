@@ -1,0 +1,51 @@
+internal import BotState
+internal import HTTPTransport
+internal import Locking
+internal import Rules
+
+/// The HTTP clients of webhooks or downloads: one for each set of certificates, and a new one after their files have
+/// changed. None connects to a link-local address.
+final class OutsideClients: Sendable {
+    private typealias Versions = [SecretContent.Version?]
+
+    /// Bytes of an answer that may wait to be read.
+    private let highWaterMark: Int
+    private let clients = Locked<[[CertificateFile]: (client: HTTPClient, versions: Versions)]>([:])
+
+    init(highWaterMark: Int) { self.highWaterMark = highWaterMark }
+
+    func client(for files: OutsideFiles) -> HTTPClient {
+        let certificates = files.certificates
+        let versions = certificates.flatMap(\.paths).map { SecretContent.Version(of: $0) }
+        return clients.withLock { clients in
+            if let known = clients[certificates], known.versions == versions { return known.client }
+            let client = HTTPClient(configuration: configuration(certificates))
+            clients[certificates] = (client, versions)
+            return client
+        }
+    }
+
+    private func configuration(_ certificates: [CertificateFile]) -> HTTPClientConfiguration {
+        var configuration = HTTPClientConfiguration()
+        configuration.connections.refusesLinkLocal = true
+        for file in certificates {
+            switch file.kind {
+            case .authorities: configuration.tls.caFile = file.path
+            case .own(let key): (configuration.tls.certificateFile, configuration.tls.keyFile) = (file.path, key)
+            }
+        }
+        configuration.userAgent = "changebot/" + ProgramVersion.current
+        configuration.bodies.highWaterMark = highWaterMark
+        configuration.bodies.headerLimit = 64 << 10
+        return configuration
+    }
+
+    /// Closes all connections.
+    func close() async {
+        let clients = clients.withLock { clients in
+            defer { clients = [:] }
+            return clients.values.map(\.client)
+        }
+        for client in clients { await client.shutdown() }
+    }
+}

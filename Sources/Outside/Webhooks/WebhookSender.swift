@@ -1,0 +1,305 @@
+package import DocumentFlow
+internal import Encodings
+package import GatewayClient
+internal import HTTPTransport
+internal import Locking
+package import Logging
+package import LosslessJSON
+package import Rules
+
+/// Sends webhooks, and says what their answers mean. One for all writers of a run.
+///
+/// It remembers which events were accepted, so that a change that is decided again in the same run, because another of
+/// its effects failed, does not send them again. After a restart they are sent again, with the same id.
+package final class WebhookSender: Sendable {
+    package enum Outcome: Sendable {
+        /// Accepted, now or earlier in this run; the answer, if it is wanted.
+        case accepted(JSONText?, isNew: Bool)
+        /// Refused for good.
+        case refused(reason: String)
+        /// The receiver is down.
+        case postponed(until: ContinuousClock.Instant)
+        /// Too many requests wait for the receiver.
+        case sentAway(until: ContinuousClock.Instant)
+    }
+
+    /// The most bytes of a refusal that are decompressed for a message.
+    private static let shownBytes = 4096
+
+    private let contents: SecretContents
+    private let clients = OutsideClients(highWaterMark: 64 << 10)
+    private let retries: RetryPolicy.Settings
+    private let backoff: Backoff
+    private let reporter: ReceiverOutages.Reporter
+    private let logger: Logger
+    private let now: @Sendable () -> Int
+    private let receivers = Locked<[String: WebhookReceiver]>([:])
+    private let accepted = Locked(AcceptedEvents())
+
+    /// Reads the files of all webhooks.
+    ///
+    /// - Parameter now: For the signatures: seconds since 1970.
+    /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
+    package init(
+        _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff,
+        _ reporter: ReceiverOutages.Reporter, _ logger: Logger, now: @escaping @Sendable () -> Int
+    ) throws(RunError) {
+        contents = SecretContents(logger)
+        self.retries = retries
+        self.backoff = backoff
+        self.reporter = reporter
+        self.logger = logger
+        self.now = now
+        for access in accesses { try contents.check(access.files, warns: true) }
+    }
+
+    /// Closes all connections.
+    package func close() async {
+        reporter.end()
+        await clients.close()
+    }
+
+    /// - Parameters:
+    ///   - identity: Its id is that of the event, the same for all attempts.
+    ///   - document: Whose change it is about.
+    ///   - revision: Of the document. A rule with `at` that fires for a time again, on another revision, sends again,
+    ///     although the id is the same.
+    ///   - isReturning: Whether it was sent away before.
+    /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
+    package func send(
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?,
+        isReturning: Bool
+    ) async throws -> Outcome {
+        let key = AcceptedEvents.Key(id: identity.id, revision: revision)
+        if let known = accepted.withLock({ $0[key] }) { return .accepted(known.answer, isNew: false) }
+        let receiver = receiver(effect.access.origin)
+        let start: ContinuousClock.Instant
+        switch try await receiver.enter(identity.id, document, isReturning: isReturning) {
+        case .open(let now): start = now
+        case .down(let due): return .postponed(until: due)
+        case .busy(let due): return .sentAway(until: due)
+        }
+        do {
+            let outcome = try await attempt(effect, identity, document, receiver, sent: start)
+            if case .accepted(let answer, _) = outcome { accepted.withLock { $0.insert(key, answer) } }
+            await receiver.leave(since: start)
+            return outcome
+        } catch {
+            await receiver.leave(since: start)
+            throw error
+        }
+    }
+
+    /// When to come back, if one of several receivers would send the document away: none of them need be told before.
+    package func turnIfBusy(_ origins: Set<String>, isReturning: Bool) async -> ContinuousClock.Instant? {
+        for origin in origins {
+            if let turn = await receiver(origin).turnIfBusy(isReturning: isReturning) { return turn }
+        }
+        return nil
+    }
+
+    private func attempt(
+        _ effect: WebhookEffect, _ identity: CloudEvent.Identity, _ document: String, _ receiver: WebhookReceiver,
+        sent: ContinuousClock.Instant
+    ) async throws -> Outcome {
+        do {
+            let judgement = try await exchange(effect, identity)
+            await receiver.answered(identity.id, sent: sent)
+            switch judgement {
+            case .refused(let reason): return .refused(reason: reason)
+            case .accepted(let answer): return .accepted(answer, isNew: true)
+            }
+        } catch let failure as ReceiverFailure {
+            switch await receiver.failed(identity.id, document, failure, sent: sent) {
+            case .retry(let due): return .postponed(until: due)
+            case .giveUp(let reason): throw RunError(.gaveUp, reason)
+            case .refuse(let attempts):
+                return .refused(
+                    reason: "webhook: failed \(attempts.counted("time")) while the receiver takes others; "
+                        + "the last time: \(failure.reason)")
+            }
+        }
+    }
+
+    private func receiver(_ origin: String) -> WebhookReceiver {
+        receivers.withLock { receivers in
+            if let known = receivers[origin] { return known }
+            let receiver = WebhookReceiver(origin, retries, backoff, reporter, logger)
+            receivers[origin] = receiver
+            return receiver
+        }
+    }
+
+    // MARK: - One exchange
+
+    private enum Judgement {
+        case accepted(JSONText?)
+        case refused(String)
+    }
+
+    /// - Throws: ``ReceiverFailure`` if it may be accepted later, `RunError`, `CancellationError`.
+    private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
+        try retries.requireTenure?()
+        do {
+            let response = try await clients.client(for: effect.access.files).send(request(effect, identity))
+            return try await judge(response, effect)
+        } catch let error as HTTPTransportError {
+            return try judge(error, effect)
+        }
+    }
+
+    private func request(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) -> HTTPRequest {
+        let secrets = WebhookSecrets(of: effect.access, contents)
+        let content = effect.body.content(identity, setsType: effect.setsType)
+        let own = effect.headers + secrets.headers
+        let signature = WebhookSignature.headers(
+            id: identity.id, timestamp: now(), body: content.bytes ?? [], secrets: secrets.signing)
+        var headers = content.headers + own + signature
+        // Services that know neither CloudEvents nor Standard Webhooks recognize repeats by this.
+        if !own.contains(where: { $0.name.lowercased() == "idempotency-key" }) {
+            headers.append(("Idempotency-Key", identity.id))
+        }
+        return HTTPRequest(
+            method: effect.method.rawValue, url: effect.url, headers: headers,
+            body: content.bytes.map { .bytes($0) } ?? .none, credentials: secrets.credentials,
+            deadline: effect.timeout)
+    }
+
+    private func judge(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+        let place = Self.place(effect)
+        let status = response.status
+        if let failure = ReceiverFailure(response, of: place) {
+            await Self.skip(response.body)
+            throw failure
+        }
+        switch status {
+        case 200..<300: return try await accept(response, effect)
+        case 300..<400:
+            response.body.cancel()
+            return .refused(
+                "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
+                    + "followed: write the new address as 'url'")
+        default:
+            let beginning = ContentCodings(response.headers).decodeBeginning(
+                await Self.beginning(response.body), limit: Self.shownBytes)
+            let text = WebhookAnswer.excerpt(beginning)
+            return .refused(
+                "webhook: \(place) refused it with HTTP \(status)"
+                    + (text.isEmpty ? "" : ": \(text)"))
+        }
+    }
+
+    private func accept(_ response: HTTPResponse, _ effect: WebhookEffect) async throws -> Judgement {
+        guard effect.response != nil else {
+            await Self.skip(response.body)
+            return .accepted(nil)
+        }
+        let tooLarge =
+            "webhook: \(Self.place(effect)) accepted it, but its answer is larger than 1 MiB and is not merged; "
+            + "let it answer less, or remove 'response'"
+        let body: [UInt8]
+        do throws(HTTPTransportError) {
+            body = try await response.body.collect(upTo: WebhookAnswer.lengthLimit)
+        } catch {
+            guard error.code == .tooLarge else { throw error }
+            return .refused(tooLarge)
+        }
+        let decoded: [UInt8]
+        do throws(ContentCodings.Failure) {
+            decoded = try ContentCodings(response.headers).decode(body, limit: WebhookAnswer.lengthLimit)
+        } catch {
+            return .refused(error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason))
+        }
+        guard let answer = WebhookAnswer.json(response, decoded) else {
+            return .refused("webhook: the answer of \(Self.place(effect)) can't be represented; remove 'response'")
+        }
+        return .accepted(answer)
+    }
+
+    private static func unreadable(_ effect: WebhookEffect, _ reason: String) -> String {
+        "webhook: \(place(effect)) accepted it, but its answer can't be decoded and is not merged: \(reason); let it "
+            + "answer without compression, or remove 'response'"
+    }
+
+    /// Reads a short rest, so that the connection can be used again. Whatever goes wrong does not matter.
+    private static func skip(_ body: HTTPBody) async { _ = await beginning(body, limit: 64 << 10) }
+
+    /// What arrives at once of a body.
+    private static func beginning(_ body: HTTPBody, limit: Int = 4096) async -> [UInt8] {
+        body.extendDeadline(by: .seconds(1))
+        var bytes: [UInt8] = []
+        while bytes.count < limit, let part = try? await body.next() { bytes += part }
+        if bytes.count >= limit { body.cancel() }
+        return bytes
+    }
+
+    private func judge(_ error: HTTPTransportError, _ effect: WebhookEffect) throws -> Judgement {
+        let place = Self.place(effect)
+        if Task.isCancelled { throw CancellationError() }
+        if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }
+        if error.code == .addressRefused {
+            return .refused(
+                "webhook: \(place) has a link-local address: clouds give away a machine's credentials there; correct "
+                    + "the host in 'url'")
+        }
+        if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
+            return .refused("webhook: \(place): \(error.message)")
+        }
+        throw ReceiverFailure(error)
+    }
+
+    /// Without the query, which may hold a secret.
+    private static func place(_ effect: WebhookEffect) -> String {
+        effect.access.origin + effect.path.prefix { $0 != "?" }
+    }
+
+    /// ` to https://other.example`: without the path.
+    private static func target(_ response: HTTPResponse) -> String {
+        guard let location = response.headers["Location"], let scheme = location.firstRange(of: "://") else {
+            return ""
+        }
+        let host = location[scheme.upperBound...].prefix { !"/?#".contains($0) }
+        return " to " + WebhookAnswer.excerpt(Array((location[..<scheme.upperBound] + host).utf8))
+    }
+}
+
+/// The events that receivers have accepted: the newest ones, with the answers that are wanted.
+struct AcceptedEvents: Sendable {
+    /// 128 bits of a hash that differs between processes: enough to tell any number of events apart.
+    struct Key: Hashable, Sendable {
+        private let halves: SIMD2<Int>
+
+        init(id: String, revision: RevisionID?) {
+            halves = SIMD2(Self.hash(0, id, revision), Self.hash(1, id, revision))
+        }
+
+        private static func hash(_ half: Int, _ id: String, _ revision: RevisionID?) -> Int {
+            var hasher = Hasher()
+            hasher.combine(half)
+            hasher.combine(id)
+            hasher.combine(revision)
+            return hasher.finalize()
+        }
+    }
+
+    struct Event: Sendable {
+        let answer: JSONText?
+    }
+
+    /// Two generations, so that dropping the oldest costs nothing.
+    private static let generationLimit = 25_000
+    private static let generationBytes = 2 << 20
+
+    private var newer: [Key: Event] = [:]
+    private var older: [Key: Event] = [:]
+    private var bytes = 0
+
+    subscript(key: Key) -> Event? { newer[key] ?? older[key] }
+
+    mutating func insert(_ key: Key, _ answer: JSONText?) {
+        newer[key] = Event(answer: answer)
+        bytes += answer?.bytes.count ?? 0
+        guard newer.count >= Self.generationLimit || bytes >= Self.generationBytes else { return }
+        (older, newer, bytes) = (newer, [:], 0)
+    }
+}

@@ -1,0 +1,56 @@
+import GatewayClient
+import Logging
+import Testing
+
+@testable import BotState
+
+/// When the run goes on without the database's mark.
+@Suite struct MarkTrustTests {
+    private static let start = ContinuousClock.now
+
+    @Test func aSecondResetWithoutProgressIsNotBelieved() {
+        let trust = MarkTrust()
+        #expect(trust.believesReset(hasProgress: false, at: Self.start))
+        #expect(!trust.believesReset(hasProgress: false, at: Self.start + .seconds(60)))
+        #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(60)))
+    }
+
+    @Test func resetsAreRare() {
+        let trust = MarkTrust()
+        for time in 0..<5 { #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(time))) }
+        #expect(!trust.believesReset(hasProgress: true, at: Self.start + .seconds(10)))
+        #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(700)))
+    }
+
+    @Test func fiveFailuresInARowAreTooMany() {
+        let trust = MarkTrust()
+        for _ in 1...2 {
+            for _ in 1...4 { #expect(!trust.noteFailure()) }
+            trust.noteAnswer(.read)
+        }
+        for _ in 1...4 { #expect(!trust.noteFailure()) }
+        #expect(trust.noteFailure())
+        // Each write follows a read that succeeds.
+        for _ in 1...4 {
+            trust.noteAnswer(.read)
+            trust.noteBegin(.write)
+            #expect(!trust.noteFailure())
+        }
+        trust.noteAnswer(.read)
+        trust.noteBegin(.write)
+        #expect(trust.noteFailure())
+    }
+
+    @Test func aMarkThatIsGivenUpIsNotAskedFor() throws {
+        let lines = LoggedLines()
+        let trust = MarkTrust(logger: lines.logger)
+        let url = try GatewayURL("http://127.0.0.1:1/todo")
+        try trust.check(url)
+        for _ in 1...3 { trust.giveUp("it is read as missing") }
+        let error = #expect(throws: GatewayError.self) { try trust.check(url) }
+        #expect(error?.code == .notOffered)
+        #expect(error.map(MarkDocument.isRefusal) == true)
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.level == .warning)
+    }
+}

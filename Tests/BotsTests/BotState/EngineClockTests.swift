@@ -1,0 +1,49 @@
+import Locking
+import Testing
+
+@testable import BotState
+
+@Suite struct EngineClockTests {
+    private let machine = Locked(10_000)
+    private let told = Locked<[Int]>([])
+    private let start = ContinuousClock.now
+
+    private func clock() -> EngineClock {
+        let clock = EngineClock()
+        clock.watch { [machine] in
+            machine.withLock { $0 }
+        } _: { [told] lead in
+            told.withLock { $0.append(lead) }
+        }
+        return clock
+    }
+
+    @Test func theTimeIsTheEnginesOnceItIsKnown() {
+        let clock = clock()
+        #expect(clock.now(start) == 10_000)
+        clock.note(5_000_500, sent: start, answered: start + .seconds(1))
+        // The answer is of the middle of its call.
+        #expect(clock.now(start + .milliseconds(999)) == 5_000)
+        #expect(clock.now(start + .seconds(1)) == 5_001)
+        // Nobody can set it.
+        machine.withLock { $0 = 90_000 }
+        #expect(clock.now(start + .seconds(61)) == 5_061)
+    }
+
+    /// The first is better than the machine's clock, which may be wrong by hours.
+    @Test func anAnswerThatTookLongSaysNothingUnlessItIsTheFirst() {
+        let clock = clock()
+        clock.note(5_000_000, sent: start, answered: start + .seconds(4))
+        #expect(clock.now(start + .seconds(2)) == 5_000 && told.withLock { $0 }.isEmpty)
+        clock.note(7_000_000, sent: start, answered: start + .seconds(3))
+        #expect(clock.now(start + .seconds(2)) == 5_000)
+    }
+
+    @Test func aDifferenceIsToldOnceAndSoIsItsEnd() {
+        let clock = clock()
+        for time in [9_996, 13_600, 13_601, 10_004, 10_000, 9_000] {
+            clock.note(time * 1000, sent: start, answered: start)
+        }
+        #expect(told.withLock { $0 } == [-3_600, 0, 1_000])
+    }
+}

@@ -1,0 +1,76 @@
+import GatewayClient
+import Testing
+
+@testable import Delivery
+
+/// Documents over whose decisions the process dies.
+@Suite struct LedgerInterruptionTests {
+    /// A run that is killed while it decides about a document: its file stays.
+    private func die(_ bed: LedgerTestBed, over documents: [(DocumentID, String)]) async throws -> [Bool] {
+        try await bed.using { ledger in
+            let interruptions = try await ledger.interruptedDecisions()
+            for (slot, document) in documents.enumerated() {
+                interruptions.makeNote(slot).begin(document.0, RevisionID(document.1))
+            }
+            return documents.map { interruptions.isExcluded($0.0, RevisionID($0.1)) }
+        }
+    }
+
+    @Test func aRevisionDuringWhoseDecisionTheProcessDiedThreeTimesIsDeadLettered() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            let id: DocumentID = "é\u{0}x"
+            for _ in 0..<3 {
+                let isExcluded = try await die(bed, over: [("a", "1-a"), (id, "7-b")])
+                #expect(isExcluded == [false, false])
+            }
+            let isExcluded = try await die(bed, over: [(id, "7-b"), (id, "8-c"), ("a", "1-a")])
+            #expect(isExcluded == [true, false, true])
+        }
+    }
+
+    /// It was decided beside the one that kills, each time.
+    @Test func aDocumentThatIsDecidedAfterACrashIsNotSuspected() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            for _ in 0..<2 { _ = try await die(bed, over: [("a", "1-a"), ("b", "1-b")]) }
+            try await bed.using { ledger in
+                let interruptions = try await ledger.interruptedDecisions()
+                #expect(interruptions.isSuspect("a") && interruptions.isSuspect("b"))
+                try await ledger.forgetInterruptions(of: ["a"])
+                interruptions.makeNote(0).begin("a", RevisionID("1-a"))
+                interruptions.makeNote(1).begin("b", RevisionID("1-b"))
+            }
+            let isExcluded = try await die(bed, over: [("a", "1-a"), ("b", "1-b")])
+            #expect(isExcluded == [false, true])
+        }
+    }
+
+    @Test func aRunThatEndsInGoodOrderLeavesNothing() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            for _ in 0..<4 {
+                try await bed.using { ledger in
+                    let interruptions = try await ledger.interruptedDecisions()
+                    let note = interruptions.makeNote(0)
+                    note.begin("a", RevisionID("1-a"))
+                    note.end()
+                    #expect(!interruptions.isExcluded("a", RevisionID("1-a")))
+                }
+            }
+            try await bed.using { ledger in try await ledger.interruptedDecisions().close() }
+            #expect(DecisionNoteFile.claim(bed.databasePath + ".deciding").left.isEmpty)
+        }
+    }
+
+    @Test func whatIsTooLongForASlotIsNotNoted() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            let long = DocumentID(String(repeating: "x", count: 5000))
+            for _ in 0..<4 {
+                let isExcluded = try await die(bed, over: [(long, "1-a")])
+                #expect(isExcluded == [false])
+            }
+        }
+    }
+}

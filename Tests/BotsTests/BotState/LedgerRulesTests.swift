@@ -1,0 +1,39 @@
+import GatewayClient
+import Testing
+
+@testable import BotState
+@testable import Bots
+
+@Suite struct LedgerRulesTests {
+    @Test func rulesAreKnownByTheirNamesAfterwards() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            try await bed.using { ledger in
+                #expect(try ledger.notedRules() == nil)
+                try await ledger.note(rules: ["a": "1", "b\u{0}b": "2"])
+                try await ledger.note(rules: ["b\u{0}b": "3", "c": "4"])
+            }
+            let noted = try await bed.using { ledger in try ledger.notedRules() }
+            #expect(noted == ["b\u{0}b": "3", "c": "4"])
+        }
+    }
+
+    @Test func rulesThatOlderDocumentsHaveNotSeenAreKnownUntilTheyHave() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            let rules = ["a": "1", "b\u{0}\"": "2"]
+            try await bed.using { ledger in
+                #expect(try ledger.missedRules() == [])
+                try await ledger.note(rules: rules, missed: ["a", "b\u{0}\""])
+            }
+            try await bed.using { ledger in
+                #expect(try ledger.missedRules() == ["a", "b\u{0}\""])
+                try await ledger.note(rules: rules, missed: ["a"])
+                #expect(try ledger.missedRules() == ["a"])
+                // Everything is read again.
+                try await ledger.startOver(identity: nil, at: .start, reason: "reset")
+                #expect(try ledger.missedRules() == [])
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import GRDB
+import GatewayClient
+import PostgreSQL
+import TestKit
+import Testing
+
+@testable import BotState
+@testable import FleetEngine
+
+/// The tables of a state, in files and in an engine.
+@Suite(.limitedParallelism) struct SchemaTests {
+    // MARK: - Both databases
+
+    /// A column, with what both databases say about it.
+    private struct Column: Hashable {
+        let name: String
+        let type: String
+        let isNullable: Bool
+        let initial: String?
+    }
+
+    private struct Index: Hashable {
+        let columns: [String]
+        let isUnique: Bool
+        let isPartial: Bool
+    }
+
+    private struct Tables: Equatable {
+        var columns: [String: [Column]] = [:]
+        var indexes: [String: Set<Index>] = [:]
+    }
+
+    private static func ofSQLite() throws -> Tables {
+        let database = try DatabaseQueue()
+        try SQLiteStore.prepare(database)
+        return try database.read { database in
+            var tables = Tables()
+            for table in Schema.tables.map(\.name) {
+                let columns = try Row.fetchAll(database, sql: "PRAGMA table_info(\(table))")
+                tables.columns[table] = columns.map { row in
+                    // A number can't be null, although SQLite does not say so.
+                    let isNullable = row["notnull"] == 0 && row["pk"] == 0
+                    return Column(
+                        name: row["name"], type: row["type"], isNullable: isNullable, initial: row["dflt_value"])
+                }
+                var indexes = try Row.fetchAll(database, sql: "PRAGMA index_list(\(table))").map { row in
+                    let name: String = row["name"]
+                    let names = try String.fetchAll(
+                        database, sql: "SELECT name FROM pragma_index_info('\(name)') ORDER BY seqno")
+                    return Index(columns: names, isUnique: row["unique"] == 1, isPartial: row["partial"] == 1)
+                }
+                let key = try String.fetchAll(
+                    database, sql: "SELECT name FROM pragma_table_info('\(table)') WHERE pk > 0 ORDER BY pk")
+                indexes.append(Index(columns: key, isUnique: true, isPartial: false))
+                tables.indexes[table] = Set(indexes)
+            }
+            return tables
+        }
+    }
+
+    private static func ofPostgres(_ connection: PostgresConnection) throws -> Tables {
+        let types = ["bigint": "INTEGER", "text": "TEXT", "bytea": "BLOB"]
+        var tables = Tables()
+        let columns = try connection.run(
+            """
+            SELECT table_name, column_name, data_type, is_nullable = 'YES', column_default FROM information_schema.columns
+            WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position
+            """)
+        for row in columns.rows {
+            let type = row[2].text ?? ""
+            tables.columns[row[0].text ?? "", default: []].append(
+                Column(
+                    name: row[1].text ?? "", type: types[type] ?? type, isNullable: row[3] == .int(1),
+                    initial: row[4].text))
+        }
+        let indexes = try connection.run(
+            """
+            SELECT relname, indisunique, indpred IS NOT NULL,
+                (SELECT string_agg(attname, ' ' ORDER BY place) FROM unnest(indkey) WITH ORDINALITY k (number, place)
+                    JOIN pg_attribute a ON a.attrelid = indrelid AND a.attnum = number)
+            FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+            WHERE relnamespace = current_schema()::regnamespace
+            """)
+        for row in indexes.rows {
+            var columns = (row[3].text ?? "").split(separator: " ").map(String.init)
+            // Every index of SQLite ends with it.
+            if columns.count > 1, columns.last == "rowid" { columns.removeLast() }
+            tables.indexes[row[0].text ?? "", default: []].insert(
+                Index(columns: columns, isUnique: row[1] == .int(1), isPartial: row[2] == .int(1)))
+        }
+        return tables
+    }
+
+    private static func withSchema(_ body: (Engine, PostgresConnection) throws -> Void) async throws {
+        let server = try TestPostgres.shared
+        let engine = Engine(try PostgresAddress(server.url()), fleet: server.uniqueName("schema"))
+        var settings = PostgresSettings()
+        settings.schema = engine.schema
+        try body(engine, PostgresConnection(engine.address, password: nil, settings: settings))
+    }
+
+    @Test func bothDatabasesHaveTheSameColumnsKeysAndIndexes() async throws {
+        try await Self.withSchema { engine, connection in
+            try EngineSchema.prepare(engine.schema, connection)
+            var postgres = try Self.ofPostgres(connection)
+            let sqlite = try Self.ofSQLite()
+            let fleet = Set(Schema.fleetTables.map(\.name))
+            #expect(fleet.isSubset(of: postgres.columns.keys) && fleet.count == Schema.fleetTables.count)
+            postgres.columns = postgres.columns.filter { !fleet.contains($0.key) }
+            postgres.indexes = postgres.indexes.filter { !fleet.contains($0.key) }
+            for table in Schema.tables.map(\.name) {
+                #expect(sqlite.columns[table] == postgres.columns[table], "\(table)")
+                #expect(sqlite.indexes[table] == postgres.indexes[table], "\(table)")
+            }
+            #expect(sqlite == postgres)
+            let others = try connection.run(
+                """
+                SELECT table_name, column_name FROM information_schema.columns
+                WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
+                """)
+            #expect(others.rows.isEmpty, "these are not ordered by bytes")
+        }
+    }
+
+    // MARK: - Files
+
+    private func withTestBed(_ body: (LedgerTestBed) throws -> Void) async throws {
+        try await withTemporaryDirectory { try body(LedgerTestBed(directory: $0)) }
+    }
+
+    private static func expectRefused(
+        _ bed: LedgerTestBed, _ reason: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for open in [
+            { _ = try bed.open() }, { _ = try bed.openExisting(.shared) }, { _ = try bed.openExisting(.exclusive) },
+            { _ = try bed.preview() },
+        ] as [() throws -> Void] {
+            let error = #expect(throws: StateError.self, sourceLocation: sourceLocation) { try open() }
+            guard case .unreadable(bed.databasePath, let found) = error else {
+                Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
+                continue
+            }
+            #expect(found == reason, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func aFileOfANewerChangebotIsRefused() async throws {
+        try await withTestBed { bed in
+            try bed.open().close()
+            try bed.change(
+                """
+                UPDATE identity SET value = '2' WHERE name = 'version';
+                UPDATE identity SET value = '12.3.4' WHERE name = 'program'
+                """)
+            try Self.expectRefused(
+                bed,
+                "it was written by a newer changebot, version 12.3.4 (this is \(ProgramVersion.current)); use that one, "
+                    + "or another --name")
+            try bed.change("DELETE FROM identity WHERE name = 'program'")
+            try Self.expectRefused(
+                bed,
+                "it was written by a newer changebot, version 2 of the tables (this program needs 1); use that one, or "
+                    + "another --name")
+        }
+    }
+
+    private static let noVersion =
+        "its tables have no version: a changebot from before the first release made it, or another program; use another "
+        + "--name, or move it away"
+
+    @Test func aFileFromBeforeTheFirstReleaseIsRefused() async throws {
+        try await withTestBed { bed in
+            try bed.makeOldForm().close()
+            try Self.expectRefused(bed, Self.noVersion)
+        }
+    }
+
+    @Test(arguments: [
+        "CREATE TABLE notes (text)", "CREATE TABLE identity (id)", "CREATE TABLE identity (name, value)",
+        "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', 'x')",
+        "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', '0')",
+        "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', 0)",
+        "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', NULL)",
+    ])
+    func aFileOfAnotherProgramIsRefused(tables: String) async throws {
+        try await withTestBed { bed in
+            try bed.change(tables)
+            try Self.expectRefused(bed, Self.noVersion)
+        }
+    }
+
+    /// A run was killed before it had made the tables; then several commands come at once.
+    @Test func severalProcessesMakeTheTablesAtOnce() async throws {
+        try await withTemporaryDirectory { directory in
+            let bed = LedgerTestBed(directory: directory)
+            _ = try bed.files().create()
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let ledger = try #require(try bed.openExisting(.shared))
+                        defer { ledger.close() }
+                        return try ledger.deadLetterCount()
+                    }
+                }
+                for try await count in group { #expect(count == 0) }
+            }
+        }
+    }
+
+    // MARK: - Engines
+
+    @Test(arguments: [
+        (
+            "UPDATE identity SET value = '2' WHERE name = 'version'",
+            "it was written by a newer changebot, version 2 of the tables (this program needs 1); use that one, or another "
+                + "--fleet"
+        ),
+        ("UPDATE identity SET name = 'schema', value = '3' WHERE name = 'version'", nil),
+        ("DROP TABLE identity", nil), ("DELETE FROM identity", nil),
+    ])
+    func tablesOfAnEngineThatAreOthersAreRefused(change: String, reason: String?) async throws {
+        try await Self.withSchema { engine, connection in
+            try EngineSchema.prepare(engine.schema, connection)
+            try connection.script(change)
+            let expected =
+                reason
+                ?? "its tables have no version: a changebot from before the first release made it, or another program; "
+                + "use another --fleet, or in psql, run: DROP SCHEMA \"\(engine.schema)\" CASCADE"
+            for attempt in [EngineSchema.prepare, { _ = try EngineSchema.isThere($0, $1) }] {
+                let error = #expect(throws: SupersededSchema.self) { try attempt(engine.schema, connection) }
+                #expect(error?.description == expected)
+            }
+            guard case .engineRefused(_, expected) = try #require(throws: StateError.self, performing: engine.standing)
+            else {
+                Issue.record("another error")
+                return
+            }
+        }
+    }
+
+    /// An administrator made it, because the bot's user may make none.
+    @Test func anEmptySchemaGetsTheTables() async throws {
+        try await Self.withSchema { engine, connection in
+            try connection.script("CREATE SCHEMA \(PostgresConnection.quotedIdentifier(engine.schema))")
+            #expect(try !EngineSchema.isThere(engine.schema, connection))
+            try EngineSchema.prepare(engine.schema, connection)
+            #expect(try EngineSchema.isThere(engine.schema, connection))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import GatewayClient
+import Testing
+
+@testable import BotState
+@testable import Bots
+
+/// Where a run starts, and what it says about that.
+@Suite struct StartFactsTests {
+    struct Case: Sendable {
+        var checkpoint: Int?
+        var checkpointRules = "r1"
+        var isCheckpointReset = false
+        var since: BotSettings.Start?
+        var copy: DatabaseMark?
+        var channels: [String]?
+        var newest: Int?
+        var changedRules: ChangedRules?
+        let start: RunStart
+
+        var facts: StartFacts {
+            StartFacts(
+                checkpoint: checkpoint.map { (sequence($0), checkpointRules) }, isCheckpointReset: isCheckpointReset,
+                since: since, copy: copy, ruleSetHash: "r1", changedRules: changedRules, channels: channels)
+        }
+    }
+
+    private static func at(_ number: Int, _ notices: RunStart.Notice...) -> RunStart {
+        RunStart(sequence(number), notices)
+    }
+
+    private static func copy(_ number: Int?, rules: String = "r1", channels: [String]? = nil) -> DatabaseMark {
+        DatabaseMark(identity: "i").copying(
+            number.map { (sequence($0), rules) }, channels: channels, savedAt: "then")
+    }
+
+    @Test(arguments: [
+        Case(start: at(0)),
+        Case(checkpoint: 5, start: at(5)),
+        // The checkpoint counts more than anything else.
+        Case(checkpoint: 5, since: .beginning, start: at(5, .sinceIgnored)),
+        Case(checkpoint: 5, since: .now, newest: 9, start: at(5, .sinceIgnored)),
+        Case(checkpoint: 5, since: .sequence(sequence(7)), start: at(5, .sinceIgnored)),
+        Case(checkpoint: 5, copy: copy(8), start: at(5)),
+        Case(checkpoint: 5, checkpointRules: "r0", start: at(5, .rulesChanged([]))),
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(), start: at(5, .rulesChanged([]))),
+        Case(
+            checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"]),
+            start: at(5, .rulesChanged(["a"]))),
+        Case(
+            checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(plain: ["a"], timed: ["t"]),
+            start: at(5, .rulesChanged(["a"]), .timedRulesChanged(["t"]))),
+        // The run counts all documents for rules that count, and says so.
+        Case(checkpoint: 5, checkpointRules: "r0", changedRules: ChangedRules(areCounted: true), start: at(5)),
+        // Changed in a run that has saved no checkpoint since.
+        Case(checkpoint: 5, changedRules: ChangedRules(plain: ["a"]), start: at(5, .rulesChanged(["a"]))),
+        // The copy tells which channels were read.
+        Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a"], start: at(5)),
+        Case(checkpoint: 5, copy: copy(5, channels: ["a"]), channels: ["a", "b"], start: at(5, .channelsChanged)),
+        Case(checkpoint: 5, copy: copy(5, channels: ["a"]), start: at(5, .channelsChanged)),
+        Case(checkpoint: 5, copy: copy(5), channels: ["a"], start: at(5, .channelsChanged)),
+        Case(checkpoint: 5, copy: copy(nil), channels: ["a"], start: at(5)),
+        Case(
+            checkpoint: 5, checkpointRules: "r0", since: .beginning, copy: copy(5), channels: ["a"], newest: 4,
+            start: at(5, .sinceIgnored, .channelsChanged, .rulesChanged([]), .notReached(newest: sequence(4)))),
+    ])
+    func theCheckpointCountsFirst(test: Case) {
+        #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
+    }
+
+    @Test(arguments: [
+        Case(since: .beginning, copy: copy(8), newest: 9, start: at(0)),
+        Case(since: .now, copy: copy(8), newest: 9, start: at(9)),
+        Case(since: .now, copy: copy(8), start: at(0)),
+        Case(since: .sequence(sequence(7)), copy: copy(8), newest: 9, start: at(7)),
+        Case(since: .sequence(sequence(7)), newest: 6, start: at(7, .notReached(newest: sequence(6)))),
+        Case(since: .sequence(sequence(7)), newest: 7, start: at(7)),
+    ])
+    func thenTheOption(test: Case) {
+        #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
+    }
+
+    @Test(arguments: [
+        Case(copy: copy(8), newest: 9, start: at(8, .atCopy(savedAt: "then"))),
+        Case(copy: copy(8), newest: 7, start: at(8, .atCopy(savedAt: "then"), .notReached(newest: sequence(7)))),
+        Case(copy: copy(8, channels: ["a"]), channels: ["a"], start: at(8, .atCopy(savedAt: "then"))),
+        Case(copy: copy(nil), start: at(0)),
+        // What other rules or channels have passed is not done.
+        Case(copy: copy(8, rules: "r0"), start: at(0, .otherCopy)),
+        Case(copy: copy(8, channels: ["a"]), start: at(0, .otherCopy)),
+        Case(copy: copy(8), channels: ["a"], start: at(0, .otherCopy)),
+        // Somebody removed the checkpoint: the copy must not bring it back.
+        Case(isCheckpointReset: true, copy: copy(8), start: at(0)),
+        Case(isCheckpointReset: true, copy: copy(8, rules: "r0"), start: at(0)),
+        Case(isCheckpointReset: true, since: .sequence(sequence(7)), start: at(7)),
+    ])
+    func thenTheCopyInTheDatabase(test: Case) {
+        #expect(test.facts.start(newest: test.newest.map(sequence)) == test.start)
+    }
+
+    @Test(arguments: [
+        Case(since: .now, start: at(0)), Case(since: .now, copy: copy(8), start: at(0)),
+    ])
+    func theNewestSequenceIsNeededToStartThere(test: Case) {
+        #expect(test.facts.needsNewest)
+    }
+
+    @Test(arguments: [
+        Case(start: at(0)), Case(since: .beginning, start: at(0)), Case(since: .sequence(sequence(7)), start: at(0)),
+        Case(checkpoint: 5, since: .now, start: at(0)),
+    ])
+    func otherwiseItIsNot(test: Case) {
+        #expect(!test.facts.needsNewest)
+    }
+
+    /// CouchDB's sequences of one database are compared by their counts; those of two forms not at all.
+    @Test(arguments: [
+        ("7-g1AAA", "6-g1AAB", true), ("7-g1AAA", "8-g1AAB", false), ("7-g1AAA", "x", false), ("x", "7", false),
+    ])
+    func aWarningNeedsComparableSequences(since: String, newest: String, isWarned: Bool) throws {
+        let start = try #require(SequenceID(since))
+        let newest = try #require(SequenceID(newest))
+        let facts = Case(since: .sequence(start), start: RunStart(start)).facts
+        #expect(facts.start(newest: newest).notices == (isWarned ? [.notReached(newest: newest)] : []))
+    }
+}

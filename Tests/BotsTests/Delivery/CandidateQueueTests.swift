@@ -1,0 +1,327 @@
+import GatewayClient
+import Testing
+
+@testable import Delivery
+@testable import DocumentFlow
+
+@Suite struct CandidateQueueTests {
+    private func candidates(_ ids: [String], bytes: Int = 1) -> [Candidate] {
+        var tracker = SafeSequenceTracker(start: .start)
+        return ids.enumerated().map { index, id in
+            Candidate(
+                DocumentID(id), Content(RevisionID("\(index + 1)-a"), [UInt8](repeating: 0, count: bytes)),
+                reason: Reason(sequence: sequence(index + 1)), receipts: Receipts(tracker.open(sequence(index + 1))))
+        }
+    }
+
+    @Test func takesCandidatesUpToTheLimits() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b", "c", "d"], bytes: 10))
+        #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["a", "b", "c"])
+        #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["d"])
+    }
+
+    @Test func aCandidateLargerThanTheByteLimitGoesAlone() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"], bytes: 10))
+        #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["a"])
+        #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
+    }
+
+    @Test func candidatesThatArePutBackFirstComeBeforeTheOthers() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b", "c", "d"]))
+        let taken = await queue.take(limit: 3, byteLimit: 1000)
+        await queue.putBackFirst(taken[1...])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["b", "c", "d"])
+    }
+
+    /// What a merged candidate costs is what is left of the sum.
+    @Test func mergingFreesWhatTheMergedCandidateDoesNotCost() async {
+        for isDeleted in [true, false] {
+            let queue = CandidateQueue()
+            var all = candidates(["a", "a"], bytes: 10)
+            all[1].content.isDeleted = isDeleted
+            let newer = Candidate(ofTimer: "a")
+            var freed = await queue.submit(all)
+            let more = await queue.submit([newer])
+            (freed.bytes, freed.documents) = (freed.bytes + more.bytes, freed.documents + more.documents)
+            #expect(freed.documents == 1)
+            await queue.release(await queue.take(limit: 9, byteLimit: 1000))
+            let left = await queue.take(limit: 9, byteLimit: 1000)
+            #expect(all[0].content.cost + left[0].content.cost + freed.bytes == 60)
+            #expect(left[0].content.cost == (isDeleted ? 30 : 0))
+        }
+    }
+
+    @Test func heldDocumentsAreNotTaken() async {
+        let queue = CandidateQueue()
+        await queue.hold(["b", "b"] as [DocumentID])
+        await queue.submit(candidates(["a", "b", "b"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["a"])
+        await queue.release(["b"] as [DocumentID])
+        await queue.submit(candidates(["c"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["c"])
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(3)])
+        // A hold beside a candidate that is under way: both must end.
+        await queue.hold(["b"] as [DocumentID])
+        await queue.release(["b"] as [DocumentID])
+        await queue.submit(candidates(["d"]))
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["d"])
+        await queue.submit(candidates(["x", "x", "x", "b"]))
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["x", "b"])
+        await queue.release(["a", "b", "c", "d", "x"] as [DocumentID])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["x"])
+        await queue.release(["x"] as [DocumentID])
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test func aTimerOrACountLeavesATombstoneThatWaits() async {
+        for isOfTimer in [true, false] {
+            let queue = CandidateQueue()
+            var all = candidates(["a", "a"])
+            all[1].content.isDeleted = true
+            let later =
+                isOfTimer ? Candidate(ofTimer: "a") : Candidate(unread: "a", reason: Reason(countsOnly: true))
+            await queue.submit(all + [later])
+            _ = await queue.take(limit: 9, byteLimit: 1000)
+            await queue.release(["a"] as [DocumentID])
+            let taken = await queue.take(limit: 9, byteLimit: 1000)
+            #expect(taken.map(\.content.isDeleted) == [true] && taken.map(\.reason.countsOnly) == [false])
+        }
+    }
+
+    @Test func changesOfABusyDocumentAreMergedAndTheNewestCounts() async {
+        let queue = CandidateQueue()
+        let freed = await queue.submit(candidates(["a", "b", "a", "a", "a"], bytes: 5))
+        #expect(freed == CandidateQueue.Freed(bytes: 30, documents: 2))
+        let first = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(first.map(\.reason.sequence) == [sequence(1), sequence(2)])
+        await queue.release(first)
+        let second = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(second.map(\.reason.sequence) == [sequence(5)])
+        #expect(second.map(\.content.revision) == [RevisionID("5-a")])
+        #expect(second.first?.receipts.tickets.count == 3)
+        await queue.release(second)
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    /// A document that must be read first is not decided from an older row that came after it.
+    @Test func whatMustBeReadStaysSo() async {
+        let queue = CandidateQueue()
+        let all = candidates(["a", "a", "a"], bytes: 5)
+        var unread = all[1]
+        unread.content.drop()
+        await queue.submit([all[0], unread, all[2]])
+        await queue.release([all[0]])
+        #expect(await queue.take(limit: 2, byteLimit: 1000).map(\.content.isUnread) == [false, true])
+    }
+
+    /// A queued row was decided from its old body after the document had been read again.
+    @Test func whatIsReadAgainStandsForWhatCameMeanwhile() async {
+        let queue = CandidateQueue()
+        var all = candidates(["a", "a", "b", "b"], bytes: 5)
+        all[3].content.isDeleted = true
+        await queue.submit(all)
+        var first = await queue.take(limit: 9, byteLimit: 1000)
+        let freed = await queue.absorbWaiting(into: &first[0])
+        #expect(freed == CandidateQueue.Freed(bytes: 15, documents: 1))
+        #expect(first[0].receipts.tickets.count == 2)
+        // A tombstone is a change of its own.
+        let nothing = await queue.absorbWaiting(into: &first[1])
+        #expect(nothing == CandidateQueue.Freed())
+        await queue.release(first)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.reason.sequence) == [sequence(4)])
+    }
+
+    /// A log names only the revision of a deletion.
+    @Test func aDeletionIsReadIfAnyRuleDecidesIt() {
+        let read = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: true)
+        #expect(read.content.isUnread && read.content.unreadTombstone == RevisionID("2-b"))
+        var tombstone = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: false)
+        let body = #"{"_id":"a","_rev":"2-b","_deleted":true}"#
+        #expect(!tombstone.content.isUnread && tombstone.content.document == Array(body.utf8))
+        // A gateway that keeps no members does not take away those that the feed has brought.
+        tombstone.setTombstone(Array(#"{"_id":"a","_rev":"2-b","_deleted":true,"n":1}"#.utf8))
+        tombstone.setTombstone(nil)
+        #expect(tombstone.content.isDeleted && tombstone.content.document.count > body.utf8.count)
+        #expect(tombstone.isConfirmed(by: .missing) && tombstone.isConfirmed(by: .deleted(RevisionID("2-b"))))
+        #expect(!tombstone.isConfirmed(by: .deleted(RevisionID("4-d"))))
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func whatIsPostponedComesWhenItIsDueAndTheOthersGoOn() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"]))
+        let first = await queue.take(limit: 1, byteLimit: 1000)
+        let due = ContinuousClock.now + .seconds(3600)
+        await queue.postpone([(due, first[0])])
+        await queue.submit(candidates(["a"]))
+        await queue.finish()
+        #expect(await queue.take(limit: 9, byteLimit: 1000).map(\.id) == ["b"])
+        await queue.release(["b"] as [DocumentID])
+        #expect(await queue.nextDue() == due)
+        await queue.resume(dueBy: due - .seconds(1))
+        async let next = queue.take(limit: 9, byteLimit: 1000)
+        await queue.resume(dueBy: due)
+        let resumed = await next
+        #expect(resumed.map(\.id) == ["a"])
+        await queue.release(resumed)
+        let last = await queue.take(limit: 9, byteLimit: 1000)
+        #expect(last.map(\.id) == ["a"])
+        await queue.release(last)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aRunThatStopsLeavesWhatIsPostponed() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "b"]))
+        let taken = await queue.take(limit: 9, byteLimit: 1000)
+        await queue.postpone([(.now + .seconds(3600), taken[0])])
+        await queue.finish()
+        await queue.stopPostponing()
+        await queue.postpone([(.now + .seconds(3600), taken[1])])
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func anIdleWriterGetsACandidateAtOnce() async {
+        let queue = CandidateQueue()
+        async let taken = queue.take(limit: 9, byteLimit: 1000)
+        await queue.submit(candidates(["a"]))
+        #expect(await taken.map(\.id) == ["a"])
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func aFinishedQueueEndsOnlyWhenTheLastCandidateIsReleased() async {
+        let queue = CandidateQueue()
+        await queue.submit(candidates(["a", "a"]))
+        let first = await queue.take(limit: 9, byteLimit: 1000)
+        await queue.finish()
+        async let next = queue.take(limit: 9, byteLimit: 1000)
+        await queue.release(first)
+        let second = await next
+        #expect(second.map(\.reason.sequence) == [sequence(2)])
+        await queue.release(second)
+        #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func abortingEndsAllWaiting() async {
+        let queue = CandidateQueue()
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { await queue.take(limit: 9, byteLimit: 1000).isEmpty } }
+            group.addTask {
+                await queue.abort()
+                return true
+            }
+            for await isEmpty in group { #expect(isEmpty) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func cancellingATaskThatWaitsEndsItsWait() async {
+        let queue = CandidateQueue()
+        let task = Task { await queue.take(limit: 9, byteLimit: 1000) }
+        task.cancel()
+        #expect(await task.value.isEmpty)
+    }
+
+    // MARK: - Gathering
+
+    private func numbered(_ numbers: Range<Int>, bytes: Int = 1) -> [Candidate] {
+        candidates(numbers.map(String.init), bytes: bytes)
+    }
+
+    @Test func aSecondWriterWaitsUntilThereIsEnoughForARequest() async {
+        let start = ContinuousClock.now
+        let queue = CandidateQueue(now: { start })
+        await queue.gather(true)
+        await queue.submit(numbered(0..<1))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+        async let second = queue.take(limit: 250, byteLimit: 1000, writer: 1)
+        for number in 1...TakingRule.worthwhileDocuments { await queue.submit(numbered(number..<number + 1)) }
+        #expect(await second.count == TakingRule.worthwhileDocuments)
+    }
+
+    @Test func theOnlyWriterTakesWhateverCameMeanwhile() async {
+        let start = ContinuousClock.now
+        let queue = CandidateQueue(now: { start })
+        await queue.gather(true)
+        await queue.submit(numbered(0..<1))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+        await queue.submit(numbered(1..<4))
+        #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 3)
+    }
+
+    @Test func nothingIsHeldBackAtTheEndOfTheFeed() async {
+        let start = ContinuousClock.now
+        for isEnd in [false, true] {
+            let queue = CandidateQueue(now: { start })
+            await queue.gather(true)
+            await queue.submit(numbered(0..<1))
+            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 1)
+            await queue.submit(numbered(1..<2))
+            if isEnd { await queue.finish() } else { await queue.gather(false) }
+            #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 1).count == 1)
+        }
+    }
+}
+
+@Suite struct MemoryBudgetTests {
+    @Test(.timeLimit(.minutes(5)))
+    func readingWaitsUntilThereIsRoom() async throws {
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
+        await budget.take(bytes: 250, documents: 1)
+        async let room: Void = budget.room()
+        await budget.giveBack(bytes: 200, documents: 0)
+        try await room
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func manySmallDocumentsAreLimitedByTheirNumber() async throws {
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
+        await budget.take(bytes: 10, documents: 10)
+        async let room: Void = budget.room()
+        await budget.giveBack(bytes: 1, documents: 1)
+        try await room
+    }
+
+    /// It went round and round, because there was room for bytes.
+    @Test(.timeLimit(.minutes(5)))
+    func aReaderThatWaitsForDocumentsSleeps() async throws {
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
+        await budget.take(bytes: 10, documents: 10)
+        async let room: Void = budget.room()
+        for _ in 1...1000 { await Task.yield() }
+        await budget.giveBack(bytes: 1, documents: 1)
+        try await room
+        #expect(await budget.wakes <= 1)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func cancellingEndsTheWait() async {
+        let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
+        await budget.take(bytes: 100, documents: 1)
+        let task = Task { try await budget.room() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
+
+@Suite struct GroupingTests {
+    @Test(arguments: [
+        ([1, 1, 1, 1, 1], 2, 100, [[1, 1], [1, 1], [1]]),
+        ([50, 60, 10, 200, 5], 9, 100, [[50], [60, 10], [200], [5]]),
+        ([], 2, 100, []),
+        ([500], 2, 100, [[500]]),
+    ])
+    func packsByCountAndBytesInOrder(sizes: [Int], count: Int, bytes: Int, expected: [[Int]]) {
+        #expect(sizes.grouped(count: count, bytes: bytes, size: { $0 }).map(Array.init) == expected)
+    }
+}

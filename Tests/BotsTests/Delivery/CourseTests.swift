@@ -1,0 +1,279 @@
+import DocumentFlow
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import BotState
+@testable import Delivery
+@testable import Rules
+
+/// What each answer means for a candidate, at each step of its way.
+@Suite struct CourseTests {
+    private static let limit = 10
+    private static let now = ContinuousClock.now
+
+    private static func candidate(
+        _ reason: Reason = Reason(), isDeleted: Bool = false, _ edit: (inout Candidate) -> Void = { _ in }
+    ) -> Candidate {
+        var candidate = Candidate(
+            "a", Content(RevisionID("1-a"), Array("{}".utf8), isDeleted: isDeleted), reason: reason)
+        candidate.history.lastRule = "last"
+        edit(&candidate)
+        return candidate
+    }
+
+    /// A command for comparison.
+    private enum Next: Equatable {
+        case goOn, again, wait, abandon
+        case wrote, tookEffect, resolved, unchanged, shown, passedOver, deadLettered
+
+        init(_ command: Course.Command) {
+            switch command {
+            case .goOn: self = .goOn
+            case .again: self = .again
+            case .wait: self = .wait
+            case .abandon: self = .abandon
+            case .end(.wrote): self = .wrote
+            case .end(.tookEffect): self = .tookEffect
+            case .end(.resolved): self = .resolved
+            case .end(.unchanged): self = .unchanged
+            case .end(.shown): self = .shown
+            case .end(.passedOver): self = .passedOver
+            case .end(.deadLettered): self = .deadLettered
+            }
+        }
+    }
+
+    // MARK: - Reading
+
+    private struct Reading: Sendable {
+        let found: Course.Found
+        var reason = Reason()
+        let next: Next
+    }
+
+    @Test(arguments: [
+        Reading(found: .document(RevisionID("2-b"), Array("{}".utf8)), next: .goOn),
+        Reading(found: .tombstone(nil), next: .goOn),
+        Reading(found: .gone(nil), next: .unchanged),
+        Reading(found: .gone(nil), reason: Reason(countsOnly: true), next: .passedOver),
+        Reading(found: .unreadable(reason: "no"), next: .deadLettered), Reading(found: .noConflict, next: .goOn),
+    ])
+    private func readingLeadsOnOrToTheEnd(test: Reading) {
+        var course = Course(Self.candidate(test.reason))
+        let next = Next(course.take(test.found))
+        #expect(next == test.next)
+        #expect(course.isOver == (next != .goOn))
+    }
+
+    /// Another revision explains the conflicts before it.
+    @Test(arguments: [("1-a", 3), ("2-b", 0)])
+    func newRevisionExplainsConflicts(revision: String, unexplained: Int) {
+        var course = Course(Self.candidate { $0.history.unexplainedConflicts = 3 })
+        _ = course.take(.document(RevisionID(revision), [1]))
+        #expect(course.candidate.history.unexplainedConflicts == unexplained)
+        #expect(course.candidate.content.revision == RevisionID(revision))
+    }
+
+    /// A document that is gone waits for no time. Its dead letters may be those of its tombstone, unless a retry asked.
+    @Test(arguments: [[], [7]])
+    func goneDocumentLeavesNoTimes(deadLetters: [Int]) {
+        var course = Course(Self.candidate(Reason(deadLetters: deadLetters)))
+        _ = course.take(.gone(nil))
+        #expect(course.result.times == [])
+        #expect((course.candidate.content.highestDeadLetterNumber == 0) == deadLetters.isEmpty)
+    }
+
+    @Test func documentWithOneLeafIsNotAskedForLeavesAgain() {
+        var course = Course(Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])))
+        #expect(course.candidate.mayBeInConflict)
+        _ = course.take(.noConflict)
+        #expect(!course.candidate.mayBeInConflict)
+    }
+
+    // MARK: - Deciding
+
+    private struct Deciding: Sendable {
+        let decided: Course.Decided
+        var reason = Reason()
+        let next: Next
+    }
+
+    private static let letter = DeadLetter(sequence: nil, id: "a", revision: nil, reason: "no")
+
+    @Test(arguments: [
+        Deciding(decided: .ownRevision, next: .passedOver),
+        // An own revision that must be counted is only counted.
+        Deciding(decided: .ownRevision, reason: Reason(isOfCount: true), next: .goOn),
+        Deciding(decided: .ownRevision, reason: Reason(recount: 3), next: .goOn),
+        Deciding(decided: .counted(failure: nil), next: .passedOver),
+        Deciding(decided: .counted(failure: letter), next: .deadLettered),
+        Deciding(decided: .impossible(reason: "no"), next: .deadLettered),
+        Deciding(decided: .refused(letter), next: .deadLettered), Deciding(decided: .slow, next: .again),
+        Deciding(decided: .noProcess, next: .again), Deciding(decided: .waits(until: now, lastRule: "r"), next: .wait),
+        Deciding(decided: .passedOver, next: .passedOver),
+        Deciding(decided: .abandoned, next: .abandon),
+    ])
+    private func decisionLeadsOnOrToTheEnd(test: Deciding) {
+        var course = Course(Self.candidate(test.reason))
+        let next = Next(course.take(test.decided))
+        #expect(next == test.next)
+        #expect(course.isOver == (next != .goOn))
+        if case .ownRevision = test.decided { #expect(course.candidate.reason.countsOnly == (next == .goOn)) }
+        if case .slow = test.decided { #expect(course.candidate.history.isSlow) }
+    }
+
+    // MARK: - Stages
+
+    private static func planned(_ candidate: Candidate = candidate()) throws -> Course {
+        let document = try JSONText(#"{"_id":"a"}"#)
+        var course = Course(candidate)
+        _ = course.take(.plan(Plan(DecisionReport(document, Decision(document), names: [])), PlanResult()))
+        return course
+    }
+
+    private struct StageCase: Sendable {
+        let answer: Course.StageAnswer
+        var outdated = 0
+        let next: Next
+    }
+
+    @Test(arguments: [
+        StageCase(answer: .done(hasEffect: false), next: .goOn),
+        StageCase(answer: .done(hasEffect: true), next: .goOn), StageCase(answer: .outdated, next: .again),
+        StageCase(answer: .outdated, outdated: 3, next: .again),
+        // After five in a row it is left alone for a while, and after every five more.
+        StageCase(answer: .outdated, outdated: 4, next: .wait), StageCase(answer: .outdated, outdated: 5, next: .again),
+        StageCase(answer: .outdated, outdated: 9, next: .wait),
+        StageCase(answer: .impossible(rule: nil, reason: "no"), next: .deadLettered),
+        StageCase(answer: .waits(until: now), next: .wait), StageCase(answer: .resolved, next: .resolved),
+        StageCase(answer: .notResolved(nil), next: .again),
+        StageCase(answer: .notResolved(SkippedRule(rule: "r", reason: "no")), next: .again),
+    ])
+    private func stageLeadsOnOrToTheEnd(test: StageCase) throws {
+        var course = try Self.planned(Self.candidate { $0.history.outdatedDecisions = test.outdated })
+        let next = Next(course.take(test.answer, now: Self.now))
+        #expect(next == test.next)
+        #expect(course.isOver == (next != .goOn))
+        if case .outdated = test.answer { #expect(course.candidate.content.isUnread) }
+    }
+
+    @Test(arguments: [(nil, "last"), ("first", "first")])
+    func impossibleEffectIsBlamedOnItsRule(rule: String?, blamed: String) throws {
+        var course = try Self.planned(Self.candidate { $0.history.lastRule = "last" })
+        course.edit { _, _, history in history.lastRule = "last" }
+        guard case .end(.deadLettered(let letter)) = course.take(.impossible(rule: rule, reason: "no"), now: Self.now)
+        else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(letter.rule == blamed && letter.reason == "no")
+    }
+
+    /// The rules without `resolve` decide it next, with the failure of that rule.
+    @Test func documentThatIsNotResolvedIsDecidedByTheOtherRules() throws {
+        var course = try Self.planned(
+            Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])) { $0.history.isCounted = true })
+        _ = course.take(.notResolved(SkippedRule(rule: "r", reason: "no")), now: Self.now)
+        #expect(!course.candidate.mayBeInConflict && !course.candidate.history.isCounted)
+        #expect(course.candidate.history.unresolved?.rule == "r")
+    }
+
+    @Test(arguments: [false, true])
+    func courseEndsWithTheEffectThatItHad(hasEffect: Bool) throws {
+        var course = try Self.planned()
+        _ = course.take(.done(hasEffect: hasEffect), now: Self.now)
+        _ = course.take(.done(hasEffect: false), now: Self.now)
+        #expect(Next(course.endWithoutWrite()) == (hasEffect ? .tookEffect : .unchanged))
+    }
+
+    // MARK: - Writing
+
+    private struct Write: Sendable {
+        let outcome: BulkOutcome
+        var attempts = 0
+        var conflicts = 0
+        var failures = 0
+        var unexplained = 0
+        let next: Next
+    }
+
+    @Test(arguments: [
+        Write(outcome: .written(RevisionID("2-b")), next: .wrote),
+        Write(outcome: .rejected(status: 403, reason: "no"), next: .deadLettered),
+        // A write that fails may succeed later, but not for ever. Conflicts before it are no failures.
+        Write(outcome: .failed(reason: "x"), next: .again),
+        Write(outcome: .failed(reason: "x"), failures: 8, next: .again),
+        Write(outcome: .failed(reason: "x"), failures: 9, next: .deadLettered),
+        Write(outcome: .failed(reason: "x"), attempts: 1000, failures: 8, next: .again),
+        // A gateway that can't decide now is no reason to give a document up.
+        Write(outcome: .undecided(reason: "busy"), attempts: 1000, failures: 9, next: .again),
+        // Neither are writes of others, but a gateway that refuses the revision that it has is.
+        Write(outcome: .conflict, attempts: 1000, next: .again),
+        Write(outcome: .conflict, attempts: 1000, unexplained: 8, next: .again),
+        Write(outcome: .conflict, attempts: 1000, unexplained: 9, next: .deadLettered),
+        Write(outcome: .unmentioned, unexplained: 8, next: .again),
+        Write(outcome: .unmentioned, unexplained: 9, next: .deadLettered),
+        // Others write it all the time.
+        Write(outcome: .conflict, attempts: 9, conflicts: 9, next: .wait),
+    ])
+    private func outcomeEndsACourseOrItIsDecidedAgain(test: Write) {
+        var course = Course(
+            Self.candidate {
+                $0.history.attempts = test.attempts
+                $0.history.conflicts = test.conflicts
+                $0.history.failures = test.failures
+                $0.history.unexplainedConflicts = test.unexplained
+            })
+        let next = Next(course.take(test.outcome, attemptLimit: Self.limit, now: Self.now))
+        #expect(next == test.next)
+        #expect(course.candidate.history.attempts == test.attempts + 1)
+    }
+
+    /// Failures are counted, not what came between them: a contested document gets as many as any other. The conflicts
+    /// here are with other revisions.
+    @Test(
+        arguments: [
+            ([(.conflict, 9), (.failed(reason: "x"), 1)], nil), ([(.conflict, 9), (.failed(reason: "x"), 9)], nil),
+            ([(.conflict, 9), (.failed(reason: "x"), 10)], 19),
+            ([(.undecided(reason: "busy"), 50), (.failed(reason: "x"), 9)], nil),
+            ([(.failed(reason: "x"), 5), (.conflict, 3), (.failed(reason: "x"), 4)], nil),
+            ([(.failed(reason: "x"), 5), (.conflict, 3), (.failed(reason: "x"), 5)], 13),
+        ] as [([(BulkOutcome, Int)], Int?)])
+    func onlyFailuresCountAsFailures(outcomes: [(BulkOutcome, Int)], attemptsOfDeadLetter: Int?) {
+        var candidate = Self.candidate()
+        var attempts: Int?
+        for outcome in outcomes.flatMap({ Array(repeating: $0.0, count: $0.1) }) {
+            #expect(attempts == nil)
+            var course = Course(candidate)
+            let command = course.take(outcome, attemptLimit: Self.limit, now: Self.now)
+            if case .end(.deadLettered(let letter)) = command { attempts = letter.attempts }
+            candidate = course.candidate
+            candidate.history.unexplainedConflicts = 0
+        }
+        #expect(attempts == attemptsOfDeadLetter)
+    }
+
+    /// Others write a document all the time if its writes conflict ten times in a row, not if there are ten writes.
+    @Test(
+        arguments: [
+            ([(.conflict, 9)], false), ([(.conflict, 10)], true), ([(.conflict, 11)], false), ([(.conflict, 20)], true),
+            ([(.undecided(reason: "busy"), 10)], false), ([(.failed(reason: "x"), 9), (.conflict, 1)], false),
+            ([(.conflict, 9), (.undecided(reason: "busy"), 1)], false),
+            ([(.conflict, 9), (.undecided(reason: "busy"), 1), (.conflict, 9)], false),
+            ([(.conflict, 9), (.unmentioned, 1), (.conflict, 10)], true),
+        ] as [([(BulkOutcome, Int)], Bool)])
+    func conflictsInARowMakeADocumentContested(outcomes: [(BulkOutcome, Int)], isContested: Bool) {
+        var history = History()
+        for outcome in outcomes.flatMap({ Array(repeating: $0.0, count: $0.1) }) { history.note(outcome) }
+        #expect(history.isContested == isContested)
+    }
+
+    /// A conflict shows that a tombstone may not be the newest revision; an undecided write shows nothing.
+    @Test(arguments: [(BulkOutcome.conflict, true), (.undecided(reason: ""), false)])
+    func tombstoneIsReadAgainOnlyAfterAConflict(outcome: BulkOutcome, isUnread: Bool) {
+        var course = Course(Self.candidate(isDeleted: true))
+        _ = course.take(outcome, attemptLimit: Self.limit, now: Self.now)
+        #expect(course.candidate.content.isUnread == isUnread && !course.candidate.content.document.isEmpty)
+    }
+}

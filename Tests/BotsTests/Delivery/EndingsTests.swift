@@ -1,0 +1,111 @@
+import DocumentFlow
+import GatewayClient
+import Testing
+
+@testable import BotState
+@testable import Delivery
+
+/// What candidates that are over leave behind: what is recorded and counted.
+@Suite struct EndingsTests {
+    private func course(
+        _ id: DocumentID = "a", deadLetters: [Int] = [], _ edit: (inout PlanResult) -> Void = { _ in }
+    ) -> Course {
+        var result = PlanResult()
+        result.rules = ["first", "last"]
+        result.fingerprint = ContentFingerprint(bytes: Array(1...16))
+        edit(&result)
+        return Course(
+            Candidate(id, Content(RevisionID("1-a"), Array("{}".utf8)), reason: Reason(deadLetters: deadLetters)),
+            result: result)
+    }
+
+    private func endings(_ course: Course, _ ending: Ending) -> Endings {
+        var endings = Endings()
+        endings.append(course, ending)
+        return endings
+    }
+
+    /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
+    @Test func whatWasWrittenIsRemembered() {
+        let endings = endings(course(), .wrote(RevisionID("2-b")))
+        #expect(endings.ownWrites.map(\.revision) == [RevisionID("2-b")])
+        #expect(endings.ownWrites.map(\.id) == ["a"] && endings.writtenDocuments == ["a"])
+    }
+
+    /// With a receiver's answer in it, the new revision is a change that rules must see.
+    @Test func revisionWithAnAnswerIsDecidedAgain() {
+        let endings = endings(
+            course {
+                $0.cause = RuleChain()
+                $0.keptChain = RuleChain()
+            }, .wrote(RevisionID("2-b")))
+        #expect(endings.ownWrites.map(\.revision) == [nil])
+        #expect(endings.caused.map(\.revision) == [RevisionID("2-b")] && endings.changedAgain == ["a"])
+    }
+
+    @Test(arguments: [(Ending.tookEffect, true), (.resolved, true), (.unchanged, false), (.shown, false)])
+    func onlyWhatHadAnEffectIsRemembered(ending: Ending, isRemembered: Bool) {
+        let endings = endings(course(), ending)
+        #expect(endings.ownWrites.map(\.revision) == (isRemembered ? [nil] : []))
+        #expect(endings.decided.count == 1 && endings.writtenDocuments.isEmpty)
+    }
+
+    /// The dead letter replaces the document's earlier ones; those of documents that are done are settled.
+    @Test func deadLettersOfDocumentsThatAreDoneAreSettled() {
+        var endings = Endings()
+        endings.append(course("a", deadLetters: [1, 2]), .unchanged)
+        endings.append(course("b", deadLetters: [3]), .passedOver)
+        let failed = course("c", deadLetters: [4])
+        endings.append(failed, .deadLettered(failed.candidate.deadLetter(reason: "x")))
+        #expect(endings.settledDeadLetters == [1, 2, 3])
+        #expect(endings.deadLetters.map(\.replaced) == [[4]])
+    }
+
+    /// A rule that failed alone has its dead letter, once the effects of the others are written.
+    @Test func skippedRuleHasADeadLetterOfItsOwn() {
+        let endings = endings(
+            course(deadLetters: [4]) { $0.skippedRules = [SkippedRule(rule: "broken", reason: "no number")] },
+            .tookEffect)
+        #expect(endings.deadLetters.map(\.rule) == ["broken"] && endings.deadLetters.map(\.replaced) == [[]])
+        #expect(endings.deadLetters.map(\.isOfRuleAlone) == [true])
+        #expect(endings.deadLettered.isEmpty)
+    }
+
+    /// Beyond the limit of errors, documents are neither dead-lettered nor done.
+    @Test func deadLettersBeyondTheLimitAreNotKept() {
+        var endings = Endings()
+        for id in ["a", "b", "c"] as [DocumentID] {
+            let course = course(id)
+            endings.append(course, .deadLettered(course.candidate.deadLetter(reason: "x")))
+        }
+        endings.keepDeadLetters(2)
+        #expect(endings.deadLetters.map(\.id) == ["a", "b"])
+        #expect(endings.candidates.map(\.id) == ["a", "b"])
+    }
+
+    /// Dead letters, and what was sent, are recorded before the next request goes out.
+    @Test(arguments: [
+        (Ending.wrote(RevisionID("2-b")), false), (.unchanged, false), (.passedOver, false), (.tookEffect, true),
+        (.deadLettered(DeadLetter(sequence: nil, id: "a", revision: nil, reason: "x")), true),
+    ])
+    func effectsAndDeadLettersAreRecordedFirst(ending: Ending, isFirst: Bool) {
+        #expect(endings(course(), ending).mustBeRecordedFirst == isFirst)
+    }
+
+    @Test func everyEndIsCountedOnce() {
+        var endings = Endings()
+        endings.append(course("a"), .wrote(RevisionID("2-b")))
+        endings.append(course("b") { $0.isDeletion = true }, .wrote(RevisionID("2-b")))
+        endings.append(course("c"), .unchanged)
+        endings.append(course("d") { $0.rules = [] }, .unchanged)
+        let outcomes: [BulkOutcome] = [.conflict, .rejected(status: 403, reason: "no"), .undecided(reason: "busy")]
+        for outcome in outcomes {
+            var course = course("e")
+            endings.note(outcome, course.take(outcome, attemptLimit: 10, now: .now))
+        }
+        var counters = RunCounters()
+        endings.count(in: &counters)
+        #expect(counters.written == 2 && counters.deleted == 1 && counters.unchanged == 1)
+        #expect(counters.conflicts == 1 && counters.rejected == 1)
+    }
+}

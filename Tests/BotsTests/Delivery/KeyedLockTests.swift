@@ -1,0 +1,72 @@
+import TestKit
+import Testing
+
+@testable import Delivery
+
+@Suite(.limitedParallelism) struct KeyedLockTests {
+    /// Counts how many have each thing, and the most that ever did.
+    private actor Usage {
+        private var now: [Int: Int] = [:]
+        private(set) var most = 0
+
+        func begin(_ things: Set<Int>) {
+            for thing in things { now[thing, default: 0] += 1 }
+            most = max(most, now.values.max() ?? 0)
+        }
+
+        func end(_ things: Set<Int>) { for thing in things { now[thing, default: 0] -= 1 } }
+    }
+
+    @Test func aKeyIsNeverHeldTwice() async {
+        let (lock, usage) = (KeyedLock<Int>(), Usage())
+        await withTaskGroup { group in
+            for task in 0..<200 {
+                group.addTask {
+                    let things: Set = [task % 3, task % 5 + 10, task % 7 + 20]
+                    await lock.lock(things)
+                    await usage.begin(things)
+                    await Task.yield()
+                    await usage.end(things)
+                    await lock.unlock(things)
+                }
+            }
+        }
+        #expect(await usage.most == 1)
+    }
+
+    @Test func aFreeKeyIsLockedAtOnce() async {
+        let lock = KeyedLock<Int>()
+        await lock.lock([1, 2])
+        await lock.lock([3])
+        await lock.unlock([1, 2])
+        await lock.lock([2])
+    }
+
+    @Test func waitersAreServedInOrder() async {
+        let lock = KeyedLock<Int>()
+        await lock.lock([1])
+        let (order, add) = AsyncStream<Int>.makeStream()
+        await withTaskGroup { group in
+            group.addTask {
+                await lock.lock([1, 2])
+                add.yield(1)
+                await lock.unlock([1, 2])
+            }
+            // It could have 2, but the one before it is waiting for that.
+            while await lock.waitingCount < 1 { await Task.yield() }
+            group.addTask {
+                await lock.lock([2])
+                add.yield(2)
+                await lock.unlock([2])
+            }
+            while await lock.waitingCount < 2 { await Task.yield() }
+            await lock.unlock([1])
+        }
+        add.finish()
+        #expect(await order.reduce(into: []) { $0.append($1) } == [1, 2])
+    }
+}
+
+extension KeyedLock {
+    fileprivate var waitingCount: Int { waiting.count }
+}

@@ -1,0 +1,104 @@
+import GatewayClient
+import LosslessJSON
+import Rules
+import TestKit
+import Testing
+
+@testable import BotState
+@testable import Delivery
+
+/// What a candidate leads to, before anything is written.
+@Suite(.limitedParallelism) struct PlannerTests {
+    private static let rules = """
+        version: 1
+        rules:
+          - name: done
+            when: { type: task, done: { $exists: false } }
+            then: [{ merge: { done: false } }]
+          - name: remove
+            when: { type: old }
+            then: [{ delete: true }]
+          - name: log
+            when: { type: logged }
+            then: [{ put: { id: log, document: { type: log } } }]
+
+        """
+
+    private func planner(countsEffects: Bool = true) throws -> Planner {
+        let set = try ruleSet(Self.rules)
+        let interruptions = InterruptedDecisions()
+        return Planner(
+            ruleSet: set, decider: set.makeDecider(), interruptions: interruptions, note: interruptions.makeNote(0),
+            countsEffects: countsEffects, now: { 0 })
+    }
+
+    private func course(_ document: String) -> Course {
+        Course(Candidate("a", Content(RevisionID("1-a"), Array(document.utf8))))
+    }
+
+    private func decide(_ document: String, countsEffects: Bool = true) async throws -> Course.Decided {
+        let answers = try await planner(countsEffects: countsEffects).plan([course(document)])
+        return try #require(answers.first)
+    }
+
+    /// A course with its decision.
+    private func planned(_ document: String) async throws -> Course {
+        var course = course(document)
+        guard case .goOn = course.take(try await decide(document)) else { throw NotPlanned() }
+        return course
+    }
+
+    private struct NotPlanned: Error {}
+
+    @Test(arguments: [
+        (#"{"_id":"a","_rev":"1-a","type":"task"}"#, #"{"_id":"a","_rev":"1-a","type":"task","done":false}"#),
+        (
+            #"{"_id":"a","_rev":"1-a","_cv":"2@x","type":"task"}"#,
+            #"{"_id":"a","_rev":"1-a","type":"task","done":false}"#
+        ),
+        (#"{"_id":"a","_rev":"1-a","type":"task","done":true}"#, nil), (#"{"_id":"a","type":"logged"}"#, nil),
+    ])
+    func theChangedDocumentIsWrittenIfItChanged(document: String, written: String?) async throws {
+        var course = try await planned(document)
+        #expect(course.plan?.decision.isChanged == (written != nil))
+        guard let written else { return }
+        let made = course.makeWrite(keepsContent: false)
+        let request = try #require(made)
+        #expect(String(decoding: request.document.segments.joined(), as: UTF8.self) == written)
+        // What was read is let go: after a refusal the document is read again.
+        #expect(course.candidate.content.isUnread && course.plan == nil && course.result.rules == ["done"])
+    }
+
+    @Test func aDeletionIsMarkedAsOne() async throws {
+        let course = try await planned(#"{"_id":"a","_rev":"1-a","type":"old"}"#)
+        #expect(course.result.isDeletion && course.result.rules == ["remove"])
+        #expect(course.candidate.history.lastRule == "remove")
+    }
+
+    /// A `put` alone is an effect, too: the content that leads to it is counted.
+    @Test(arguments: [
+        (#"{"_id":"a","type":"logged"}"#, true, true), (#"{"_id":"a","type":"task"}"#, true, true),
+        (#"{"_id":"a","type":"task"}"#, false, false), (#"{"_id":"a","type":"other"}"#, true, false),
+    ])
+    func whatHasAnEffectHasAFingerprint(document: String, countsEffects: Bool, isPrinted: Bool) async throws {
+        guard case .plan(_, let result) = try await decide(document, countsEffects: countsEffects) else {
+            throw NotPlanned()
+        }
+        #expect((result.fingerprint != nil) == isPrinted)
+    }
+
+    /// A write goes where its `_id` says: with another one it would make a document that nobody asked for.
+    @Test(arguments: [
+        (#"{"_id":"b","type":"task"}"#, "_id is not the id of the change"), (#"{"type":"task"}"#, "_id is not the id"),
+        (#"{"_id":1,"type":"task"}"#, "_id is not the id"), (#"{"_id":"a","#, "ends inside a value"),
+        (#"[]"#, "_id is not the id"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
+    ])
+    func whatCannotBeDecidedIsDeadLettered(document: String, reason: String) async throws {
+        var course = course(document)
+        guard case .end(.deadLettered(let deadLetter)) = course.take(try await decide(document)) else {
+            throw NotPlanned()
+        }
+        #expect(deadLetter.reason.contains(reason), "\(deadLetter.reason)")
+        #expect(deadLetter.id == "a" && deadLetter.revision == RevisionID("1-a"))
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Delivery
+
+/// When an idle writer may take what there is.
+@Suite struct TakingRuleTests {
+    private static let start = ContinuousClock.now
+
+    /// Another writer has taken something at the start and is not back.
+    @Test(arguments: [
+        (1, 1, 0, false), (124, 1 << 19, 999, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 1000, true),
+    ])
+    func besideABusyWriter(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
+        var rule = TakingRule()
+        let now = Self.start + .milliseconds(milliseconds)
+        rule.gathers = true
+        rule.noteTake(writer: 0, now: Self.start)
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
+        // A run that waits for changes writes at once, until two requests are under way.
+        rule.gathers = false
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now))
+        rule.noteTake(writer: 1, now: Self.start)
+        #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
+    }
+
+    @Test func aloneAtOnce() {
+        var rule = TakingRule()
+        rule.gathers = true
+        #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+        rule.noteTake(writer: 0, now: Self.start)
+        rule.noteTake(writer: 1, now: Self.start)
+        rule.noteReturn(writer: 0)
+        #expect(!rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+        rule.noteReturn(writer: 1)
+        rule.noteReturn(writer: 1)
+        #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))
+    }
+}

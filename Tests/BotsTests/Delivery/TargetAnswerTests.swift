@@ -1,0 +1,152 @@
+import GatewayClient
+import LosslessJSON
+import Testing
+
+@testable import BotState
+@testable import Delivery
+@testable import Rules
+
+/// What the answer to the write of another document means.
+@Suite struct TargetAnswerTests {
+    private static let limit = 10
+
+    private static func order(_ plan: Int, rules: [String] = ["r"]) throws -> PutOrder {
+        let effect = PutEffect(id: "a", keyspace: nil, document: try JSONText(#"{"_id":"a"}"#), ifExists: .merge)
+        return PutOrder(
+            plan: plan, effect: effect, rule: rules.last, home: try KeyspaceName("todo"), chain: RuleChain(rules))
+    }
+
+    /// - Parameter unexplainedConflicts: How many of the conflicts came although nobody else had changed the document.
+    private static func target(orders: Int = 1, attempts: Int, conflicts: Int, unexplainedConflicts: Int) throws
+        -> Target
+    {
+        var target = try #require(PutBatch(try (0..<orders).map { try order($0) }).targets.first)
+        target.history.note(.missing)
+        target.history.conflicts = conflicts
+        for _ in 0..<unexplainedConflicts { target.history.note(.missing) }
+        target.history.attempts = attempts
+        return target
+    }
+
+    private static func write(_ orders: [Int] = [0], rest: [Int] = []) throws -> TargetWrite {
+        TargetWrite(content: .document(try JSONText(#"{"_id":"a"}"#)), orders: orders, rest: rest, earlier: nil)
+    }
+
+    struct Case: Sendable {
+        let outcome: BulkOutcome
+        var attempts = 0
+        var conflicts = 0
+        var unexplainedConflicts = 0
+        let result: WriteHistory.Advice
+    }
+
+    @Test(arguments: [
+        Case(outcome: .written(RevisionID("2-b")), conflicts: 50, result: .written(RevisionID("2-b"))),
+        Case(
+            outcome: .rejected(status: 403, reason: "no"),
+            result: .failed(reason: "the gateway refused it (403): no")),
+        // A write that fails may succeed later, but not for ever.
+        Case(outcome: .unmentioned, result: .again), Case(outcome: .unmentioned, attempts: 8, result: .again),
+        Case(
+            outcome: .unmentioned, attempts: 9,
+            result: .failed(reason: "not accepted 10 times: the gateway's answer does not mention it")),
+        Case(
+            outcome: .failed(reason: "x"), attempts: 9,
+            result: .failed(reason: "not accepted 10 times: the gateway failed to write it: x")),
+        Case(outcome: .conflict, attempts: 9, result: .again),
+        // A gateway that can't decide now is no reason to give the document up.
+        Case(outcome: .undecided(reason: "busy"), attempts: 1000, conflicts: 1000, result: .again),
+        // Others write it all the time.
+        Case(outcome: .conflict, conflicts: 8, result: .again),
+        Case(outcome: .conflict, conflicts: 9, result: .postponed),
+        Case(outcome: .conflict, conflicts: 1000, result: .postponed),
+        // Nobody does, and the gateway still answers with a conflict.
+        Case(outcome: .conflict, conflicts: 9, unexplainedConflicts: 9, result: .again),
+        Case(
+            outcome: .conflict, conflicts: 10, unexplainedConflicts: 10,
+            result: .failed(reason: "not accepted 10 times: other writers keep changing it")),
+    ])
+    private func anAnswerEndsAWriteOrItIsRepeated(test: Case) throws {
+        var target = try Self.target(
+            attempts: test.attempts, conflicts: test.conflicts, unexplainedConflicts: test.unexplainedConflicts)
+        #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
+        #expect(target.record(test.outcome, of: try Self.write(), attemptLimit: Self.limit) == test.result)
+    }
+
+    /// What the outcomes of several writes count as, while nobody else changes the document.
+    struct Count: Sendable {
+        let outcomes: [BulkOutcome]
+        var attempts = 0
+        var conflicts = 0
+        var unexplainedConflicts = 0
+    }
+
+    @Test(arguments: [
+        Count(outcomes: [.unmentioned, .failed(reason: "")], attempts: 2),
+        Count(outcomes: [.conflict, .conflict], conflicts: 2, unexplainedConflicts: 2),
+        // Only conflicts in a row count as such, and only a conflict is a refusal.
+        Count(outcomes: [.undecided(reason: "")]),
+        Count(outcomes: [.conflict, .undecided(reason: "")], unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .unmentioned], attempts: 1, unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .failed(reason: "")], attempts: 1, unexplainedConflicts: 1),
+        Count(outcomes: [.conflict, .undecided(reason: ""), .conflict], conflicts: 1, unexplainedConflicts: 2),
+    ])
+    private func whatIsNotWrittenIsCounted(test: Count) throws {
+        var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
+        for outcome in test.outcomes {
+            let result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
+            #expect(result == .again)
+            target.history.note(.missing)
+        }
+        #expect(target.history.attempts == test.attempts && target.history.conflicts == test.conflicts)
+        #expect(target.history.unexplainedConflicts == test.unexplainedConflicts)
+    }
+
+    /// A document is left alone after ten conflicts in a row. Each time somebody else has changed it.
+    @Test(
+        arguments: [
+            ([(.conflict, 9)], .again), ([(.conflict, 10)], .postponed),
+            ([(.conflict, 9), (.undecided(reason: ""), 1)], .again),
+            ([(.conflict, 9), (.undecided(reason: ""), 1), (.conflict, 1)], .again),
+            ([(.conflict, 10), (.unmentioned, 1)], .again),
+        ] as [([(BulkOutcome, Int)], WriteHistory.Advice)])
+    private func conflictsInARowPostpone(outcomes: [(BulkOutcome, Int)], last: WriteHistory.Advice) throws {
+        var target = try Self.target(attempts: 0, conflicts: 0, unexplainedConflicts: 0)
+        var result: WriteHistory.Advice?
+        let each = outcomes.flatMap { Array(repeating: $0.0, count: $0.1) }
+        for (number, outcome) in each.enumerated() {
+            target.history.note(.found(RevisionID("\(number + 1)-a"), try JSONText("{}")))
+            result = target.record(outcome, of: try Self.write(), attemptLimit: Self.limit)
+        }
+        #expect(result == last)
+    }
+
+    /// One order may be what the gateway refuses: each is tried alone.
+    @Test func ordersThatWereRefusedTogetherAreTriedAlone() throws {
+        var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
+        let refusal = BulkOutcome.rejected(status: 403, reason: "no")
+        #expect(target.record(refusal, of: try Self.write([0, 1, 2]), attemptLimit: Self.limit) == .splitUp)
+        #expect(target.isOneByOne && target.orders == [0, 1, 2])
+        let alone = try Self.write([0], rest: [1, 2])
+        #expect(target.record(refusal, of: alone, attemptLimit: Self.limit) != .again)
+        #expect(target.record(.written(RevisionID("1-a")), of: alone, attemptLimit: Self.limit) != .again)
+        #expect(target.orders == [1, 2])
+    }
+
+    @Test func onceWrittenNothingRemains() throws {
+        var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
+        _ = target.record(.written(RevisionID("1-a")), of: try Self.write([0, 1]), attemptLimit: Self.limit)
+        #expect(target.orders.isEmpty)
+    }
+
+    @Test func theLastRulesOfAllOrdersAreNamedOnce() throws {
+        let batch = PutBatch([
+            try Self.order(0, rules: ["a", "b"]), try Self.order(1, rules: ["c", "d", "b"]),
+            try Self.order(2, rules: ["e"]), try Self.order(3, rules: []),
+        ])
+        #expect(batch.rules(of: [0, 1, 2]) == ["b", "e"])
+        #expect(batch.chain(of: [0, 1, 2]).rules == ["e"])
+        #expect(batch.rules(of: [0, 1, 2, 3]) == ["b", "e"])
+        #expect(batch.chain(of: [0, 1, 2, 3]).rules.isEmpty)
+    }
+}

@@ -1,0 +1,162 @@
+import DocumentFlow
+import Testing
+
+@testable import Outside
+@testable import Rules
+
+@Suite struct DownloadServerTests {
+    private let server = DownloadServer(ReceiverHealth(RetryPolicy.Settings(), Backoff()))
+    private let start = ContinuousClock.now
+
+    private func begin(_ request: DownloadRequest, for document: String, at time: Duration = .zero) {
+        server.begin(request, for: document, Task {}, now: start + time)
+    }
+
+    private func content(_ length: Int) -> DownloadServer.Answer {
+        .ready(.content(AttachmentContent([UInt8](repeating: 1, count: length)), contentType: "image/png"))
+    }
+
+    @Test func eightRequestsAreUnderWayAndTheNextBeginsWithoutItsDocument() throws {
+        let requests = (0..<10).map { downloadRequest("/\($0)") }
+        for request in requests.prefix(8) {
+            #expect(server.entry(request, for: request.path) == .open)
+            begin(request, for: request.path)
+        }
+        #expect(server.entry(requests[8], for: "/8") == .waiting)
+        for request in requests.suffix(2) { _ = server.sendAway(request, request.path, now: start) }
+        #expect(server.next() == nil)
+        server.end(requests[3], content(1), now: start + .seconds(1))
+        let next = try #require(server.next())
+        #expect(next.document == "/8")
+        begin(next.request, for: next.document)
+        #expect(server.next() == nil)
+        server.end(requests[4], content(1), now: start + .seconds(1))
+        #expect(server.next()?.document == "/9")
+    }
+
+    @Test func whatWasFetchedIsKeptUntilItsDocumentIsDecided() {
+        let request = downloadRequest("/a")
+        begin(request, for: "a")
+        #expect(server.start(of: request) == start)
+        server.end(request, content(3), now: start)
+        for _ in 0..<2 {
+            guard case .ready(.content)? = server.answer(to: request, for: "a", now: start) else {
+                Issue.record("it is gone")
+                return
+            }
+        }
+        #expect(server.answer(to: request, for: "b", now: start) == nil)
+        server.release("a")
+        #expect(server.answer(to: request, for: "a", now: start) == nil && server.keepsNothing)
+    }
+
+    /// Otherwise what is kept would keep the others from beginning.
+    @Test func aFailureIsGivenOnceAndKeepsNothing() {
+        let request = downloadRequest("/a")
+        begin(request, for: "a")
+        server.end(request, .later(reason: "down", due: start), now: start)
+        guard case .later? = server.answer(to: request, for: "a", now: start) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(server.answer(to: request, for: "a", now: start) == nil && server.keepsNothing)
+    }
+
+    @Test func whileTooMuchIsKeptOnlyThoseWhoHaveSomethingMayFetchMore() {
+        let (first, second) = (downloadRequest("/1"), downloadRequest("/2"))
+        begin(first, for: "a")
+        server.end(first, content(13 << 20), now: start)
+        #expect(server.entry(second, for: "b") == .full)
+        #expect(server.entry(second, for: "a") == .open)
+        _ = server.sendAway(second, "b", now: start)
+        #expect(server.next() == nil)
+        // It may have been deleted.
+        server.dropAbandoned(start + .seconds(119))
+        #expect(server.next() == nil)
+        server.dropAbandoned(start + .seconds(120))
+        #expect(server.next()?.document == "b")
+    }
+
+    @Test func fewLargeContentsAreUnderWayTogether() {
+        func request(_ number: Int) -> DownloadRequest { downloadRequest("/\(number)", lengthLimit: 20 << 20) }
+        // Nothing is known of them: as large as they may be.
+        begin(request(0), for: "0")
+        #expect(server.entry(request(1), for: "1") == .open)
+        begin(request(1), for: "1")
+        #expect(server.entry(request(2), for: "2") == .waiting)
+        server.end(request(0), content(1000), now: start)
+        begin(request(2), for: "2")
+        #expect(server.entry(request(3), for: "3") == .open)
+    }
+
+    @Test func whoIsSentAwayComesBackWhenItsTurnIsExpected() {
+        // A second for each.
+        for number in 0..<8 {
+            let request = downloadRequest("/\(number)")
+            begin(request, for: "\(number)")
+            server.end(request, content(1), now: start + .seconds(1))
+            server.release("\(number)")
+        }
+        #expect(server.isSlow(start))
+        let dues = (0..<1_000).map { number in
+            start.duration(to: server.sendAway(downloadRequest("/n\(number)"), "n\(number)", now: start).due)
+        }
+        // Eight a second, those that begin and end within half a second together.
+        #expect(dues[0] == .seconds(1) && dues[8] == .seconds(2) && dues[32] == .seconds(5))
+        // The server may be faster by then. But not all at once.
+        #expect(dues[300...].allSatisfy { (.seconds(2.5)...(.seconds(10))).contains($0) })
+        #expect(Set(dues[900...]).count > 8)
+        // It keeps its turn.
+        #expect(server.sendAway(downloadRequest("/n0"), "n0", now: start).due == start + .seconds(1))
+    }
+
+    @Test func whoWaitsForLongLooksLessOften() {
+        let request = downloadRequest("/a")
+        begin(request, for: "a")
+        let absences = [0, 1, 4, 60].map { age in
+            let now = start + .seconds(age)
+            return now.duration(to: server.sendAway(request, "a", now: now).due)
+        }
+        #expect(absences == [.milliseconds(500), .milliseconds(500), .seconds(2), .seconds(5)])
+    }
+
+    @Test func slownessIsToldOnceAMinute() {
+        let request = downloadRequest("/a")
+        let news = [0, 59, 60, 61].map { server.sendAway(request, "a", now: start + .seconds($0)).isNews }
+        #expect(news == [true, false, true, false])
+    }
+}
+
+@Suite struct DownloadLineTests {
+    @Test func theOrderIsThatOfTheFirstAsk() {
+        var line = DownloadLine()
+        let wants = (0..<5).map { DownloadLine.Want(request: downloadRequest("/\($0)"), document: "\($0)") }
+        #expect(wants.map { line.join($0) } == [0, 1, 2, 3, 4])
+        #expect(line.join(wants[3]) == 3)
+        line.leave(wants[0])
+        line.leave(wants[1])
+        line.leave(wants[1])
+        line.leave(wants[2])
+        // Those before it are gone.
+        #expect(line.join(wants[3]) == 0)
+        #expect(line.first { $0.document != "3" }?.document == "4")
+        #expect(line.join(wants[0]) == 2)
+        #expect(line.count == 3)
+    }
+
+    @Test func itIsBounded() {
+        var line = DownloadLine()
+        for number in 0..<10_005 {
+            _ = line.join(DownloadLine.Want(request: downloadRequest("/\(number)"), document: ""))
+        }
+        #expect(line.count == 10_000)
+    }
+}
+
+/// What a rule asks for.
+private func downloadRequest(_ path: String, lengthLimit: Int = 1 << 20) -> DownloadRequest {
+    DownloadRequest(
+        source: DownloadSource(origin: "http://pictures", tokenFile: nil, caFile: nil), path: path,
+        lengthLimit: lengthLimit,
+        types: ["image/*"], timeout: .seconds(30))
+}
