@@ -295,7 +295,7 @@ let package = Package(
             dependencies: [
                 "BotState", "Bots", "Compression", "Delivery", "DocumentFlow", "Encodings", "Fleet", "GatewayClient",
                 "HTTPTransport", "Locking", "LosslessJSON", "Outside", "PostgreSQL", "Rules", "TestKit",
-                .grdb, .logging,
+                .grdb, .logging, .serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

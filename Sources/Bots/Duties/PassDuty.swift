@@ -5,6 +5,7 @@ internal import Encodings
 internal import Locking
 internal import Logging
 internal import Rules
+internal import ServiceLifecycle
 
 /// Applies rules of files with `every` to all documents at their times, one pass at a time. A run that ends makes up for
 /// those that were missed.
@@ -58,7 +59,7 @@ struct PassDuty: Duty {
         return times
     }
 
-    /// - Returns: False if a run that ends was stopped.
+    /// - Returns: False if the run was stopped.
     private func run(_ index: Int, at now: Int, _ times: inout PassTimes) async throws -> Bool {
         let (rules, begun, done, time) = times.begin(index, now: now)
         try await ledger.note(rules, begun: begun, done: done)
@@ -70,7 +71,7 @@ struct PassDuty: Duty {
             return true
         }
         try Task.checkCancellation()
-        if isOneShot { return false }
+        if isOneShot || Task.isShuttingDownGracefully { return false }
         times.fail(index, now: self.now())
         return true
     }

@@ -18,8 +18,8 @@ struct TimerDuty: Duty {
     let now: @Sendable () -> Int
     let longestSleep: Duration
     let logger: Logger
-    /// What a log was given, which does not say what is under way.
-    private var brought = BroughtTimers()
+    /// What a log was given, which does not say what is under way. Nil for the queue, which does.
+    private var brought: BroughtTimers?
     private var hasSaidSo = false
 
     /// - Parameter rules: The names of those whose times are looked for.
@@ -47,21 +47,24 @@ struct TimerDuty: Duty {
 
     /// - Returns: How many documents were brought.
     private mutating func bringDue(by now: Int, _ bringer: any Bringer) async throws -> Int {
-        if bringer.isDurable { brought.begin(now: now, .now) }
+        if bringer.isDurable {
+            brought = brought ?? BroughtTimers()
+            brought?.begin(now: now, .now)
+        }
         var count = 0
         var last: WaitingTimer?
         while try await bringer.room() {
             let due = try await timers.ledger.timers(
-                from: bringer.isDurable ? brought.start : nil, dueBy: now, ofRules: rules, after: last,
+                from: brought?.start, dueBy: now, ofRules: rules, after: last,
                 limit: Self.portion)
-            let new = bringer.isDurable ? brought.new(among: due) : due
+            let new = brought?.new(among: due) ?? due
             var seen: Set<DocumentID> = []
             let documents = new.map(\.id).filter { seen.insert($0).inserted }
             count += try await bringer.bring(documents.map { Candidate(ofTimer: $0) })
-            brought.note(due)
+            brought?.note(due)
             last = due.last
             guard due.count < Self.portion else { continue }
-            brought.end()
+            brought?.end()
             break
         }
         return count

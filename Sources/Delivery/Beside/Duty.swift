@@ -31,7 +31,7 @@ package enum DutyOccasion {
     case besideFeed
     /// A run that ends has settled all that it read. It looks until nothing is left.
     case settled
-    /// A run without an end was stopped. It brings no more documents.
+    /// The run was stopped. It brings no more documents.
     case stopping
 }
 

@@ -1,5 +1,6 @@
 internal import DocumentFlow
 internal import Locking
+internal import ServiceLifecycle
 
 /// The duties of a process that reads the feed itself.
 struct DutyShift: Sendable {
@@ -28,10 +29,13 @@ struct DutyShift: Sendable {
             // The first error ends all.
             while try await group.next() != nil {}
         }
-        do { try await workOff() } catch is RunIsStopping {}
+        do { try await workOff() } catch is RunIsStopping {
+        } catch is CancellationError where !Task.isCancelled {
+            // A graceful shutdown: the next run goes on with it.
+        }
     }
 
-    /// In a run that ends, looks until no duty has anything left; otherwise once.
+    /// In a run that ends, looks until no duty has anything left; in one that was stopped, once.
     private func workOff() async throws {
         var duties = makers.map { $0() }
         let bringers = duties.map(bringer)
@@ -39,9 +43,11 @@ struct DutyShift: Sendable {
         while !isSettled {
             guard await flow.queue.untilIdle() else { return }
             isSettled = true
+            // A run that is to stop gives up what must wait: brought again, it would be given up again.
+            let goesOn = endsOnceSettled && !Task.isShuttingDownGracefully
             for index in duties.indices {
-                let look = try await duties[index].look(endsOnceSettled ? .settled : .stopping, bringers[index])
-                if endsOnceSettled, look.hasBrought { isSettled = false }
+                let look = try await duties[index].look(goesOn ? .settled : .stopping, bringers[index])
+                if goesOn, look.hasBrought { isSettled = false }
             }
         }
     }
