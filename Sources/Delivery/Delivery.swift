@@ -97,7 +97,8 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - source: What it has brought when a graceful shutdown begins is finished.
     ///   - duties: What this process does beside.
-    ///   - companions: Tasks that go on until the source has ended. The run ends with what they throw.
+    ///   - companions: Tasks that go on until source and duties have ended, or until a graceful shutdown that the source
+    ///     does not notice itself. The run ends with what they throw.
     /// - Throws: What source and duties throw, `RunError`, ``StateError``, `CancellationError`. The checkpoint still covers
     ///   what is finished.
     package func run(
@@ -105,9 +106,16 @@ package struct Delivery: Sendable {
     ) async throws {
         do {
             try await work {
-                guard !source.endsItself else { return try await read(source, companions) }
+                guard !source.endsItself else {
+                    return try await accompany(companions) { try await source.run(into: self) }
+                }
                 let shift = DutyShift(makers: duties, flow: flow, endsOnceSettled: mode.endsOnceSettled)
-                try await shift.attend { try await readUntilStopped { try await read(source, companions) } }
+                let stoppable = companions.map { companion -> @Sendable () async throws -> Void in
+                    { try await endWhenStopped(companion) }
+                }
+                try await accompany(stoppable) {
+                    try await shift.attend { try await readUntilStopped { try await source.run(into: self) } }
+                }
             }
         } catch {
             // Save what is finished, whatever else went wrong.
@@ -149,13 +157,29 @@ package struct Delivery: Sendable {
         }
     }
 
-    private func read(_ source: any WorkSource, _ companions: [@Sendable () async throws -> Void]) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await source.run(into: self) }
-            for companion in companions { group.addTask { try await companion() } }
+    /// Calls `body`. Meanwhile the companions go on; the first error ends all.
+    private func accompany(
+        _ companions: [@Sendable () async throws -> Void],
+        whileRunning body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await body()
+                return true
+            }
+            for companion in companions {
+                group.addTask {
+                    try await companion()
+                    return false
+                }
+            }
             defer { group.cancelAll() }
-            try await group.next()
+            while let isOver = try await group.next(), !isOver {}
         }
+    }
+
+    private func endWhenStopped(_ companion: @escaping @Sendable () async throws -> Void) async throws {
+        do { try await cancelWhenGracefulShutdown(companion) } catch is CancellationError where !Task.isCancelled {}
     }
 
     private func readUntilStopped(_ read: @escaping @Sendable () async throws -> Void) async throws {
