@@ -120,7 +120,13 @@ import Testing
         var settings = FleetSettings()
         (settings.survival, settings.suspiciousTakeovers) = (.milliseconds(1), 0)
         let isOver = Signal()
+        // A takeover is suspicious of what it finds in the log, not of what comes later.
+        let before = MemoryWorkLog(engine, owner: "before", works: false, link: MemoryLink(clock: clock), clock: clock)
+        _ = try await before.renew()
+        let term = try #require(try await before.lead())
         let entry = FeedEntry(sequence: "1", id: DocumentKey("a"), revision: "1-a")
+        _ = try await before.append([entry], upTo: "1", term)
+        try await before.leave()
         let member = FleetMember(
             log: MemoryWorkLog(engine, owner: "a", link: MemoryLink(clock: clock), clock: clock),
             feed: Feed(entries: [entry]), processor: Slow(isOver: isOver), settings: settings)
