@@ -4,45 +4,56 @@ package struct FleetSettings: Sendable {
     package var margin = Duration.seconds(1)
     /// How long to wait for news before looking again.
     package var poll = Duration.seconds(1)
-
-    /// How many changes of a partition may be in work at once.
-    package var window = 1_000
-    /// How many changes one call of the processor gets at most.
-    package var batch = 100
-    /// How many such calls' changes may be in work at once for one partition.
-    package var batchesAtOnce = 4
-    /// How many changes of all partitions may be in work at once. They are finished before a partition is given back.
-    package var inWork = 1_000
-
-    /// Fewer changes are not worth a call of the processor, if there are more.
-    var worthwhile: Int { max(1, batch / 2) }
-
-    /// After how many tries alone a document is dead: those that failed, or whose process ended soon.
-    package var attempts = 5
-    /// A process that ends later than this after such a try began has most likely ended for another reason.
-    package var survival = Duration.seconds(1)
-    /// How many tries that the process survived for so long count as one, if it then ended without an answer. So kills by
-    /// chance seldom make a document dead that takes long.
-    package var survivalsPerAttempt = 4
-    /// A member that was cut off, or whose engine was away, is back among the members after this time. Before a partition
-    /// was held for so long, nobody can say which processes have ended.
-    package var settlingTime = Duration.seconds(15)
-    /// How long to wait after the first failed try alone. Doubles with every further one.
-    package var retryDelay = Duration.seconds(1)
-    /// After how many lost owners without progress every change is tried alone.
-    package var suspiciousTakeovers = 2
-
-    /// How many changes are appended at once at most.
-    package var appendLimit = 500
-    /// The leader stops reading while more changes than this are in the log.
-    package var backlogLimit = 1_000_000
-    /// How often the answered sequence is recorded outside the log.
-    package var answeredInterval = Duration.seconds(10)
-
     /// The longest wait before a failed call is tried again.
     package var longestBackoff = Duration.seconds(5)
+    package var work = Work()
+    package var isolation = Isolation()
+    package var leader = Leader()
 
     package init() {}
+
+    /// How many changes a member works on at once.
+    package struct Work: Sendable {
+        /// Of one partition.
+        package var window = 1_000
+        /// In one call of the processor.
+        package var batch = 100
+        /// How many such calls may be under way for one partition.
+        package var batchesAtOnce = 4
+        /// Of all partitions. They are finished before a partition is given back.
+        package var inWork = 1_000
+
+        /// Fewer changes are not worth a call of the processor, if there are more.
+        var worthwhile: Int { max(1, batch / 2) }
+    }
+
+    /// How a change that may end the process is tried alone.
+    package struct Isolation: Sendable {
+        /// A document is dead after this many tries that failed, or whose process ended soon.
+        package var attempts = 5
+        /// A process that ends later than this after such a try began has most likely ended for another reason.
+        package var survival = Duration.seconds(1)
+        /// How many tries that the process survived for this time count as one, if it then ended without an answer. So
+        /// random kills rarely make a document dead that takes long.
+        package var survivalsPerAttempt = 4
+        /// A member that was cut off, or whose engine was away, is back among the members after this time. A partition
+        /// must be held this long before it is known which processes have ended.
+        package var settlingTime = Duration.seconds(15)
+        /// How long to wait after the first failed try. Doubles with every further one.
+        package var retryDelay = Duration.seconds(1)
+        /// After how many lost owners without progress every change is tried alone.
+        package var suspiciousTakeovers = 2
+    }
+
+    /// How the leader fills the log.
+    package struct Leader: Sendable {
+        /// How many changes are appended at once at most.
+        package var appendLimit = 500
+        /// The leader stops reading while more changes than this are in the log.
+        package var backlogLimit = 1_000_000
+        /// How often the answered sequence is recorded outside the log.
+        package var answeredInterval = Duration.seconds(10)
+    }
 }
 
 /// What the code of a fleet gets from outside.

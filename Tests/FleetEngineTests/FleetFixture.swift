@@ -112,7 +112,7 @@ final class TestFleet: Sendable {
         var settings = FleetSettings()
         settings.margin = bed.leaseTime / 5
         settings.longestBackoff = .seconds(1)
-        settings.answeredInterval = .milliseconds(500)
+        settings.leader.answeredInterval = .milliseconds(500)
         var environment = FleetEnvironment()
         environment.note = { [notes] note in notes.withLock { $0.append(note) } }
         let member = FleetMember(

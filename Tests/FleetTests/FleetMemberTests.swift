@@ -118,7 +118,7 @@ import Testing
                 totals.with { $0 += outcome.attempted.map(\.weight) }
             })
         var settings = FleetSettings()
-        (settings.survival, settings.suspiciousTakeovers) = (.milliseconds(1), 0)
+        (settings.isolation.survival, settings.isolation.suspiciousTakeovers) = (.milliseconds(1), 0)
         let isOver = Signal()
         // A takeover is suspicious of what it finds in the log, not of what comes later.
         let before = MemoryWorkLog(engine, owner: "before", works: false, link: MemoryLink(clock: clock), clock: clock)

@@ -151,7 +151,7 @@ import Testing
         #expect(window.take(atMost: 9) == nil)
         let parked = window.outcome.parked
         #expect(window.outcome.dead.isEmpty && window.outcome.position == 1)
-        #expect(parked.map(\.delay) == [FleetSettings().settlingTime])
+        #expect(parked.map(\.delay) == [FleetSettings().isolation.settlingTime])
         #expect(parked.map(\.change.tries) == [first.tries] && parked.map(\.change.parks) == [1])
         window.stored()
         window.isSettled = true

@@ -118,7 +118,7 @@ private struct FeedReading {
             if term.sequence == nil, let start = try await feed.recordedAnswered() {
                 try await term.append([], upTo: start)
             }
-            unstored = try await feed.changes(after: term.sequence, limit: settings.appendLimit)
+            unstored = try await feed.changes(after: term.sequence, limit: settings.leader.appendLimit)
         }
         if let part = unstored, let sequence = part.sequence { try await term.append(part.entries, upTo: sequence) }
         unstored = nil
@@ -126,7 +126,7 @@ private struct FeedReading {
     }
 
     private mutating func recordAnswered(_ log: any WorkLog, _ feed: any LeaderFeed) async throws {
-        guard environment.clock.now >= answeredAt + settings.answeredInterval else { return }
+        guard environment.clock.now >= answeredAt + settings.leader.answeredInterval else { return }
         answeredAt = environment.clock.now
         guard let sequence = try await log.answered()?.sequence, sequence != answered, term.tenure.isValid else {
             return

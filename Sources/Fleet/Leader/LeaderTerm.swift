@@ -52,10 +52,10 @@ package final class LeaderTerm: Sendable {
     ///
     /// - Throws: ``WorkLogError``, `CancellationError`.
     package func hasRoom() async throws -> Bool {
-        if let backlog = backlog.withLock({ $0 }), backlog <= settings.backlogLimit { return true }
+        if let backlog = backlog.withLock({ $0 }), backlog <= settings.leader.backlogLimit { return true }
         let counted = try await log.backlog().entries
         backlog.withLock { $0 = counted }
-        guard counted > settings.backlogLimit else { return true }
+        guard counted > settings.leader.backlogLimit else { return true }
         environment.note(.backlogFull(counted))
         try await environment.clock.sleep(for: settings.poll)
         return false

@@ -51,7 +51,7 @@ package struct Attempt: Hashable, Sendable {
     package var isParked: Bool
     /// Those of others. What others have tried and is not here is given back: they live.
     package var others: Tries
-    /// What this one counts if its process ends. See ``FleetSettings/survivalsPerAttempt``.
+    /// What this one counts if its process ends. See ``FleetSettings/Isolation/survivalsPerAttempt``.
     package var weight: Int
 
     package init(n: Int64, id: DocumentKey, isParked: Bool, others: Tries = Tries(), weight: Int) {

@@ -23,7 +23,7 @@ package final class FleetWorker: Sendable {
         (self.log, self.processor, self.keeper) = (log, processor, keeper)
         (self.settings, self.environment) = (settings, environment)
         wake = keeper.renewed
-        limit = WorkLimit(settings.inWork, worthwhile: settings.worthwhile)
+        limit = WorkLimit(settings.work.inWork, worthwhile: settings.work.worthwhile)
     }
 
     /// Finishes what is in work, gives all partitions back, and lets ``run()`` return.

@@ -115,8 +115,8 @@ final class PartitionLoop: Sendable {
             claim = loop.inbox.withLock(\.claim)
             window = PartitionWindow(position: claim.position, settings: loop.settings)
             backoff = Backoff(loop.settings, loop.environment)
-            isCareful = claim.takeovers >= loop.settings.suspiciousTakeovers
-            settledAt = loop.environment.clock.now + loop.settings.settlingTime
+            isCareful = claim.takeovers >= loop.settings.isolation.suspiciousTakeovers
+            settledAt = loop.environment.clock.now + loop.settings.isolation.settlingTime
         }
     }
 }
@@ -168,8 +168,8 @@ extension PartitionLoop.Work {
 
     /// Much is read at once, unless there is nothing else to do.
     private var hasRoom: Bool {
-        let room = loop.settings.window - window.count
-        return room >= loop.settings.window / 2 || room >= loop.settings.batch && !window.hasReady
+        let room = loop.settings.work.window - window.count
+        return room >= loop.settings.work.window / 2 || room >= loop.settings.work.batch && !window.hasReady
     }
 
     /// Returns at once if there is something to collect already.
@@ -195,10 +195,10 @@ extension PartitionLoop.Work {
             defer { inbox.hasDue = false }
             return (inbox.hasChanges, inbox.hasDue)
         }
-        let room = loop.settings.window - window.count
+        let room = loop.settings.work.window - window.count
         window.isSettled = loop.environment.clock.now >= settledAt
         if hasDue {
-            let limit = loop.settings.batch
+            let limit = loop.settings.work.batch
             do throws(WorkLogError) {
                 let due = try await loop.log.due(claim, limit: limit)
                 window.addDue(due)
@@ -210,7 +210,7 @@ extension PartitionLoop.Work {
         }
         if hasChanges, hasRoom {
             // What ended the process is most likely among the first that were in work.
-            let inWork = loop.settings.batch * loop.settings.batchesAtOnce
+            let inWork = loop.settings.work.batch * loop.settings.work.batchesAtOnce
             let limit = isCareful ? min(room, inWork) : room
             let changes = try await loop.log.next(claim, after: window.readUpTo, limit: limit)
             if isCareful {
@@ -226,7 +226,7 @@ extension PartitionLoop.Work {
     }
 
     private mutating func start(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) {
-        while places >= loop.settings.worthwhile, loop.tenure.isValid {
+        while places >= loop.settings.work.worthwhile, loop.tenure.isValid {
             guard window.hasStartable else {
                 loop.limit.withdraw(loop.partition)
                 return stopWaiting()
@@ -241,7 +241,7 @@ extension PartitionLoop.Work {
             loop.limit.withdraw(loop.partition)
             return false
         }
-        let room = loop.limit.enter(loop.partition, atMost: min(places, loop.settings.batch), loop.wake)
+        let room = loop.limit.enter(loop.partition, atMost: min(places, loop.settings.work.batch), loop.wake)
         let batch = room > 0 ? window.take(atMost: room) : nil
         guard case .together(let changes) = batch else {
             loop.limit.leave(room)
@@ -257,7 +257,7 @@ extension PartitionLoop.Work {
 
     /// - Returns: Whether more may start.
     private mutating func startAlone(_ group: inout DiscardingTaskGroup) async throws(WorkLogError) -> Bool {
-        switch window.take(atMost: loop.settings.batch) {
+        switch window.take(atMost: loop.settings.work.batch) {
         case nil: return true
         case .together(let changes):
             // Those that were to be alone are dead by now.
@@ -280,7 +280,7 @@ extension PartitionLoop.Work {
                 throw error
             }
             if isAlone { loop.inbox.withLock { $0.isAlone = true } }
-            survivesAt = loop.environment.clock.now + loop.settings.survival
+            survivesAt = loop.environment.clock.now + loop.settings.isolation.survival
             loop.limit.add(1)
             process([change], isAlone: isAlone, &group)
             return true
@@ -288,7 +288,7 @@ extension PartitionLoop.Work {
     }
 
     /// How many more changes may be in work. Few that take long do not keep the others of their calls' places.
-    private var places: Int { loop.settings.batch * loop.settings.batchesAtOnce - window.runningCount }
+    private var places: Int { loop.settings.work.batch * loop.settings.work.batchesAtOnce - window.runningCount }
 
     /// A try that began some time ago, and has no answer yet, is most likely not what will end the process.
     private mutating func noteSurvival() async throws(WorkLogError) {

@@ -58,7 +58,7 @@ struct PartitionWindow {
     private let limit: Int
     private let retryDelay: Duration
     private let settlingTime: Duration
-    /// Whether what is read from now on tells which processes have ended. See ``FleetSettings/settlingTime``.
+    /// Whether what is read from now on tells which processes have ended. See ``FleetSettings/Isolation/settlingTime``.
     var isSettled = false
     /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
     private var carefulUpTo: Int64 = 0
@@ -75,10 +75,10 @@ struct PartitionWindow {
     init(position: Int64, settings: FleetSettings) {
         readUpTo = position
         draft = Outcome(position: position)
-        weight = settings.survivalsPerAttempt
-        limit = settings.attempts * weight
-        retryDelay = settings.retryDelay
-        settlingTime = settings.settlingTime
+        weight = settings.isolation.survivalsPerAttempt
+        limit = settings.isolation.attempts * weight
+        retryDelay = settings.isolation.retryDelay
+        settlingTime = settings.isolation.settlingTime
     }
 
     /// From now on changes up to this place are tried alone.

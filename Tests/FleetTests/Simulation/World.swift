@@ -72,18 +72,18 @@ final class World: @unchecked Sendable {
         }
         // Where nobody ends, each try alone that counts is a mistake: so all are made alone, and two are enough.
         if case .outages = kind {
-            (settings.suspiciousTakeovers, settings.attempts) = (0, 2)
+            (settings.isolation.suspiciousTakeovers, settings.isolation.attempts) = (0, 2)
             // Longer than the longest trouble.
-            settings.settlingTime = .seconds(60)
+            settings.isolation.settlingTime = .seconds(60)
         }
         // Small limits are reached more often.
         if scheduler.chance(0.5) {
-            settings.window = 2 + scheduler.random.below(30)
-            settings.batch = 1 + scheduler.random.below(8)
-            settings.inWork = 1 + scheduler.random.below(20)
-            settings.appendLimit = 1 + scheduler.random.below(20)
+            settings.work.window = 2 + scheduler.random.below(30)
+            settings.work.batch = 1 + scheduler.random.below(8)
+            settings.work.inWork = 1 + scheduler.random.below(20)
+            settings.leader.appendLimit = 1 + scheduler.random.below(20)
         }
-        if scheduler.chance(0.2) { settings.backlogLimit = 10 + scheduler.random.below(100) }
+        if scheduler.chance(0.2) { settings.leader.backlogLimit = 10 + scheduler.random.below(100) }
     }
 
     /// Runs for about so many steps, heals everything, and waits until all is done.
