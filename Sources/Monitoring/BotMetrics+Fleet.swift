@@ -57,7 +57,7 @@ extension MetricFamily {
     fileprivate static let fleetOldestChange = MetricFamily(
         "changebot_fleet_oldest_change_seconds", .gauge, "How long the oldest change has waited in the log.")
     fileprivate static let fleetParked = MetricFamily(
-        "changebot_fleet_parked_changes", .gauge, "Changes that wait for another try outside the log.")
+        "changebot_fleet_parked_changes", .gauge, "Changes that wait for another attempt outside the log.")
     fileprivate static let fleetDead = MetricFamily(
         "changebot_fleet_dead_changes", .gauge, "Changes that ended each process that tried them.")
     fileprivate static let fleetTakeovers = MetricFamily(

@@ -84,10 +84,10 @@ import Testing
         #expect(found == libraries)
     }
 
-    @Test func theMapNamesEveryTarget() throws {
-        let readme = try Self.text("README.md")
+    @Test func architecturePageNamesEveryTarget() throws {
+        let page = try Self.text("Sources/changebot/changebot.docc/Architecture/Architecture.md")
         for target in try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path) {
-            #expect(readme.contains("`\(target)`"), "\(target)")
+            #expect(page.contains("`\(target)`"), "\(target)")
         }
     }
 

@@ -215,7 +215,7 @@ actor CurlEngine {
             guard let transfer = transfers[id], let end = transfer.restsUntil else { return true }
             guard end <= now else { return false }
             transfer.restsUntil = nil
-            // Checked also if nothing has come: then the next bytes are handed over at once.
+            // Checked also if nothing has come: then the next bytes are delivered at once.
             transfer.touch()
             curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
             return true

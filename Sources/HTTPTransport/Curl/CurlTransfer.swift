@@ -30,7 +30,7 @@ final class CurlTransfer {
     var hasRefusedAddress = false
     /// Waits for the head; nil once resumed.
     var headReader: UnsafeContinuation<Head, Never>?
-    /// Nil for a body that is handed over as it comes.
+    /// Nil for a body that is delivered as it arrives.
     var pacing: ReadPacing?
     /// When the socket is read again; nil unless the transfer rests.
     var restsUntil: ContinuousClock.Instant?

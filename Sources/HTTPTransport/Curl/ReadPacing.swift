@@ -1,7 +1,7 @@
 /// How long a transfer rests before its socket is read again, so that an answer which comes in small pieces wakes
 /// nobody for each of them.
 ///
-/// The first bytes after a quiet moment are handed over at once. What comes after them gathers in the system's buffer:
+/// The first bytes after a quiet moment are delivered at once. What comes after them gathers in the system's buffer:
 /// for 1 ms at first, then for as long as 48 KiB take to arrive, but never longer than the request allows. An answer
 /// that goes on slowly may rest for a fiftieth of the time that it has been resting. A fast answer is not slowed down:
 /// it has no rests at all.
