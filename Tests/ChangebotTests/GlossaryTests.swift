@@ -134,8 +134,6 @@ import Testing
 
     @Test func pagesAreOfReadableLength() throws {
         for page in try Self.paths(endingIn: ".md") where page.hasPrefix(Self.catalogue) {
-            // Becomes an index by symptom.
-            if page.hasSuffix("Operations/Troubleshooting.md") { continue }
             let count = try Self.text(page).split(whereSeparator: \.isWhitespace).count
             #expect(count <= 2_500, "\(page): \(count) words")
         }

@@ -1,129 +1,178 @@
 import Foundation
 import Testing
 
-/// The page "Troubleshooting by message" has every message that the program can print.
-///
-/// A message is any string literal of the sources with three words in a row, or the text of a log line, unless it is
-/// something else: see ``Message``. Looking at all literals rather than at known calls misses no new kind
-/// of error. Of a message with changing parts, the longest part that does not change must be on the page.
-///
-/// What can't be checked: messages that are put together from parts of fewer than three words, such as `can't read` and
-/// a file's name, `rule loop: A ↔ B`, and what ArgumentParser, libcurl, SQLite and jq say. Those on the page were
-/// added by hand.
+/// The pages by symptom quote only messages that the program can print, and stay short enough to read.
 @Suite struct TroubleshootingTests {
-    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources")
-    /// Not part of the program.
-    private static let tools = [
-        "TestKit", "TodoData", "TypedDocuments", "changebot-bench", "changebot-soak",
-    ]
+    private static let catalogue = URL(filePath: Program.root + "/Sources/changebot/changebot.docc")
 
-    /// The page, in whichever catalogue it is.
-    private static func page() throws -> String {
-        let files = FileManager.default.enumerator(
-            at: sources.appending(path: "changebot"), includingPropertiesForKeys: nil)
-        let pages = files?.compactMap { $0 as? URL }.filter { $0.lastPathComponent == "Troubleshooting.md" } ?? []
-        try #require(pages.count == 1, "\(pages)")
-        return Message.plain(try String(contentsOf: pages[0], encoding: .utf8))
-    }
-
-    private static func messages() throws -> [(file: String, message: Message)] {
-        let prefix = sources.path(percentEncoded: false) + "/"
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-        var found: [(String, Message)] = []
-        for case let file as URL in files where file.pathExtension == "swift" {
-            let path = String(file.path(percentEncoded: false).dropFirst(prefix.count))
-            let isTool = tools.contains { path.hasPrefix($0 + "/") }
-            if isTool || Message.isOther(file: path) { continue }
-            let literals = SwiftLiterals(try String(contentsOf: file, encoding: .utf8)).literals
-            found += literals.compactMap { Message($0) }.map { (path, $0) }
+    /// All pages of the catalogue, by their names.
+    private static let articles: [String: String] = {
+        var texts: [String: String] = [:]
+        for file in files(in: catalogue, ending: "md") {
+            texts[file.deletingPathExtension().lastPathComponent] = try? String(contentsOf: file, encoding: .utf8)
         }
-        return found
+        return texts
+    }()
+
+    private static let pages = articles.filter { $0.key.hasPrefix("Troubleshooting") }.sorted { $0.key < $1.key }
+
+    private static func files(in folder: URL, ending: String) -> [URL] {
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == ending }
     }
 
-    @Test func everyMessageIsOnThePage() throws {
-        let page = try Self.page()
-        let messages = try Self.messages()
-        // Fewer would mean that the scanner no longer sees them.
-        #expect(messages.count > 1_000)
-        let missing = messages.filter { !$0.message.stands(in: page) }
-            .map { "Sources/\($0.file):\($0.message.line): \($0.message.fixed)" }
-        #expect(missing.isEmpty, "not in Troubleshooting.md:\n\(missing.sorted().joined(separator: "\n"))")
+    // MARK: - Messages
+
+    @Test func quotedMessagesExistInTheSources() throws {
+        let messages = Self.pages.flatMap { page in QuotedMessage.all(in: page.value).map { (page.key, $0) } }
+        #expect(messages.count > 50)
+        let sources = try Self.files(in: URL(filePath: Program.root + "/Sources"), ending: "swift")
+            .map { ProgramText(source: try String(contentsOf: $0, encoding: .utf8)).text }.joined(separator: "\n")
+        for (page, message) in messages {
+            #expect(message.isSpecific, "\(page).md:\(message.line): quote more words of '\(message.text)'")
+            for part in message.missingParts(in: sources) {
+                Issue.record("\(page).md:\(message.line): the program no longer prints '\(part)'")
+            }
+        }
     }
 
-    // MARK: - What is a message
+    @Test func messagesAreQuotedInBlocksAndTables() {
+        let page = """
+            A message in the text, such as `not this`.
+
+            ```message
+            one …: two
+            three
+            ```
+
+            ```sh
+            changebot run
+            ```
+
+            | message | what to do |
+            |---|---|
+            | `four`, `five …` | `not this` |
+
+            | reason | what to do |
+            |---|---|
+            | `not this` | nothing |
+            """
+        let messages = QuotedMessage.all(in: page)
+        #expect(messages.map(\.text) == ["one …: two", "three", "four", "five …"])
+        #expect(messages.map(\.line) == [4, 5, 14, 14])
+    }
 
     @Test(arguments: [
-        (#"throw RunError(.gaveUp, "gave up after \(span): \(error)")"#, "gave up after"),
-        (#"logger.info("caught up", metadata: ["since": "one two three"])"#, "caught up"),
-        (#"logger.warning(isDone ? "done" : "the run was stopped")"#, "done"),
-        (#"report(at: place, "'\(name)' is there twice; remove one")"#, "' is there twice; remove one"),
-        ("logger.notice(\n    \"\"\"\n    the database\n    is new\n    \"\"\")", "the database is new"),
-        (##"let text = #"the "quoted" words stand"#"##, #"the "quoted" words stand"#),
-        (#"f("\(a ? "it is one thing" : "x")")"#, "it is one thing"),
+        (#"log("the run was stopped")"#, "the run was stopped"),
+        (#"log("gave up after \(span): \(error)")"#, "gave up after …: …"),
+        ("log(\n    \"the run \"\n        + \"was stopped\")", "the run was stopped"),
+        ("log(\n    \"\"\"\n    the run \\\n    was stopped\n    \"\"\")", "the run was stopped"),
+        (#"log("\"sync\" must be the text of a function")"#, #""sync" must be the text of a function"#),
     ])
-    func aMessageIsFound(source: String, text: String) {
-        let found = SwiftLiterals(source).literals.compactMap { Message($0) }
-        #expect(found.first?.fixed == Message.plain(text))
+    func literalIsFoundInSource(source: String, message: String) {
+        let message = QuotedMessage(text: message, line: 1)
+        #expect(message.missingParts(in: ProgramText(source: source).text).isEmpty)
     }
 
     @Test(arguments: [
-        #"@Option(help: "Write nothing to stderr.") var quiet: Bool"#,
-        #"@Option(help: ArgumentHelp("How long to retry.", valueName: "time")) var wait: Wait?"#,
-        #"CommandConfiguration(abstract: "List dead letters here.")"#,
-        #"precondition(count > 0, "there is a first one")"#,
-        #"try database.execute(sql: "DELETE FROM rule WHERE name is old")"#,
-        #"// throw RunError(.gaveUp, "gave up after some time")"#,
-        #"/* "gave up after some time" */"#,
-        #"if reason.hasPrefix("not allowed to access") { return }"#,
-        #"case "the word is known": return"#,
-        #"writer.member("last_seq", "text/html; charset=utf-8")"#,
-        #"logger.info("\(message)", metadata: ["a": "b"])"#,
+        (#"log("the run has stopped")"#, "the run was stopped", "the run was stopped"),
+        (#"log("gave up: \(error)")"#, "gave up after …: …", "gave up after"),
+        ("// the run was stopped", "the run was stopped", "the run was stopped"),
     ])
-    func somethingElseIsNoMessage(source: String) {
-        #expect(SwiftLiterals(source).literals.compactMap { Message($0) }.isEmpty)
+    func changedMessageIsMissing(source: String, message: String, part: String) {
+        let message = QuotedMessage(text: message, line: 1)
+        #expect(message.missingParts(in: ProgramText(source: source).text) == [part])
     }
 
-    // MARK: - The scanner
+    // MARK: - Pages
 
-    @Test func literalsAreFoundWithTheirPlaces() throws {
-        let literals = SwiftLiterals(
-            ##"""
-            // "not this"
-            log.warn("a \(f("b", x ? "c" : "d")) e", ["k": "v\u{e9}\n\"w"])
-            let empty = "", raw = #"\n \#(one) "two""#, pattern = /[{(]/
-            g(["after"])
-            """##
-        ).literals
-        let parts = [
-            ["a ", " e"], ["b"], ["c"], ["d"], ["k"], ["vé \"w"], [""], [#"\n "#, #" "two""#], ["after"],
-        ]
-        #expect(literals.map(\.parts) == parts)
-        #expect(literals.map(\.line) == [2, 2, 2, 2, 2, 2, 3, 3, 4])
-        try #require(literals.count == 9)
-        #expect(literals[0].brackets == ["log.warn"])
-        #expect(literals[1].brackets.prefix(1) == ["f"])
-        #expect(literals[4].brackets == ["", "log.warn"])
-        #expect(literals[6].before.hasSuffix("let empty ="))
-        #expect(literals[8].brackets.prefix(2) == ["", "g"])
+    @Test func pagesAreShort() {
+        let counts = Self.pages.map { $0.value.split(whereSeparator: \.isWhitespace).count }
+        #expect(counts.allSatisfy { $0 <= 2_500 }, "\(counts)")
+        #expect(counts.reduce(0, +) <= 8_000, "\(counts)")
     }
 
-    @Test func aLiteralOverSeveralLinesIsOneText() {
-        let quotes = "\"\"\""
-        let source = "x(\n    \(quotes)\n    one \\\n    two\n      three \\(a)\n    \(quotes), \"four\")"
-        let literals = SwiftLiterals(source).literals
-        #expect(literals.map(\.parts) == [[" one two three ", " "], ["four"]])
-        #expect(literals.map(\.line) == [2, 6])
-    }
-
-    @Test func whatABlockIsInIsNotAroundItsLiterals() {
-        let literals = SwiftLiterals(#"run("a") { try f(["b"]) }"#).literals
-        #expect(literals.map(\.brackets) == [["run"], ["", "f"]])
-    }
-
-    @Test func anUnfinishedSourceEnds() {
-        for source in ["\"abc", "\"\\(", "#\"", "\"\"\"\n a", "/* a", "f(\"\\u{", "\\", "\"\\"] {
-            _ = SwiftLiterals(source).literals
+    /// Links to a part of a page by symptom, from any page.
+    @Test func linksLeadToHeadings() {
+        let headings = Dictionary(uniqueKeysWithValues: Self.pages.map { ($0.key, Self.anchors(of: $0.value)) })
+        for (name, text) in Self.articles {
+            for link in Self.matches(#"\((?:doc:(Troubleshooting\w*))?#([^)]+)\)"#, in: text) {
+                guard let found = headings[link[0].isEmpty ? name : link[0]] else { continue }
+                #expect(found.contains(link[1]), "\(name).md: \(link[0])#\(link[1])")
+            }
         }
+    }
+
+    /// As DocC makes them: without punctuation.
+    private static func anchors(of text: String) -> Set<String> {
+        let headings = matches(#"(?m)^##+ (.+)$"#, in: text).map { $0[0] }
+        return Set(headings.map { $0.filter { !"`',./:?()".contains($0) }.replacing(" ", with: "-") })
+    }
+
+    /// The groups of each match.
+    private static func matches(_ pattern: String, in text: String) -> [[String]] {
+        guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
+        let whole = text as NSString
+        return expression.matches(in: text, range: NSRange(location: 0, length: whole.length)).map { match in
+            (1..<match.numberOfRanges).map { group in
+                let range = match.range(at: group)
+                return range.location == NSNotFound ? "" : whole.substring(with: range)
+            }
+        }
+    }
+}
+
+/// A message of the program as a page quotes it: `…` stands for the parts that change.
+///
+/// A page quotes messages in blocks that begin with ` ```message `, one a line, and in the first column of tables whose
+/// first heading is `message`.
+private struct QuotedMessage {
+    let text: String
+    /// Where it stands on the page, from 1.
+    let line: Int
+
+    private var parts: [String] {
+        text.split(separator: "…").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { $0.contains(where: \.isLetter) }
+    }
+
+    /// Whether the words could be of no other message by chance.
+    var isSpecific: Bool { parts.contains { $0.split(separator: " ").count > 1 } }
+
+    func missingParts(in program: String) -> [String] {
+        // Searching characters takes long in a debug build.
+        parts.filter { part in program.withCString { strstr($0, part) == nil } }
+    }
+
+    static func all(in page: String) -> [Self] {
+        var messages: [Self] = []
+        var isInBlock = false
+        var isInTable = false
+        for (index, line) in page.components(separatedBy: "\n").enumerated() {
+            if line.hasPrefix("```") {
+                isInBlock = line == "```message"
+            } else if isInBlock {
+                messages.append(Self(text: line, line: index + 1))
+            } else if isInTable, line.hasPrefix("|") {
+                let spans = line.components(separatedBy: " | ")[0].components(separatedBy: "`").enumerated()
+                messages += spans.filter { $0.offset % 2 == 1 }.map { Self(text: $0.element, line: index + 1) }
+            } else {
+                isInTable = line.hasPrefix("| message |")
+            }
+        }
+        return messages
+    }
+}
+
+/// What a source file prints, and its other code, on one line: without comments, each literal in one piece.
+private struct ProgramText {
+    let text: String
+
+    init(source: String) {
+        let lines = source.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        text = lines.filter { !$0.hasPrefix("//") }.joined(separator: " ")
+            .replacingOccurrences(of: "\\ ", with: "")
+            .replacingOccurrences(of: "\" + \"", with: "")
+            .replacingOccurrences(of: "\\\"", with: "\"")
     }
 }
