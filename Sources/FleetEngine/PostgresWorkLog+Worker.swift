@@ -144,7 +144,8 @@ extension LoggedChange {
     init(row: [PostgresValue], of owner: String) throws(PostgresError) {
         let number = try row.int(4)
         guard let kind = FeedEntry.Kind(rawValue: number) else {
-            throw .badAnswer(reason: "the log has a change of an unknown kind: \(number)")
+            throw .badAnswer(
+                reason: "the log has a change of an unknown kind, \(number); run the newest version on all members")
         }
         let entry = FeedEntry(
             kind: kind, sequence: try row.text(1), id: DocumentKey(bytes: try row.bytes(2)),

@@ -106,7 +106,9 @@ package struct MarkDocument: Sendable {
             try await confirm(mark, generation: generation, isFirst: old == nil)
             return (mark, generation)
         }
-        throw GatewayError(.conflict, "\(gateway.url): _local/\(documentName) changes all the time")
+        throw GatewayError(
+            .conflict,
+            "\(gateway.url): _local/\(documentName) changes all the time; does another bot have this name?")
     }
 
     /// Returns if the error of a request for the mark means that this user may not keep local documents.

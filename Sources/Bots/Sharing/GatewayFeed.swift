@@ -77,7 +77,8 @@ struct GatewayFeed: LeaderFeed {
                     // The rows behind it are missing, whatever the end of the answer says. Those before it count.
                     guard let reached else {
                         throw GatewayError(
-                            .serverError, "\(gateway.url): the feed reports an internal error of the gateway")
+                            .serverError,
+                            "\(gateway.url): the feed reports an internal error of the gateway; read the gateway's log")
                     }
                     return FeedPart(entries: entries, sequence: reached.description)
                 }

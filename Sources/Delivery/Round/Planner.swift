@@ -65,7 +65,10 @@ struct Planner {
         // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
         // for.
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
-            throw Undecidable(reason: "the gateway returned a document whose _id is not the id of the change")
+            throw Undecidable(
+                reason:
+                    "the gateway returned a document whose _id is not the id of the change; does a proxy mix up answers?"
+            )
         }
         let fired = (course.known.earlierTimes ?? []).filter(\.hasFired).map { ($0.rule, $0.due) }
         return DecisionInput(

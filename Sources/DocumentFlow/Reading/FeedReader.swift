@@ -232,7 +232,9 @@ package struct FeedReader: Sendable {
             if reached != before || !isContinuous(progress) { progress.pace.add(rows) }
         }
         if rows.count < batch.count {
-            throw GatewayError(.serverError, "\(gateway.url): the feed reports an internal error of the gateway")
+            throw GatewayError(
+                .serverError,
+                "\(gateway.url): the feed reports an internal error of the gateway; read the gateway's log")
         }
     }
 

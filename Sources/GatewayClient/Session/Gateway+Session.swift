@@ -102,7 +102,10 @@ extension Gateway {
         guard json["userCtx"]?["name"]?.string ?? json["name"]?.string == name,
             let session = GatewaySession(
                 response.headers.values(of: "Set-Cookie"), of: credentials, at: began)
-        else { throw GatewayError(.unauthorized, "\(url): the gateway did not create a session for this user") }
+        else {
+            throw GatewayError(
+                .unauthorized, "\(url): the gateway did not create a session for this user; is the user disabled?")
+        }
         sessions.withLock { $0[sessionPlace] = session }
         return session
     }

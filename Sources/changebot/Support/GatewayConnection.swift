@@ -15,7 +15,8 @@ enum GatewayConnection {
             settings.requestObserver = requestObserver(logger, observer)
             if settings.isInsecure {
                 logger.warning(
-                    "TLS certificates are not verified: anyone on the network path can read and write as this user")
+                    "TLS certificates are not verified: anyone on the network path can read and write as this user; replace --insecure by --ca-file FILE"
+                )
             }
             if let file = try Credentials(environment).file, file.isExposed {
                 logger.warning(

@@ -9,7 +9,8 @@ package enum CSVError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .tooManyColumns(let limit):
             "the documents have more than \(limit) different members; write NDJSON instead"
-        case .unexpectedDocument: "a document has members that were not there when the columns were chosen"
+        case .unexpectedDocument:
+            "a document does not fit the columns, which were chosen before; name them with --fields, or write NDJSON"
         }
     }
 }

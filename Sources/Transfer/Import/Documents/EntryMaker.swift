@@ -150,7 +150,7 @@ struct DocumentAdmission: Sendable {
         }
         if !value.isText { throw Refusal(reason: "its _id has a lone surrogate") }
         if !dialect.hasDesignDocuments, text.hasPrefix("_design/") {
-            throw Refusal(reason: "\(dialect.name) takes no design documents")
+            throw Refusal(reason: "\(dialect.name) takes no design documents; leave them out with --selector")
         }
         if let limit = dialect.longestID, text.utf8.count > limit {
             throw Refusal(reason: "its _id has \(text.utf8.count) bytes; \(dialect.name) takes \(limit)")
