@@ -327,8 +327,8 @@ package struct Delivery: Sendable {
             var facts = await progress.facts
             (facts.bytesInFlight, facts.documentsInFlight) = await flow.budget.inUse
             facts.writeRate = await context.targets.pace.limit
-            facts.outage = settings.retries.outage.standing
-            facts.receivers = settings.outside.receivers.standing
+            facts.outage = settings.retries.outage.status
+            facts.receivers = settings.outside.receivers.status
             return facts
         }
     }

@@ -262,7 +262,7 @@ package final class MonitoredBot: RunObserver {
         let down = state.end == nil ? state.facts.receivers : []
         metrics.set(.receiversDown, Double(down.count))
         let seconds = Dictionary(
-            down.map { ($0.receiver, $0.standing.began.duration(to: now).inSeconds) }
+            down.map { ($0.receiver, $0.status.began.duration(to: now).inSeconds) }
         ) { first, _ in first }
         // One that is back goes back to 0.
         let known = state.receiversWithGauge.union(seconds.keys)

@@ -89,7 +89,7 @@ package final class Pulse: Sendable {
     /// When an attempt was due at a receiver that is down, or is due; nil if none is down. Such a wait may be as long as
     /// the receiver asks for: an hour.
     private static func attempt(_ facts: RunFacts, _ now: Instant) -> Instant? {
-        facts.receivers.map { now - $0.standing.nextAttempt.duration(to: .now) }.max()
+        facts.receivers.map { now - $0.status.nextAttempt.duration(to: .now) }.max()
     }
 
     private static func text(_ sign: Instant, _ now: Instant, _ limit: Duration, _ what: String) -> String? {

@@ -162,7 +162,7 @@ import Testing
             try await bed.load(600, text: String(repeating: "x", count: 10_000))
             let full = try await bed.run(launcher: ["/bin/sh", "-c", "ulimit -f 6000; exec \"$0\" \"$@\""])
             #expect(full.code == 74, "\(full.errors)")
-            #expect(full.errors.contains("orders.ndjson, a file of 'emit': File too large; make room"))
+            #expect(full.errors.contains("orders.ndjson, a file of 'emit': File too large; free some space"))
             let before = try bed.lines.count
             #expect(before < 600)
             #expect(try await bed.run().code == 0)
@@ -175,7 +175,7 @@ import Testing
         try await withTestBed(rule) { bed in
             let run = try await bed.run()
             #expect(run.code == 73)
-            #expect(run.errors.contains("there is no folder \(bed.directory)/none; make it, or choose another path"))
+            #expect(run.errors.contains("there is no folder \(bed.directory)/none; create it, or choose another path"))
             #expect(try await bed.run(["fix", "--dry-run"]).code == 0)
         }
     }

@@ -8,28 +8,28 @@ import Testing
     private let start = ContinuousClock.now
     private let outages = ReceiverOutages()
 
-    private func standing(from seconds: Int, due: Int, waiting: Int, _ reason: String = "x") -> ReceiverOutages.Standing
+    private func status(from seconds: Int, due: Int, waiting: Int, _ reason: String = "x") -> ReceiverOutages.Status
     {
-        ReceiverOutages.Standing(
+        ReceiverOutages.Status(
             began: start + .seconds(seconds), reason: reason, nextAttempt: start + .seconds(due), waiting: waiting)
     }
 
     @Test func receiversComeInOrderWithWhatTheirPartsKnow() {
         let (run, pass) = (outages.makeReporter(nil), outages.makeReporter(nil))
-        run.note(Receiver(.webhooks, "http://b"), standing(from: 5, due: 9, waiting: 2, "old"))
-        run.note(Receiver(.downloads, "http://b"), standing(from: 1, due: 2, waiting: 1))
-        run.note(Receiver(.webhooks, "http://a"), standing(from: 0, due: 2, waiting: 7))
-        pass.note(Receiver(.webhooks, "http://b"), standing(from: 3, due: 10, waiting: 4, "new"))
-        let found = outages.standing
+        run.note(Receiver(.webhooks, "http://b"), status(from: 5, due: 9, waiting: 2, "old"))
+        run.note(Receiver(.downloads, "http://b"), status(from: 1, due: 2, waiting: 1))
+        run.note(Receiver(.webhooks, "http://a"), status(from: 0, due: 2, waiting: 7))
+        pass.note(Receiver(.webhooks, "http://b"), status(from: 3, due: 10, waiting: 4, "new"))
+        let found = outages.status
         #expect(
             found.map(\.receiver)
                 == [Receiver(.downloads, "http://b"), Receiver(.webhooks, "http://a"), Receiver(.webhooks, "http://b")])
-        #expect(found.last?.standing == standing(from: 3, due: 10, waiting: 6, "new"))
+        #expect(found.last?.status == status(from: 3, due: 10, waiting: 6, "new"))
         // A pass that has ended knows nothing any more.
         pass.end()
-        #expect(outages.standing.last?.standing == standing(from: 5, due: 9, waiting: 2, "old"))
+        #expect(outages.status.last?.status == status(from: 5, due: 9, waiting: 2, "old"))
         run.note(Receiver(.webhooks, "http://b"), nil)
-        #expect(outages.standing.count == 2)
+        #expect(outages.status.count == 2)
     }
 
     private final class Counter: RunObserver {
@@ -43,7 +43,7 @@ import Testing
         let counter = Counter()
         let reporter = outages.makeReporter(counter)
         for waiting in 1...3 {
-            reporter.note(Receiver(.webhooks, "http://a"), standing(from: 0, due: 1, waiting: waiting))
+            reporter.note(Receiver(.webhooks, "http://a"), status(from: 0, due: 1, waiting: waiting))
         }
         #expect(counter.events.withLock { $0 } == 1)
         for _ in 0..<2 { reporter.note(Receiver(.webhooks, "http://a"), nil) }

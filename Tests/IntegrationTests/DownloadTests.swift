@@ -143,14 +143,14 @@ import Testing
 
     @Test(arguments: [
         ("/gone", "answered HTTP 404: there is no such content"),
-        ("/moved", "answered HTTP 302, a redirect; redirects are not followed: write the new address as 'url'"),
-        ("/secret", "answered HTTP 403: check 'token_file', and what it permits there"),
-        ("/html", "gives text/html, not image/*; correct the URL, or add the type to 'types'"),
-        ("/untyped", "gives a content without a type, not image/*"),
-        ("/huge", "gives more than 1024 bytes; raise 'max_size' (up to 20MB), or let it be smaller"),
-        ("/endless", "gives more than 1024 bytes; raise 'max_size'"),
-        ("/empty", "gives an empty content"), ("/packed", "answered a compressed content, which was not asked for"),
-        ("/teapot", "answered HTTP 204 instead of a content"), ("/garbage", "can't be used: "),
+        ("/moved", "answered HTTP 302, a redirect; redirects are not followed: set 'url' to the new address"),
+        ("/secret", "answered HTTP 403: check 'token_file', and the token's permissions"),
+        ("/html", "sent text/html instead of image/*; correct the URL, or add the type to 'types'"),
+        ("/untyped", "sent content without a type instead of image/*"),
+        ("/huge", "sent more than 1024 bytes; raise 'max_size' (up to 20MB), or reduce the content"),
+        ("/endless", "sent more than 1024 bytes; raise 'max_size'"),
+        ("/empty", "sent empty content"), ("/packed", "sent compressed content, which was not requested"),
+        ("/teapot", "answered HTTP 204 instead of content"), ("/garbage", "is unusable: "),
     ])
     func whatCanNotBeAttachedIsADeadLetter(path: String, reason: String) async throws {
         try await BotTestBed.with { bed in
@@ -201,7 +201,7 @@ import Testing
             try await bed.runOnce(try bed.rules(rules))
             let letters = try deadLetters(bed, rules)
             #expect(letters.count == 1)
-            #expect(letters.first?.reason.contains("has a link-local address: clouds give away") == true)
+            #expect(letters.first?.reason.contains("has a link-local address, which is refused because cloud providers") == true)
         }
     }
 
@@ -239,7 +239,7 @@ import Testing
             #expect(bad.count == 8)
             let letters = try deadLetters(bed, rules)
             #expect(letters.map(\.id) == ["bad"])
-            #expect(letters.first?.reason.contains("times while the server gives others; the last time:") == true)
+            #expect(letters.first?.reason.contains("times while the server serves other requests; last error:") == true)
         }
     }
 

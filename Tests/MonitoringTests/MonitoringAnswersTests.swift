@@ -110,7 +110,7 @@ import Testing
         facts.receivers = [
             (
                 ReceiverOutages.Receiver(kind, "https://h:8443"),
-                ReceiverOutages.Standing(
+                ReceiverOutages.Status(
                     began: .now - .seconds(seconds), reason: "answered HTTP 503", nextAttempt: .now + .seconds(60),
                     waiting: 12)
             )

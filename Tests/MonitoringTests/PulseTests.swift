@@ -78,7 +78,7 @@ import Testing
             facts.receivers = [
                 (
                     ReceiverOutages.Receiver(.webhooks, "http://h"),
-                    ReceiverOutages.Standing(
+                    ReceiverOutages.Status(
                         began: .now, reason: "answered HTTP 503", nextAttempt: .now + .seconds(seconds), waiting: 1)
                 )
             ]

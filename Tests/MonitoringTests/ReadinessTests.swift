@@ -26,7 +26,7 @@ import Testing
             _ = outage.note(
                 GatewayError(.cannotConnect, "refused"), stopsAll: true, now: start + .seconds(outageSince))
         }
-        facts.outage = outage.standing
+        facts.outage = outage.status
         return facts
     }
 
@@ -51,7 +51,7 @@ import Testing
             stuck.receivers.append(
                 (
                     ReceiverOutages.Receiver(.webhooks, origin),
-                    ReceiverOutages.Standing(began: start, reason: "x", nextAttempt: start, waiting: 1)
+                    ReceiverOutages.Status(began: start, reason: "x", nextAttempt: start, waiting: 1)
                 ))
         }
         #expect(

@@ -87,7 +87,7 @@ struct WebhookStage: Sendable {
     func send(_ plan: StagedPlan) async throws -> Course.StageAnswer {
         let origins = Set(plan.decision.outside.compactMap(\.webhook?.access.origin))
         if origins.count > 1,
-            let turn = await sender.turnIfBusy(origins, isReturning: plan.candidate.history.hasWaited)
+            let turn = await sender.retryTimeIfBusy(origins, isReturning: plan.candidate.history.hasWaited)
         {
             return .waits(until: turn)
         }
@@ -124,7 +124,7 @@ struct WebhookStage: Sendable {
         case .postponed(let due):
             await context.progress.noteRetry()
             return .waits(until: due)
-        case .sentAway(let due): return .waits(until: due)
+        case .deferred(let due): return .waits(until: due)
         case .accepted(let answer, let isNew):
             if isNew { accepted += 1 }
             guard let answer else { return nil }

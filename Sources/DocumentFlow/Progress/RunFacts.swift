@@ -35,9 +35,9 @@ package struct RunFacts: Sendable {
     /// Documents a second, as learned from the gateway's refusals; nil: no limit.
     package var writeRate: Double?
     /// The outage that lasts now; nil if the gateway answers.
-    package var outage: Outage.Standing?
+    package var outage: Outage.Status?
     /// The receivers of webhooks, and servers of attachments, that are down.
-    package var receivers: [(receiver: ReceiverOutages.Receiver, standing: ReceiverOutages.Standing)] = []
+    package var receivers: [(receiver: ReceiverOutages.Receiver, status: ReceiverOutages.Status)] = []
 
     /// A run that has not begun.
     package init() {}

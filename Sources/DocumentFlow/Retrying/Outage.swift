@@ -6,7 +6,7 @@ package import Logging
 /// its beginning and its end are logged once.
 package final class Outage: Sendable {
     /// An outage that lasts.
-    package struct Standing: Sendable, Equatable {
+    package struct Status: Sendable, Equatable {
         /// When its first request failed.
         package let began: ContinuousClock.Instant
         /// The last error, for people.
@@ -16,7 +16,7 @@ package final class Outage: Sendable {
     }
 
     private struct State {
-        var standing: Standing?
+        var status: Status?
         var loggedAt: ContinuousClock.Instant?
     }
 
@@ -31,7 +31,7 @@ package final class Outage: Sendable {
     package init() {}
 
     /// The outage that lasts now; nil if the gateway answers.
-    package var standing: Standing? { state.withLock(\.standing) }
+    package var status: Status? { state.withLock(\.status) }
 
     /// A request failed and will be sent again.
     ///
@@ -43,11 +43,11 @@ package final class Outage: Sendable {
         _ error: GatewayError, wait: Duration = .zero, stopsAll: Bool = false, now: ContinuousClock.Instant = .now
     ) -> Bool {
         state.withLock { state in
-            guard stopsAll || error.isOfConnection || state.standing != nil && error.isOfPlaceholder else {
+            guard stopsAll || error.isOfConnection || state.status != nil && error.isOfPlaceholder else {
                 return true
             }
-            state.standing = Standing(
-                began: state.standing?.began ?? now, reason: "\(error)", nextAttempt: now + wait)
+            state.status = Status(
+                began: state.status?.began ?? now, reason: "\(error)", nextAttempt: now + wait)
             if let loggedAt = state.loggedAt, loggedAt.duration(to: now) < Self.reminder { return false }
             state.loggedAt = now
             return true
@@ -59,7 +59,7 @@ package final class Outage: Sendable {
     /// - Parameter span: The end of a shorter outage is not logged.
     package func end(_ logger: Logger, ifLongerThan span: Duration = .zero, now: ContinuousClock.Instant = .now) {
         let began = state.withLock { state in
-            let began = state.standing?.began
+            let began = state.status?.began
             state = State()
             return began
         }

@@ -17,7 +17,7 @@ package final class ReceiverOutages: Sendable {
     }
 
     /// An outage that lasts.
-    package struct Standing: Sendable, Equatable {
+    package struct Status: Sendable, Equatable {
         package let began: ContinuousClock.Instant
         /// The last error, for people; without path and query.
         package let reason: String
@@ -40,12 +40,12 @@ package final class ReceiverOutages: Sendable {
         fileprivate let number: Int
         fileprivate let observer: (any RunObserver)?
 
-        /// - Parameter standing: Nil: the receiver is up.
-        package func note(_ receiver: Receiver, _ standing: Standing?) {
+        /// - Parameter status: Nil: the receiver is up.
+        package func note(_ receiver: Receiver, _ status: Status?) {
             let key = Key(receiver: receiver, reporter: number)
             let isNews = outages.entries.withLock { entries in
-                defer { entries[key] = standing }
-                return (entries[key] == nil) != (standing == nil)
+                defer { entries[key] = status }
+                return (entries[key] == nil) != (status == nil)
             }
             if isNews { observer?.note(.progressed) }
         }
@@ -61,7 +61,7 @@ package final class ReceiverOutages: Sendable {
         let reporter: Int
     }
 
-    private let entries = Locked<[Key: Standing]>([:])
+    private let entries = Locked<[Key: Status]>([:])
     private let reporters = Locked(0)
 
     /// Nobody is down.
@@ -77,14 +77,14 @@ package final class ReceiverOutages: Sendable {
     }
 
     /// The receivers that are down, by kind and origin. What several parts of the run know of one is put together.
-    package var standing: [(receiver: Receiver, standing: Standing)] {
+    package var status: [(receiver: Receiver, status: Status)] {
         let entries = entries.withLock { $0 }
         return Dictionary(grouping: entries, by: \.key.receiver).compactMap { receiver, parts in
             let standings = parts.map(\.value)
             guard let newest = standings.max(by: { $0.nextAttempt < $1.nextAttempt }) else { return nil }
             return (
                 receiver,
-                Standing(
+                Status(
                     began: standings.map(\.began).min() ?? newest.began, reason: newest.reason,
                     nextAttempt: newest.nextAttempt, waiting: standings.reduce(0) { $0 + $1.waiting })
             )

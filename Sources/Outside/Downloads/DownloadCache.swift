@@ -1,13 +1,13 @@
 internal import BotState
 internal import Rules
 
-/// What was downloaded last, as far as it fits. A value without a clock: the caller passes the time.
+/// Recent downloads, within a limit of bytes. A value without a clock: the caller passes the time.
 struct DownloadCache: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     struct Key: Hashable, Sendable {
         let url: String
-        /// Empty without one: with a token the server may give another content.
+        /// Part of the key, because a server may return other content for a token. Empty: no token.
         let tokenFile: String
 
         init(url: String, tokenFile: String) { (self.url, self.tokenFile) = (url, tokenFile) }
@@ -17,14 +17,14 @@ struct DownloadCache: Sendable {
 
     struct Entry: Sendable {
         var record: DownloadRecord
-        /// Nil: the server has only said that the content is that of the record.
+        /// Nil: the server answered 304, so only the record is known.
         var content: AttachmentContent?
-        /// Until then the server is not asked again.
+        /// The server is not asked again before this time.
         var freshUntil: Instant
         fileprivate var lastUse = 0
     }
 
-    /// Bytes of base64. The newest content is kept whatever its size.
+    /// Bytes of base64. The newest content is always kept.
     private static let byteLimit = 16 << 20
     private static let countLimit = 10_000
 

@@ -3,31 +3,30 @@ internal import Encodings
 internal import HTTPTransport
 internal import Rules
 
-/// One request for a content, and what its answer means.
+/// One request for a content, and the meaning of its response.
 struct DownloadExchange: Sendable {
-    /// What came of it.
     enum Outcome: Sendable {
-        /// - Parameter span: How long it may be used without asking again; nil: it must not be kept.
+        /// - Parameter span: How long the content may be used without asking again. Nil: it must not be cached.
         case content(AttachmentContent, DownloadRecord, span: Duration?)
-        /// It is the content of the record that was sent along.
+        /// 304: the content has not changed since ``known``.
         case same(span: Duration?)
-        /// For good: the document becomes a dead letter.
+        /// Refused for good: the document becomes a dead letter.
         case refused(reason: String)
         case failed(ReceiverFailure)
     }
 
-    /// How long a content is used without asking again, unless its server says it.
+    /// How long a content is used without asking again, unless the server says so.
     static let usualSpan: Duration = .seconds(300)
     private static let longestSpan = 86_400
     /// The most characters of an `ETag` or `Last-Modified` that is sent back.
     private static let validatorLimit = 1024
 
     let request: DownloadRequest
-    /// What is known of the content; nil: it is wanted in any case.
+    /// The record of an earlier download, for a conditional request. Nil: the content is needed.
     let known: DownloadRecord?
     let token: String?
 
-    /// Follows no redirect, and reads no more than permitted.
+    /// Follows no redirect, and reads at most `max_size` bytes.
     func run(_ client: HTTPClient) async -> Outcome {
         do throws(HTTPTransportError) { return try await judge(try await client.send(httpRequest)) } catch {
             return judge(error)
@@ -53,22 +52,22 @@ struct DownloadExchange: Sendable {
         case 304 where known != nil: return .same(span: Self.span(response.headers))
         case 300..<400:
             return refused(
-                "answered HTTP \(status), a redirect; redirects are not followed: write the new address as 'url'")
-        case 401, 403: return refused("answered HTTP \(status): check 'token_file', and what it permits there")
+                "answered HTTP \(status), a redirect; redirects are not followed: set 'url' to the new address")
+        case 401, 403: return refused("answered HTTP \(status): check 'token_file', and the token's permissions")
         case 404, 410: return refused("answered HTTP \(status): there is no such content")
-        default: return refused("answered HTTP \(status) instead of a content")
+        default: return refused("answered HTTP \(status) instead of content")
         }
     }
 
     private func content(_ response: HTTPResponse) async throws(HTTPTransportError) -> Outcome {
         let headers = response.headers
         if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" {
-            return refused("answered a compressed content, which was not asked for")
+            return refused("sent compressed content, which was not requested")
         }
         let type = headers["Content-Type"].flatMap { AttachmentContent.isType($0) ? $0 : nil }
         guard let type, request.permits(type) else {
             return refused(
-                "gives \(type ?? "a content without a type"), not \(request.types.joined(separator: ", ")); "
+                "sent \(type ?? "content without a type") instead of \(request.types.joined(separator: ", ")); "
                     + "correct the URL, or add the type to 'types'")
         }
         if let length = headers["Content-Length"].flatMap(Int.init), length > request.lengthLimit { return tooLarge }
@@ -77,7 +76,7 @@ struct DownloadExchange: Sendable {
             if error.code == .tooLarge { return tooLarge }
             throw error
         }
-        guard !bytes.isEmpty else { return refused("gives an empty content") }
+        guard !bytes.isEmpty else { return refused("sent empty content") }
         let content = AttachmentContent(bytes)
         let record = DownloadRecord(
             etag: Self.validator(headers["ETag"]), lastModified: Self.validator(headers["Last-Modified"]),
@@ -85,8 +84,8 @@ struct DownloadExchange: Sendable {
         return .content(content, record, span: Self.span(headers))
     }
 
-    /// Nil for one that can't be sent back, or that a server would refuse for its length: then the content is downloaded
-    /// again instead.
+    /// Nil if the validator can't be sent back, or is so long that a server would refuse it. Then the content is downloaded
+    /// again.
     private static func validator(_ value: String?) -> String? {
         value.flatMap { value in
             let isUsable =
@@ -97,13 +96,13 @@ struct DownloadExchange: Sendable {
 
     private var tooLarge: Outcome {
         refused(
-            "gives more than \(request.lengthLimit.counted("byte")); raise 'max_size' (up to 20MB), or let it be smaller"
+            "sent more than \(request.lengthLimit.counted("byte")); raise 'max_size' (up to 20MB), or reduce the content"
         )
     }
 
     private func refused(_ what: String) -> Outcome { .refused(reason: "\(request.place) \(what)") }
 
-    /// How long an answer may be used without asking again, at most a day; nil if it must not be kept.
+    /// How long a response may be used without asking again, at most a day. Nil if it must not be cached.
     ///
     /// - Note: Source: RFC 9111, section 5.2.2.
     static func span(_ headers: HTTPHeaders) -> Duration? {
@@ -123,8 +122,9 @@ struct DownloadExchange: Sendable {
         switch error.code {
         case .addressRefused:
             return refused(
-                "has a link-local address: clouds give away a machine's credentials there; correct the host in 'url'")
-        case .badURL, .invalidRequest, .tooLarge, .malformedAnswer: return refused("can't be used: \(error.message)")
+                "has a link-local address, which is refused because cloud providers serve credentials there; correct "
+                    + "the host in 'url'")
+        case .badURL, .invalidRequest, .tooLarge, .malformedAnswer: return refused("is unusable: \(error.message)")
         default: break
         }
         return .failed(ReceiverFailure(error))

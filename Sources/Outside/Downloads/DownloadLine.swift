@@ -1,26 +1,26 @@
 internal import Rules
 
-/// What documents that were sent away need, in the order in which they asked.
+/// The downloads that deferred documents wait for, in the order of their requests.
 struct DownloadLine {
     struct Want: Hashable {
         let request: DownloadRequest
         let document: String
     }
 
-    /// The most that is remembered.
+    /// The most entries.
     private static let limit = 10_000
 
-    /// Those that have left are nil.
+    /// Removed entries are nil.
     private var line: [Want?] = []
-    /// The number of the first one of ``line``.
+    /// The number of the first entry of ``line``.
     private var base = 0
     private var numbers: [Want: Int] = [:]
 
     var count: Int { numbers.count }
 
-    /// Takes one in, unless it is there already or the line is too long.
+    /// Appends an entry, unless it is there already or the line is full.
     ///
-    /// - Returns: How many are before it.
+    /// - Returns: How many entries are ahead of it.
     mutating func join(_ want: Want) -> Int {
         if let number = numbers[want] { return number - base }
         guard count < Self.limit else { return count }
@@ -33,13 +33,13 @@ struct DownloadLine {
         guard let number = numbers.removeValue(forKey: want) else { return }
         line[number - base] = nil
         let gone = line.prefix { $0 == nil }.count
-        // Not each time: all others are moved.
+        // Seldom, because it moves all others.
         guard gone > line.count / 2 else { return }
         line.removeFirst(gone)
         base += gone
     }
 
-    /// The first one for which this is true.
+    /// The first entry that satisfies a condition.
     func first(where isMet: (Want) -> Bool) -> Want? {
         for case .some(let want) in line where isMet(want) { return want }
         return nil

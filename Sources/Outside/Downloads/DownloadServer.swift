@@ -1,35 +1,36 @@
 internal import DocumentFlow
 internal import Rules
 
-/// One server of attachments: whether it answers, what is under way there, and what was fetched for documents that are
-/// away.
+/// One attachment server: whether it is up, its requests in flight, and the contents that were fetched for deferred
+/// documents.
 ///
-/// Has no clock: the caller passes the time. What was fetched for a document is kept until it is decided. So it finds all
-/// that it needs in the end, however slow the server is. While too much is kept, nothing is fetched for other documents.
+/// Has no clock: the caller passes the time. Contents that were fetched for a document are kept until the document is
+/// decided. So a document gets all its contents in the end, however slow the server is. While too much is kept, nothing is
+/// fetched for other documents.
 final class DownloadServer {
     typealias Instant = ContinuousClock.Instant
 
-    /// Requests at a time.
+    /// Concurrent requests.
     private static let concurrency = 8
-    /// Documents, and bytes of base64, that may be kept when something is fetched for another document.
+    /// Beyond these documents, or bytes of base64, nothing is fetched for other documents.
     private static let limits = (documents: 1_000, bytes: 16 << 20)
-    /// Requests that may be under way however large the contents are, and bytes of base64 that more of them may bring.
+    /// Requests that may be in flight whatever their size, and the expected bytes of base64 up to which others join them.
     private static let largeContents = (requests: 2, bytes: 64 << 20)
     /// The weight of the newest content in ``usualBytes``.
     private static let weight = 0.125
-    /// What is kept for a document that stays away for so long is dropped: the document may have been deleted.
+    /// Contents are dropped if their document does not ask for them for this time: it may have been deleted.
     static let longestAbsence: Duration = .seconds(120)
-    /// A server is not waited for if that usually takes so long.
+    /// Documents do not wait for a server whose requests usually take this long.
     private static let longestWait: Duration = .milliseconds(500)
-    /// While the server is slow, that is logged this often.
+    /// How often a slow server is logged.
     private static let slownessInterval: Duration = .seconds(60)
-    /// A document that waits for a request which is under way comes back after a time between these.
-    private static let absences = (shortest: Duration.milliseconds(500), longest: Duration.seconds(5))
-    /// A document whose request has not begun comes back after so many seconds at the latest: the server may be fast again
-    /// by then. If many wait, that takes longer: so long for each of them.
-    private static let longestTurn = (of: 5.0, ofEach: 0.01)
-    /// Those that come back within such a time do so together: their documents are read at once.
-    private static let returnsTogether = 0.5
+    /// How long a document is deferred whose request is in flight.
+    private static let delays = (shortest: Duration.milliseconds(500), longest: Duration.seconds(5))
+    /// The most seconds for which a document is deferred whose request has not begun, because the server may be fast again
+    /// by then: five, or ten milliseconds for each waiting request.
+    private static let longestDelay = (least: 5.0, perRequest: 0.01)
+    /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
+    private static let retryGrid = 0.5
 
     /// The answer to a request that has ended.
     enum Answer: Sendable {
@@ -44,21 +45,21 @@ final class DownloadServer {
         let since: Instant
     }
 
-    /// What was fetched for a document.
+    /// The contents that were fetched for a document.
     private struct Kept {
         var answers: [DownloadRequest: Answer] = [:]
-        /// When its document asked last, or a request ended.
+        /// When the document last asked, or a request ended.
         var usedAt: Instant
     }
 
     var health: ReceiverHealth
-    /// Whether a request is under way to a server that is down.
-    var isTried = false
+    /// Whether a request is in flight to a server that is down.
+    var isProbed = false
     private var underWay: [DownloadRequest: Exchange] = [:]
     private var kept: [String: Kept] = [:]
-    /// Of what is kept.
+    /// The bytes of ``kept``.
     private var bytes = 0
-    /// The mean of the newest contents; nil: none has come yet.
+    /// The mean size of recent contents. Nil: no content has arrived.
     private var usualBytes: Double?
     private var line = DownloadLine()
     private var pace = ReceiverPace(places: DownloadServer.concurrency)
@@ -70,14 +71,14 @@ final class DownloadServer {
 
     var keepsNothing: Bool { kept.isEmpty }
 
-    /// The first of these documents for which something is under way or kept.
+    /// The first of these documents that has a request in flight or kept contents.
     func first(of documents: [String]) -> String? { documents.first(where: isServed) }
 
     private func isServed(_ document: String) -> Bool {
         kept[document] != nil || underWay.values.contains { $0.document == document }
     }
 
-    /// The document is decided.
+    /// Drops the contents of a document that is decided.
     func release(_ document: String) {
         guard let answers = kept.removeValue(forKey: document)?.answers else { return }
         bytes -= answers.values.reduce(0) { $0 + $1.byteCount }
@@ -92,13 +93,13 @@ final class DownloadServer {
     /// Whether a request for a document may begin.
     enum Entry {
         case open
-        /// As many as may be are under way.
+        /// Enough requests are in flight.
         case waiting
-        /// Others must come back first.
+        /// Contents for other documents fill the memory.
         case full
     }
 
-    /// The server may be down nevertheless.
+    /// Does not consider whether the server is down.
     func entry(_ request: DownloadRequest, for document: String) -> Entry {
         let isFull = kept.count >= Self.limits.documents || bytes >= Self.limits.bytes
         if isFull, !isServed(document) { return .full }
@@ -108,7 +109,7 @@ final class DownloadServer {
         return underWay.count < Self.concurrency && expected <= Self.largeContents.bytes ? .open : .waiting
     }
 
-    /// Since when a request for the same content is under way, for whatever document. Nil: none is.
+    /// When the request for the same content began, for any document. Nil: none is in flight.
     func start(of request: DownloadRequest) -> Instant? {
         underWay.first { $0.key.url == request.url && $0.key.tokenFile == request.tokenFile }?.value.since
     }
@@ -160,13 +161,13 @@ final class DownloadServer {
 
     // MARK: - Slowness
 
-    /// Whether nobody should wait for an answer here.
+    /// Whether documents should not wait for a response of this server.
     func isSlow(_ now: Instant) -> Bool { pace.isSlower(than: Self.longestWait, waiting: line.count, now: now) }
 
-    /// Sends a document away that would wait for long.
+    /// Defers a document that would wait for long.
     ///
-    /// - Returns: When it is to come back, and whether it is time to log that the server is slow.
-    func sendAway(
+    /// - Returns: When to try again, and whether to log that the server is slow.
+    func deferDocument(
         _ request: DownloadRequest, _ document: String, now: Instant
     ) -> (due: Instant, isNews: Bool) {
         var isNews = false
@@ -174,30 +175,30 @@ final class DownloadServer {
             (isNews, slownessShownAt) = (true, now)
         }
         if let start = start(of: request) {
-            // The longer it takes, the less often somebody looks.
-            let absence = min(max(start.duration(to: now) / 2, Self.absences.shortest), Self.absences.longest)
-            return (now + absence, isNews)
+            // The longer the request takes, the less often the document asks.
+            let delay = min(max(start.duration(to: now) / 2, Self.delays.shortest), Self.delays.longest)
+            return (now + delay, isNews)
         }
         let place = line.join(DownloadLine.Want(request: request, document: document))
-        let ticks = (turn(ofPlace: place, now: now) / Self.returnsTogether).rounded(.up)
-        return (now + .seconds(max(ticks, 1) * Self.returnsTogether), isNews)
+        let ticks = (delay(atPlace: place, now: now) / Self.retryGrid).rounded(.up)
+        return (now + .seconds(max(ticks, 1) * Self.retryGrid), isNews)
     }
 
-    /// After how many seconds a document should look again.
+    /// The seconds until a document should ask again.
     ///
     /// - Parameter place: Its place in the line.
-    private func turn(ofPlace place: Int, now: Instant) -> Double {
-        let turn = (pace.interval(now) ?? 0) * Double(place + Self.concurrency)
-        let longest = max(Self.longestTurn.of, Self.longestTurn.ofEach * Double(line.count))
-        guard turn > longest else { return turn }
-        // Not all at once: spread evenly, whatever the order.
+    private func delay(atPlace place: Int, now: Instant) -> Double {
+        let expected = (pace.interval(now) ?? 0) * Double(place + Self.concurrency)
+        let longest = max(Self.longestDelay.least, Self.longestDelay.perRequest * Double(line.count))
+        guard expected > longest else { return expected }
+        // Spread evenly, so that they do not retry all at once.
         let fraction = (Double(place) * 0.618).truncatingRemainder(dividingBy: 1)
         return longest * (0.5 + fraction / 2)
     }
 }
 
 extension DownloadServer.Answer {
-    /// What the content takes in memory; 0 if there is none.
+    /// The content's bytes in memory. 0 if there is no content.
     fileprivate var byteCount: Int {
         if case .ready(.content(let content, _)) = self { content.base64.count } else { 0 }
     }

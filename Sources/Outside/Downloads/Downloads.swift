@@ -4,17 +4,16 @@ internal import Locking
 package import Logging
 package import Rules
 
-/// Fetches what rules attach from URLs, for all writers of a run.
+/// Downloads the contents that rules attach from URLs. All writers of a run share one.
 ///
-/// A server that is down is left alone until its next attempt is due: documents that need it wait, others do not. What a
-/// slow server has not given in time goes on without the document, which comes back for it later. What was downloaded is
-/// kept in memory up to a limit; the ledger remembers its digest, so that after a restart a server need only confirm that
-/// the content of an attachment is still the same.
+/// A server that is down gets no request until its next attempt is due. Only the documents that need it wait. If a server
+/// is slow, the request goes on and its document is deferred. Contents are cached in memory up to a limit. The ledger
+/// keeps their digests, so that after a restart a server need only confirm that an attachment is still current.
 package actor Downloads {
     package typealias Instant = ContinuousClock.Instant
 
-    /// How long documents wait while another one tries whether the server is back.
-    private static let waitForTrial: Duration = .seconds(1)
+    /// How long documents wait while another one probes whether the server is up again.
+    private static let waitForProbe: Duration = .seconds(1)
 
     private let ledger: Ledger
     private let retries: RetryPolicy.Settings
@@ -24,20 +23,20 @@ package actor Downloads {
     private let logger: Logger
     private var cache = DownloadCache()
     private var servers: [String: DownloadServer] = [:]
-    /// Those that wait for an answer, or for a place at a server.
+    /// Documents that wait for a response, or for a request to begin.
     private var waiters: [Int: Signal] = [:]
     private var lastWaiter = 0
-    private var reviewing: Task<Void, Never>?
+    private var cleanup: Task<Void, Never>?
     private let clients = OutsideClients(highWaterMark: 256 << 10)
-    /// Why the run must end; nil if it need not.
+    /// Why the run must end. Nil: it goes on.
     private var end: RunError?
 
-    /// Reads the files of all rules.
+    /// Reads the secret and certificate files of all rules.
     ///
     /// - Parameters:
-    ///   - sources: Of all rules.
-    ///   - backoff: How long to wait before a server that failed is tried again.
-    /// - Throws: `RunError` with `.badConfiguration` if a file can't be used.
+    ///   - sources: The sources of all rules.
+    ///   - backoff: The waits between attempts at a failing server.
+    /// - Throws: `RunError` with `.badConfiguration` if a file is unusable.
     package init(
         _ sources: Set<DownloadSource>, ledger: Ledger, _ retries: RetryPolicy.Settings, _ backoff: Backoff,
         _ reporter: ReceiverOutages.Reporter, _ logger: Logger
@@ -56,7 +55,7 @@ package actor Downloads {
         if let end { throw end }
     }
 
-    /// Ends what is under way, and closes all connections.
+    /// Cancels all requests and closes all connections.
     package nonisolated func close() async {
         reporter.end()
         await cancel()
@@ -64,21 +63,21 @@ package actor Downloads {
     }
 
     private func cancel() {
-        reviewing?.cancel()
+        cleanup?.cancel()
         for server in servers.values { server.cancel() }
     }
 
-    /// Asks this object.
+    /// The interface for rules.
     package nonisolated var downloader: Downloader {
         Downloader(
             answer: { await self.answer($0, for: $1, by: $2) }, release: { await self.release($0) })
     }
 
-    /// The content that a rule wants, or why there is none.
+    /// The content for a rule, or why there is none.
     ///
     /// - Parameters:
-    ///   - documents: The ids of those that need it. What was fetched for one is kept until ``release(_:)``.
-    ///   - deadline: A request that takes longer goes on, and its answer is there when the document asks again.
+    ///   - documents: The ids of the documents that need it. A content is kept for its document until ``release(_:)``.
+    ///   - deadline: A request that takes longer goes on. Its answer is kept until the document asks again.
     func answer(_ request: DownloadRequest, for documents: [String], by deadline: Instant) async -> DownloadAnswer {
         let key = DownloadCache.Key(request)
         while !Task.isCancelled {
@@ -87,15 +86,15 @@ package actor Downloads {
             let now = Instant.now
             if servers[request.origin]?.start(of: request) == nil {
                 if let wait = wait(for: request) { return wait }
-                guard begin(request, key, for: document, now) else { return sendAway(request, document, now) }
+                guard begin(request, key, for: document, now) else { return deferred(request, document, now) }
             }
-            if deadline <= now || isSlow(request, now) { return sendAway(request, document, now) }
+            if deadline <= now || isSlow(request, now) { return deferred(request, document, now) }
             await change(by: deadline)
         }
         return .later(reason: Self.stopping, wait: .zero)
     }
 
-    /// A document is decided.
+    /// Drops the contents that are kept for a document, because it is decided.
     func release(_ document: String) {
         for server in servers.values {
             server.release(document)
@@ -108,7 +107,7 @@ package actor Downloads {
 
     // MARK: - Requests
 
-    /// - Returns: Whether it has begun, or may soon.
+    /// - Returns: Whether the request has begun, or will soon.
     private func begin(
         _ request: DownloadRequest, _ key: DownloadCache.Key, for document: String, _ now: Instant
     ) -> Bool {
@@ -117,18 +116,18 @@ package actor Downloads {
         case .full: return false
         case .waiting: return true
         case .open:
-            server.isTried = true
+            server.isProbed = true
             server.begin(request, for: document, Task { await run(request, key) }, now: now)
             return true
         }
     }
 
-    /// Begins requests of documents that were sent away.
+    /// Begins requests of deferred documents.
     private func beginWanted(at server: DownloadServer) {
         let now = Instant.now
         while let next = server.next() {
             let key = DownloadCache.Key(next.request)
-            // Others may have wanted the same.
+            // Another document may have needed the same content.
             if cached(next.request, key) != nil {
                 server.forget(next)
             } else {
@@ -140,11 +139,11 @@ package actor Downloads {
     private func run(_ request: DownloadRequest, _ key: DownloadCache.Key) async {
         let answer = await exchange(request, key)
         let server = server(of: request)
-        server.isTried = false
+        server.isProbed = false
         server.end(request, answer, now: .now)
         beginWanted(at: server)
         wake()
-        reviewLater()
+        scheduleCleanup()
     }
 
     private func exchange(_ request: DownloadRequest, _ key: DownloadCache.Key) async -> DownloadServer.Answer {
@@ -153,7 +152,7 @@ package actor Downloads {
         let token = request.tokenFile.map { secrets.text(SecretFile($0, .token)) }
         let exchange = DownloadExchange(request: request, known: known, token: token)
         let outcome = await exchange.run(clients.client(for: request.files))
-        // Ended with the run, not by the server.
+        // The run ended the request, not the server.
         if Task.isCancelled { return .later(reason: Self.stopping, due: .now) }
         switch outcome {
         case .content(let content, let record, let span):
@@ -163,7 +162,7 @@ package actor Downloads {
         case .same(let span):
             succeed(request, sent)
             if let known, let answer = confirmed(request, key, known, span) { return .ready(answer) }
-            // It was dropped from the cache meanwhile.
+            // The content was dropped from the cache meanwhile.
             return .later(reason: "the content must be downloaded again", due: .now)
         case .refused(let reason):
             succeed(request, sent)
@@ -183,14 +182,14 @@ package actor Downloads {
 
     // MARK: - Waiting
 
-    /// Returns after an answer has come or was taken, and at the deadline at the latest.
+    /// Returns when a response has arrived or contents were released, at the latest at the deadline.
     private func change(by deadline: Instant) async {
         let signal = Signal()
         lastWaiter += 1
         let number = lastWaiter
         waiters[number] = signal
         defer { waiters[number] = nil }
-        // Whoever is cancelled looks for that itself.
+        // Callers check for cancellation themselves.
         try? await signal.wait(until: deadline)
     }
 
@@ -202,55 +201,56 @@ package actor Downloads {
         servers[request.origin]?.isSlow(now) ?? false
     }
 
-    private func sendAway(_ request: DownloadRequest, _ document: String, _ now: Instant) -> DownloadAnswer {
+    private func deferred(_ request: DownloadRequest, _ document: String, _ now: Instant) -> DownloadAnswer {
         let server = server(of: request)
-        let (due, isNews) = server.sendAway(request, document, now: now)
+        let (due, isNews) = server.deferDocument(request, document, now: now)
         if isNews {
             logger.notice(
-                "a server of attachments is slower than documents come; those that need it wait, and others do not",
+                "attachment server too slow; documents that need it wait",
                 metadata: [LogKey.url: "\(request.origin)"])
         }
         return .later(reason: "\(request.place) takes longer", wait: now.duration(to: due))
     }
 
-    /// Drops what no document has come back for, after a while.
-    private func reviewLater() {
-        guard reviewing == nil, servers.values.contains(where: { !$0.keepsNothing }) else { return }
-        reviewing = Task {
+    /// Drops contents that no document has asked for in ``DownloadServer/longestAbsence``.
+    private func scheduleCleanup() {
+        guard cleanup == nil, servers.values.contains(where: { !$0.keepsNothing }) else { return }
+        cleanup = Task {
             try? await Task.sleep(for: DownloadServer.longestAbsence)
-            reviewing = nil
+            cleanup = nil
             guard !Task.isCancelled else { return }
             for server in servers.values {
                 server.dropAbandoned(.now)
                 beginWanted(at: server)
             }
             wake()
-            reviewLater()
+            scheduleCleanup()
         }
     }
 
-    // MARK: - What is known
+    // MARK: - Known contents
 
-    /// The answer that needs no request.
+    /// An answer from the cache.
     private func cached(_ request: DownloadRequest, _ key: DownloadCache.Key) -> DownloadAnswer? {
         guard let entry = cache.entry(key), entry.freshUntil > .now else { return nil }
         return answer(request, entry.record, entry.content)
     }
 
-    /// The answer that a record gives; nil if its content is needed and not there.
+    /// The answer that a record gives. Nil if the content is needed but not cached.
     private func answer(
         _ request: DownloadRequest, _ record: DownloadRecord, _ content: AttachmentContent?
     ) -> DownloadAnswer? {
         // Another rule may permit more.
         guard request.permits(record.contentType) else {
             return .failed(
-                reason: "\(request.place) gives \(record.contentType), not \(request.types.joined(separator: ", ")); "
+                reason:
+                    "\(request.place) sent \(record.contentType) instead of \(request.types.joined(separator: ", ")); "
                     + "correct the URL, or add the type to 'types'")
         }
         guard record.length <= request.lengthLimit else {
             return .failed(
                 reason:
-                    "\(request.place) gives \(record.length) bytes, more than 'max_size' allows; raise it (up to 20MB)")
+                    "\(request.place) sent \(record.length) bytes, more than 'max_size' allows; raise it (up to 20MB)")
         }
         if record.isContent(of: request) { return .unchanged }
         return content.map {
@@ -258,7 +258,7 @@ package actor Downloads {
         }
     }
 
-    /// What the server may confirm: that of an entry with its content, or that of the document's own attachment.
+    /// The record for a conditional request: of a cached content, or of the document's current attachment.
     private func validated(
         _ request: DownloadRequest, _ key: DownloadCache.Key
     ) async -> DownloadRecord? {
@@ -282,7 +282,7 @@ package actor Downloads {
         return answer(request, cached.record, cached.content)
     }
 
-    /// Losing the record is harmless.
+    /// Caches a content and records its digest. Ignores errors, because losing the record is harmless.
     private func keep(
         _ content: AttachmentContent, _ record: DownloadRecord, _ span: Duration?, _ key: DownloadCache.Key
     ) async {
@@ -304,26 +304,26 @@ package actor Downloads {
         return server
     }
 
-    /// An answer without a request, if the server is down.
+    /// The answer while the server is down. Nil: a request may be sent.
     private func wait(for request: DownloadRequest) -> DownloadAnswer? {
         guard let server = servers[request.origin], let outage = server.health.outage else { return nil }
         let now = Instant.now
         let due = server.health.due(request.url, now: now)
-        guard due != nil || server.isTried else { return nil }
+        guard due != nil || server.isProbed else { return nil }
         server.health.noteWaiting(request.url)
         report(server, request)
-        return .later(reason: outage.reason, wait: due.map { now.duration(to: $0) } ?? Self.waitForTrial)
+        return .later(reason: outage.reason, wait: due.map { now.duration(to: $0) } ?? Self.waitForProbe)
     }
 
     private func report(_ server: DownloadServer, _ request: DownloadRequest) {
-        reporter.note(ReceiverOutages.Receiver(.downloads, request.origin), server.health.standing)
+        reporter.note(ReceiverOutages.Receiver(.downloads, request.origin), server.health.status)
     }
 
     private func succeed(_ request: DownloadRequest, _ sent: Instant) {
         guard let span = servers[request.origin]?.health.succeed(request.url, sent: sent, now: .now) else { return }
         if let server = servers[request.origin] { report(server, request) }
         logger.notice(
-            "a server of attachments answers again",
+            "an attachment server is up again",
             metadata: [LogKey.url: "\(request.origin)", LogKey.wait: "\(span.text)"])
     }
 
@@ -343,7 +343,9 @@ package actor Downloads {
         case .refuse(let attempts):
             return .ready(
                 .failed(
-                    reason: "failed \(attempts) times while the server gives others; the last time: \(failure.reason)"))
+                    reason:
+                        "failed \(attempts) times while the server serves other requests; last error: \(failure.reason)"
+                ))
         case .giveUp(let reason):
             end = end ?? RunError(.gaveUp, reason)
             return .later(reason: reason, due: .now)
@@ -353,7 +355,7 @@ package actor Downloads {
 }
 
 extension DownloadRecord {
-    /// Whether the document has this very content already, with the type that it must have.
+    /// Whether the document has this content already, with the required type.
     fileprivate func isContent(of request: DownloadRequest) -> Bool {
         guard let existing = request.existing, existing.contentType == request.contentType ?? contentType else {
             return false

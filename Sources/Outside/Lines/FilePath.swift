@@ -13,7 +13,7 @@ enum FilePath {
 
     static func join(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 
-    /// The path without links, `.` and `..`; the file itself may be missing. Nil if its folder is.
+    /// The path without links, `.` and `..`. The file itself may be missing. Nil if its folder is missing.
     static func real(_ path: String) -> String? {
         if let real = realpath(path, nil) {
             defer { free(real) }
@@ -24,7 +24,7 @@ enum FilePath {
         return join(String(cString: real), name(of: path))
     }
 
-    /// A power cut may undo what was made or renamed until its folder is synced.
+    /// Makes created and renamed files in a folder survive a power cut.
     static func sync(folder path: String) {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }

@@ -8,11 +8,11 @@ internal import Rules
 
 /// A file to which rules emit lines, shared by all writers of a run.
 ///
-/// Other processes and runs may append to the same file: it is locked (`flock`) for each batch of lines. What a crash
-/// left of a line is cut off before the next one is written: its change was not finished, so it is emitted again. A file
-/// that was renamed, removed or truncated meanwhile, as by logrotate, is opened anew.
+/// Other processes and runs may append to the same file, so it is locked (`flock`) for each batch of lines. If a crash left
+/// a truncated last line, the line is removed before the next write. Its change was not finished, so it is emitted again.
+/// A file that was renamed, removed or truncated, as by logrotate, is opened again.
 actor LineFile: LineOutput {
-    /// Distinguishes files whatever their paths are.
+    /// Tells files apart independently of their paths.
     private struct Identity: Equatable {
         let device: UInt
         let number: UInt
@@ -22,10 +22,10 @@ actor LineFile: LineOutput {
 
     private static let lockTries = 500
     private static let microsecondsBetweenTries: UInt32 = 20_000
-    /// How many bytes are searched at once for the end of the last line.
+    /// The size of the parts in which the end of the last line is searched.
     private static let searchedBytes = 64 << 10
 
-    /// Without links.
+    /// The path without links.
     nonisolated let path: String
     private let rotation: EmitRotation?
     private let rotated: RotatedName
@@ -33,7 +33,7 @@ actor LineFile: LineOutput {
     /// Seconds since 1970.
     private let now: @Sendable () -> Int
     private var descriptor: Int32
-    /// The size after the last write of this run; nil before.
+    /// The size after this run's last write. Nil: this run has not written.
     private var knownSize: Int?
     /// When the last line was written, in seconds since 1970.
     private var lastWrite = 0
@@ -41,9 +41,9 @@ actor LineFile: LineOutput {
     private let executor = BlockingExecutor("changebot.emit")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Opens or makes the file (0600), and cuts off half a line at its end.
+    /// Opens or creates the file (0600), and removes a truncated last line.
     ///
-    /// - Parameter path: Must be without links: see ``LineOutputs``.
+    /// - Parameter path: Without links: see ``LineOutputs``.
     /// - Throws: `RunError`: `.cannotCreate`; `.gaveUp` if another process keeps it locked.
     init(
         _ path: String, _ rotation: EmitRotation?, logger: Logger, now: @escaping @Sendable () -> Int
@@ -66,7 +66,7 @@ actor LineFile: LineOutput {
 
     deinit { close(descriptor) }
 
-    /// One write and one sync. Waits up to ten seconds while another process writes.
+    /// Writes and syncs once. Waits at most ten seconds while another process writes.
     func append(_ lines: [UInt8]) throws(RunError) {
         guard !lines.isEmpty else { return }
         try lockCurrentFile()
@@ -75,7 +75,7 @@ actor LineFile: LineOutput {
         if size != knownSize { lastWrite = Self.status(descriptor)?.st_mtim.tv_sec ?? 0 }
         while let time = rotationTime(size: size, adding: lines.count) {
             try rotate(at: time)
-            // Another process may have made the new file, and written to it.
+            // Another process may have created the new file and written to it.
             size = try Self.endAfterLastLine(descriptor, path, logger)
             lastWrite = Self.status(descriptor)?.st_mtim.tv_sec ?? 0
         }
@@ -83,15 +83,17 @@ actor LineFile: LineOutput {
             (knownSize, lastWrite) = (size + lines.count, now())
             return
         }
-        // The lines are written again by the next run, so none of them may stay.
+        // The next run writes all of these lines again, so none may stay.
         ftruncate(descriptor, size)
         knownSize = nil
         throw RunError(
             .cannotWrite,
-            "can't write \(path), a file of 'emit': \(failure); make room, then start again: nothing is lost")
+            "can't write \(path), a file of 'emit': \(failure); free some space, then start again: nothing is lost")
     }
 
-    /// Why the lines are not on disk; nil if they are.
+    /// Writes and syncs the lines.
+    ///
+    /// - Returns: The error. Nil: the lines are on disk.
     private func write(_ lines: [UInt8]) -> String? {
         var rest = lines[...]
         while !rest.isEmpty {
@@ -107,7 +109,7 @@ actor LineFile: LineOutput {
 
     // MARK: - The open file
 
-    /// Locks the file that has the path now.
+    /// Locks the file that the path names now.
     private func lockCurrentFile() throws(RunError) {
         while true {
             try Self.lock(descriptor, path)
@@ -116,16 +118,16 @@ actor LineFile: LineOutput {
                 return
             }
             let new = try Self.open(path)
-            // The lock goes with it.
+            // This also releases the lock.
             close(descriptor)
             descriptor = new
             knownSize = nil
         }
     }
 
-    /// Looks whether the file could be opened, or made, and rotated, without doing so.
+    /// Checks whether the file can be opened or created, and rotated. Changes nothing.
     ///
-    /// - Parameter path: Must be without links: see ``LineOutputs``.
+    /// - Parameter path: Without links: see ``LineOutputs``.
     /// - Throws: `RunError`: `.cannotCreate`; `.cannotWrite` if it can't be rotated.
     static func check(_ path: String, _ rotation: EmitRotation?) throws(RunError) {
         var there = stat()
@@ -172,7 +174,7 @@ actor LineFile: LineOutput {
     private static func lock(_ descriptor: Int32, _ path: String) throws(RunError) {
         for _ in 0..<lockTries {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
-            // A file system without locks: nobody else can have one either.
+            // This file system has no locks, so no other process holds one either.
             guard errno == EWOULDBLOCK || errno == EINTR else { return }
             usleep(microsecondsBetweenTries)
         }
@@ -185,9 +187,9 @@ actor LineFile: LineOutput {
         return fstat(descriptor, &status) == 0 ? status : nil
     }
 
-    /// Cuts off half a line at the end of the file.
+    /// Removes a truncated last line.
     ///
-    /// - Returns: The size of the file then.
+    /// - Returns: The new size of the file.
     private static func endAfterLastLine(_ descriptor: Int32, _ path: String, _ logger: Logger) throws(RunError) -> Int
     {
         guard let status = status(descriptor) else { throw cannotOpen(path, String(cString: strerror(errno))) }
@@ -195,7 +197,7 @@ actor LineFile: LineOutput {
         guard size > 0, let end = endOfLastLine(descriptor, size), end < size else { return size }
         guard ftruncate(descriptor, end) == 0 else { throw cannotOpen(path, String(cString: strerror(errno))) }
         logger.notice(
-            "cut off half a line at the end of a file of 'emit': its change was not finished and comes again",
+            "removed a truncated last line from a file of 'emit'; its change will be processed again",
             metadata: [LogKey.file: "\(path)", LogKey.bytes: "\(size - end)"])
         return end
     }
@@ -203,7 +205,7 @@ actor LineFile: LineOutput {
     /// Nil if the file can't be read.
     private static func endOfLastLine(_ descriptor: Int32, _ size: Int) -> Int? {
         var end = size
-        // Usually the last byte tells.
+        // Usually the last byte is the line feed.
         var length = 1
         while end > 0 {
             var bytes = [UInt8](repeating: 0, count: min(length, end))
@@ -217,7 +219,7 @@ actor LineFile: LineOutput {
 
     // MARK: - Rotation
 
-    /// The time in the name of the file that ends here; nil if it goes on.
+    /// The time for the rotated file's name. Nil if the file is not rotated now.
     private func rotationTime(size: Int, adding count: Int) -> Int? {
         guard let rotation, size > 0 else { return nil }
         if let length = rotation.every?.length {
@@ -228,9 +230,9 @@ actor LineFile: LineOutput {
         return nil
     }
 
-    /// Renames the file, and makes a new one.
+    /// Renames the file, and creates a new one.
     ///
-    /// - Parameter time: Moved by seconds while there is a file of that name.
+    /// - Parameter time: The time for the name. Raised by a second while a file of that name exists.
     private func rotate(at time: Int) throws(RunError) {
         let folder = FilePath.folder(of: path)
         var time = time
@@ -247,7 +249,7 @@ actor LineFile: LineOutput {
     private static func cannotRename(_ path: String, rotated name: String, _ reason: String) -> RunError {
         RunError(
             .cannotWrite,
-            "can't rename \(path), a file of 'emit', to \(name): \(reason); make its folder writable for this user")
+            "can't rename \(path), a file of 'emit', to \(name): \(reason); give this user write access to its folder")
     }
 
     private func removeOldest(in folder: String) {

@@ -7,9 +7,9 @@ package import Rules
 package struct LineOutputs: Sendable {
     private let outputs: [EmitTarget: any LineOutput]
 
-    /// - Parameter now: Seconds since 1970, for the names of rotated files.
-    /// - Throws: `RunError`: `.cannotCreate` if a file can't be written; `.gaveUp` if another process keeps it locked;
-    ///   `.badConfiguration` if rules want to rotate a file in two ways.
+    /// - Parameter now: The time for the names of rotated files, in seconds since 1970.
+    /// - Throws: `RunError`: `.cannotCreate` if a file can't be written, `.gaveUp` if another process keeps it locked,
+    ///   `.badConfiguration` if two rules rotate a file differently.
     package init(
         _ targets: Set<EmitTarget>, logger: Logger, now: @escaping @Sendable () -> Int = { Timestamp.secondsNow }
     ) throws(RunError) {
@@ -33,7 +33,7 @@ package struct LineOutputs: Sendable {
         self.outputs = outputs
     }
 
-    /// Why files can't be used, as far as it shows without opening or making them.
+    /// Why files are unusable, as far as that shows without opening or creating them.
     static func problems(_ targets: Set<EmitTarget>) -> [String] {
         var rotations: [String: EmitRotation?] = [:]
         return targets.sorted { $0.path < $1.path }.compactMap { target in
@@ -41,7 +41,7 @@ package struct LineOutputs: Sendable {
             do throws(RunError) {
                 let real = try realPath(path)
                 if let other = rotations.updateValue(rotation, forKey: real) {
-                    // The file itself has been looked at.
+                    // The file itself is checked already.
                     guard other == rotation else { throw isRotatedInTwoWays(path) }
                     return nil
                 }
@@ -57,7 +57,7 @@ package struct LineOutputs: Sendable {
         guard let real = FilePath.real(path) else {
             throw RunError(
                 .cannotCreate,
-                "can't make \(path), a file of 'emit': there is no folder \(FilePath.folder(of: path)); make it, or "
+                "can't create \(path), a file of 'emit': there is no folder \(FilePath.folder(of: path)); create it, or "
                     + "choose another path")
         }
         return real
@@ -66,13 +66,13 @@ package struct LineOutputs: Sendable {
     private static func isRotatedInTwoWays(_ path: String) -> RunError {
         RunError(
             .badConfiguration,
-            "rules rotate \(path), a file of 'emit', in two ways; write the same 'rotate' for all of them")
+            "two rules rotate \(path), a file of 'emit', differently; give them the same 'rotate'")
     }
 
-    /// Writes lines to their files, in order. Once it returns, they are on disk.
+    /// Writes lines to their files, in order. When it returns, they are on disk.
     ///
-    /// - Parameter lines: Each without its line feed.
-    /// - Throws: `RunError`: `.cannotWrite`. The lines of other files may be written: they are written again.
+    /// - Parameter lines: Lines without their line feeds.
+    /// - Throws: `RunError` with `.cannotWrite`. Lines of other files may be on disk then, and are written again later.
     ///   `CancellationError`.
     package func append(_ lines: [(target: EmitTarget, line: [UInt8])]) async throws {
         var targets: [EmitTarget] = []

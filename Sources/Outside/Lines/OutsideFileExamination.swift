@@ -1,17 +1,17 @@
 package import Rules
 
-/// The files that rules name for webhooks, downloads and `emit`, as they were found.
+/// A report on the files that rules name for webhooks, downloads and `emit`.
 package struct OutsideFileExamination: Sendable {
-    /// How many files hold secrets, certificates and keys.
+    /// The number of files with secrets, certificates and keys.
     package let readCount: Int
-    /// How many files rules emit lines to.
+    /// The number of files that rules emit lines to.
     package let writtenCount: Int
-    /// Why no run starts with these rules, each with the remedy.
+    /// The reasons why a run would not start, each with the remedy.
     package let problems: [String]
-    /// Files that every user of this machine can read, and the secrets that they hold.
+    /// Files that every user of this machine can read, with the kind of secret they contain.
     package let exposed: [(path: String, what: String)]
 
-    /// Looks at the files of all rules, scheduled ones included. Writes nothing, and takes no locks. Blocks.
+    /// Examines the files of all rules, including scheduled ones. Writes nothing, and takes no locks. Blocks.
     package init(_ rules: RuleFileSet) {
         let files = rules.outsideFiles
         let targets = rules.emitTargets
@@ -23,7 +23,7 @@ package struct OutsideFileExamination: Sendable {
 }
 
 extension OutsideFiles {
-    /// Why files can't be used: of all files, where a run stops at the first one.
+    /// The problems of all files. A run reports only the first one.
     fileprivate var problems: [String] {
         func problem(_ check: () throws(SecretContent.Unusable) -> Void) -> String? {
             do throws(SecretContent.Unusable) { try check() } catch { return error.message }

@@ -1,11 +1,11 @@
 internal import Encodings
 
-/// The names of a file's rotated predecessors: `orders-2026-11-24T000000Z.ndjson` for `orders.ndjson`.
+/// The names of rotated files: `orders-2026-11-24T000000Z.ndjson` for `orders.ndjson`.
 struct RotatedName {
     private let stem: String
     private let ending: String
 
-    /// - Parameter name: That of the file, without its folder.
+    /// - Parameter name: The file's name, without its folder.
     init(of name: String) {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
             (stem, ending) = (name + "-", "")
@@ -14,12 +14,14 @@ struct RotatedName {
         (stem, ending) = (name[..<dot] + "-", String(name[dot...]))
     }
 
-    /// - Parameter seconds: Since 1970. Sorted by their bytes, the names are in the order of these times.
+    /// Sorted by their bytes, the names are in order of time.
+    ///
+    /// - Parameter seconds: Since 1970.
     func name(at seconds: Int) -> String {
         stem + Timestamp.text(seconds).filter { $0 != ":" } + ending
     }
 
-    /// Whether a file's name is exactly of this form.
+    /// Whether a name has exactly this form.
     func includes(_ name: String) -> Bool {
         guard name.utf8.starts(with: stem.utf8), name.utf8.reversed().starts(with: ending.utf8.reversed()) else {
             return false

@@ -10,15 +10,15 @@ actor StandardOutputLines: LineOutput {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let descriptor: Int32
-    /// At most this many bytes are sure to fit once a pipe has room.
+    /// A pipe that has room takes at least this many bytes.
     private static let pipePortion = Int(PIPE_BUF)
-    /// How long a wait for room lasts before it looks whether the task was cancelled, in milliseconds.
-    private static let look: Int32 = 100
+    /// How often a wait for room checks for cancellation, in milliseconds.
+    private static let pollInterval: Int32 = 100
 
-    /// - Parameter descriptor: Stays open.
+    /// - Parameter descriptor: Not closed.
     init(_ descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
 
-    /// Waits as long as the reader of a full pipe takes, or until the task is cancelled. A file is synced.
+    /// Waits while a pipe is full, or until the task is cancelled. Syncs a file.
     func append(_ lines: [UInt8]) throws {
         let portion = isFile ? Int.max : Self.pipePortion
         var rest = lines[...]
@@ -40,14 +40,14 @@ actor StandardOutputLines: LineOutput {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// A write to a full pipe would wait for ever, and nothing could end it.
+    /// A write to a full pipe would block, and cancellation could not end it.
     private func waitForRoom() throws {
         var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        repeat { try Task.checkCancellation() } while poll(&output, 1, Self.look) <= 0
+        repeat { try Task.checkCancellation() } while poll(&output, 1, Self.pollInterval) <= 0
     }
 
     private static func failure(_ code: Int32) -> RunError {
-        let reason = code == EPIPE ? "its reader has closed it" : String(cString: strerror(code))
+        let reason = code == EPIPE ? "the reader closed the pipe" : String(cString: strerror(code))
         return RunError(.cannotWrite, "can't write lines of 'emit' to stdout: \(reason)")
     }
 }

@@ -1,8 +1,8 @@
 internal import Encodings
 internal import Rules
 
-/// Looks into the files with certificates and keys that rules name. The TLS library reads them when it connects: what it
-/// says about them then is short and late.
+/// Checks the certificate and key files that rules name. The TLS library would report a bad file only when it connects,
+/// and only briefly.
 enum CertificateContent {
     private static let lengthLimit = 8 << 20
 
@@ -13,15 +13,15 @@ enum CertificateContent {
             throw SecretContent.Unusable(
                 message: "there is no certificate in \(file.path), a certificate file of a rule; "
                     + (pem.looksLikeDER
-                        ? "it looks like DER: openssl x509 -inform der -in FILE -out FILE.pem makes PEM of it"
+                        ? "it looks like DER: convert it with openssl x509 -inform der -in FILE -out FILE.pem"
                         : "it must be a PEM file, with lines '-----BEGIN CERTIFICATE-----'"))
         }
         guard case .own(let path) = file.kind else { return }
         let key = path == file.path ? pem : try read(path)
         guard !key.holdsEncryptedKey else {
             throw SecretContent.Unusable(
-                message: "the private key in \(path) has a password, which a rule can't give; remove it: "
-                    + "openssl pkey -in FILE -out FILE.new")
+                message: "the private key in \(path) is encrypted, and rules can't give its password; remove the "
+                    + "password with openssl pkey -in FILE -out FILE.new")
         }
         guard key.holdsPlainKey else {
             throw SecretContent.Unusable(

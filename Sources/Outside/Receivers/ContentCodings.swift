@@ -1,7 +1,7 @@
 internal import Compression
 internal import HTTPTransport
 
-/// The content codings of an answer. None is requested, but some servers and proxies compress every answer.
+/// The content codings of a response. None is requested, but some servers and proxies compress every response.
 struct ContentCodings {
     /// Why a body can't be decoded, for people.
     struct Failure: Error, Equatable {
@@ -10,7 +10,7 @@ struct ContentCodings {
         var isTooLong = false
     }
 
-    /// The most codings that are undone: no server uses several.
+    /// The most codings that are decoded. No server uses several.
     private static let most = 4
 
     /// In lower case, in the order in which they were applied; without `identity`.
@@ -22,9 +22,9 @@ struct ContentCodings {
             .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
     }
 
-    /// The body as it was before the codings.
+    /// The decoded body.
     ///
-    /// - Parameter limit: The most bytes of each step.
+    /// - Parameter limit: The most bytes that each step may give.
     func decode(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         guard names.count <= Self.most else { throw Failure(reason: "it has \(names.count) content codings") }
         var body = body
@@ -39,7 +39,7 @@ struct ContentCodings {
         return body
     }
 
-    /// What can be decoded of the beginning of a body; empty if that is nothing.
+    /// Decodes as much of a body's beginning as it can. Empty if it can decode nothing.
     func decodeBeginning(_ body: [UInt8], limit: Int) -> [UInt8] {
         guard !names.isEmpty else { return body }
         guard names == ["gzip"] || names == ["x-gzip"] else { return [] }

@@ -1,12 +1,12 @@
 internal import DocumentFlow
 
-/// How often the request for one event failed, so that one event which a receiver can't take does not wait for ever.
+/// Counts failed attempts per event, so that an event which the receiver can't process is given up in the end.
 struct EventAttempts: Sendable {
-    /// An event is given up after so many failures, if the receiver took others since the first one.
+    /// After this many failures an event is given up, if the receiver accepted others since the first one.
     private static let limit = 8
-    /// The same for answers of what stands in for a receiver, such as 503 of a proxy.
+    /// The same limit for responses of a proxy in front of the receiver, such as 503.
     private static let gatewayLimit = 30
-    /// The most events that are remembered. Beyond that, counts begin again.
+    /// The most events that are remembered. Beyond that, all counts start again.
     private static let capacity = 10_000
 
     private struct Failures {
@@ -21,15 +21,15 @@ struct EventAttempts: Sendable {
     private let backoff: Backoff
     private var failures: [String: Failures] = [:]
 
-    /// - Parameter backoff: How long an event waits, if its receiver need not.
+    /// - Parameter backoff: How long a failed event waits while its receiver is up.
     init(_ backoff: Backoff) { self.backoff = backoff }
 
     var isEmpty: Bool { failures.isEmpty }
 
-    /// Whether the request for an event has failed, which may be the event's fault.
+    /// Whether the request for an event has failed before.
     func contains(_ key: String) -> Bool { failures[key] != nil }
 
-    /// Whether the receiver took others since the request for an event first failed.
+    /// Whether the receiver accepted other events since this one first failed.
     func isSuspect(_ key: String, successes: Int) -> Bool {
         failures[key].map { successes > $0.successesBefore } ?? false
     }

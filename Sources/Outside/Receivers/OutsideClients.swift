@@ -3,12 +3,12 @@ internal import HTTPTransport
 internal import Locking
 internal import Rules
 
-/// The HTTP clients of webhooks or downloads: one for each set of certificates, and a new one after their files have
-/// changed. None connects to a link-local address.
+/// The HTTP clients of webhooks or downloads: one for each set of certificate files. A changed file gets a new client.
+/// No client connects to a link-local address.
 final class OutsideClients: Sendable {
     private typealias Versions = [SecretContent.Version?]
 
-    /// Bytes of an answer that may wait to be read.
+    /// How many bytes of a response are buffered at most.
     private let highWaterMark: Int
     private let clients = Locked<[[CertificateFile]: (client: HTTPClient, versions: Versions)]>([:])
 

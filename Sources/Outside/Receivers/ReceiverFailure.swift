@@ -1,30 +1,30 @@
 internal import HTTPTransport
 
-/// Why a request to a receiver of webhooks, or to a server of attachments, failed that may succeed later.
+/// A failed request to a webhook endpoint or an attachment server that may succeed later.
 struct ReceiverFailure: Error {
     enum Cause: Sendable {
-        /// It serves nobody: no connection, or an answer that asks to come later. What was asked for was not looked at.
+        /// The receiver is unreachable, or asks to retry later. It did not process the request.
         case receiver
-        /// What stands in for it gave the answer, so probably the same.
+        /// A proxy answered with 502, 503 or 504, so the receiver is probably down.
         case gateway
-        /// No whole answer came. The receiver may be down; the event may be what it can't bear.
+        /// The response was cut. Either the receiver is down, or the event makes it crash.
         case brokenOff
-        /// It answered, and failed: probably the event.
+        /// The receiver failed with another 5xx, probably because of the event.
         case event
     }
 
     let reason: String
-    /// The same without path and query, which may hold secrets.
+    /// The reason without path and query, which may hold secrets.
     let summary: String
     let cause: Cause
-    /// How long it asks to wait.
+    /// The wait that the receiver asks for.
     var retryAfter: Duration?
 }
 
 extension ReceiverFailure {
-    /// Nil for an answer that is final.
+    /// Nil if the response is final.
     ///
-    /// - Parameter place: What was asked.
+    /// - Parameter place: The URL for messages.
     init?(_ response: HTTPResponse, of place: String) {
         let cause: Cause
         switch response.status {
@@ -49,7 +49,7 @@ extension ReceiverFailure {
 
     private static func remedy(for problem: HTTPTransportError.TLSProblem) -> String? {
         switch problem {
-        case .unknownAuthority: "name the authority that signed its certificate as ca_file"
+        case .unknownAuthority: "set ca_file to the authority that signed its certificate"
         case .authorityFile: "check the file that ca_file names"
         case .clientCertificate: "check the files that certificate_file and key_file name"
         default: nil

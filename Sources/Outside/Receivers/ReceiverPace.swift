@@ -1,37 +1,39 @@
 internal import Glibc
 
-/// How fast a receiver of webhooks, or a server of attachments, takes requests, and so who may wait for a place and who is to come back later.
+/// How fast a webhook endpoint or an attachment server answers. Decides which requests wait in the queue, and which are
+/// deferred to a later time.
 ///
-/// A value without a clock: the caller passes the time. A receiver that answers soon has all that is there waiting for
-/// it. One that answers late must not keep the changes that wait for it in memory, or others from being read: what would
-/// wait for more than ``longestWait`` is sent away, each with a turn of its own.
+/// A value without a clock: the caller passes the time. For a fast receiver all requests wait in the queue. For a slow one
+/// the waiting changes would fill the memory, and no others would be read. So a request that would wait for more than
+/// ``longestWait`` is deferred, each to its own time.
 struct ReceiverPace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Nobody waits longer for a place, as far as is known.
+    /// The longest expected wait in the queue.
     static let longestWait: Duration = .seconds(1)
-    /// What comes back at its turn may wait so much longer: a turn is only a guess.
-    private static let patience = 2
-    /// Who is sent away comes back after this time at the latest: the receiver may be fast again by then.
-    private static let longestAbsence: Duration = .seconds(5)
-    /// If many are away, that takes longer: so long for each of them.
-    private static let absenceOfEach: Duration = .milliseconds(10)
-    /// Those that come back within such a time do so together: their documents are read at once.
-    private static let returnsTogether = 0.5
+    /// A request that was deferred before may wait longer by this factor, because its retry time was an estimate.
+    private static let returningFactor = 2
+    /// Deferred requests retry after this time at the latest, because the receiver may be fast again by then.
+    private static let longestDelay: Duration = .seconds(5)
+    /// If many requests are deferred, the longest delay is this time for each of them.
+    private static let delayPerRequest: Duration = .milliseconds(10)
+    /// Retry times are rounded up to multiples of this many seconds, so that documents are read together.
+    private static let retryGrid = 0.5
     /// The weight of the newest answer in ``usual``.
     private static let weight = 0.125
 
-    /// Requests at a time.
+    /// Concurrent requests.
     private let places: Int
-    /// The geometric mean of the newest requests' times, so that one that hangs says little. Nil: none has ended yet.
+    /// The geometric mean of recent response times, of which one hanging request changes little. Its logarithm is stored.
+    /// Nil: no request has ended.
     private var usual: Double?
-    /// When the requests under way began.
+    /// When the requests in flight began.
     private var begun: [Instant] = []
-    /// How many come back in each second from ``start`` on.
-    private var returns: [Int: Int] = [:]
-    private var absentees = 0
+    /// How many deferred requests retry in each second from ``start`` on.
+    private var retries: [Int: Int] = [:]
+    private var deferredCount = 0
     private let start: Instant
-    /// A number from 0 up to, not including, 1.
+    /// A random number in 0..<1.
     private let random: @Sendable () -> Double
 
     init(places: Int, now: Instant = .now, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
@@ -49,9 +51,9 @@ struct ReceiverPace: Sendable {
         usual = usual.map { $0 + (time - $0) * Self.weight } ?? time
     }
 
-    /// Whether a request usually takes so long, or all places are taken by such.
+    /// Whether a request usually takes at least this time, or all places are taken by requests that do.
     ///
-    /// - Parameter waiting: How many come first.
+    /// - Parameter waiting: How many requests are ahead in the queue.
     func isSlower(than time: Duration, waiting: Int, now: Instant) -> Bool {
         let seconds = time / .seconds(1)
         if let usual, exp(usual) >= seconds { return true }
@@ -59,48 +61,48 @@ struct ReceiverPace: Sendable {
         return begun.count >= places && begun.allSatisfy { $0.duration(to: now) >= time }
     }
 
-    /// How many may wait for a place: at least as many as there are places.
+    /// How many requests may wait in the queue: at least as many as may be in flight.
     ///
-    /// - Parameter isReturning: Whether it was sent away before.
-    mutating func room(isReturning: Bool, now: Instant) -> Int {
+    /// - Parameter isReturning: Whether the request was deferred before.
+    mutating func queueLimit(isReturning: Bool, now: Instant) -> Int {
         guard let interval = interval(now) else { return .max }
-        forgetReturned(now)
-        let longest = Self.longestWait * (isReturning ? Self.patience : 1) / .seconds(1)
-        // Those that were sent away come first.
-        if !isReturning, Double(absentees) * interval > longest { return 0 }
+        forgetRetried(now)
+        let longest = Self.longestWait * (isReturning ? Self.returningFactor : 1) / .seconds(1)
+        // Deferred requests go first.
+        if !isReturning, Double(deferredCount) * interval > longest { return 0 }
         return max(places, Int(min(longest / interval, 1e6)))
     }
 
-    /// Sends somebody away.
+    /// Defers a request.
     ///
-    /// - Returns: When it is to come back.
-    mutating func sendAway(now: Instant) -> Instant {
-        forgetReturned(now)
-        absentees += 1
-        let turn = Self.longestWait + .seconds((interval(now) ?? 0) * Double(absentees))
-        let longest = max(Self.longestAbsence, Self.absenceOfEach * absentees)
-        // Not all at once.
-        let absence = turn <= longest ? turn : longest * (0.5 + random() / 2)
-        let time = (start.duration(to: now + absence) / .seconds(1) / Self.returnsTogether).rounded(.up)
-        let back = start + .seconds(time * Self.returnsTogether)
-        returns[second(back), default: 0] += 1
-        return back
+    /// - Returns: When to try again.
+    mutating func deferRequest(now: Instant) -> Instant {
+        forgetRetried(now)
+        deferredCount += 1
+        let expected = Self.longestWait + .seconds((interval(now) ?? 0) * Double(deferredCount))
+        let longest = max(Self.longestDelay, Self.delayPerRequest * deferredCount)
+        // Jitter, so that they do not retry all at once.
+        let delay = expected <= longest ? expected : longest * (0.5 + random() / 2)
+        let time = (start.duration(to: now + delay) / .seconds(1) / Self.retryGrid).rounded(.up)
+        let retry = start + .seconds(time * Self.retryGrid)
+        retries[second(retry), default: 0] += 1
+        return retry
     }
 
-    private mutating func forgetReturned(_ now: Instant) {
+    private mutating func forgetRetried(_ now: Instant) {
         let second = second(now)
-        for (past, count) in returns where past < second {
-            absentees -= count
-            returns[past] = nil
+        for (past, count) in retries where past < second {
+            deferredCount -= count
+            retries[past] = nil
         }
     }
 
     private func second(_ instant: Instant) -> Int { Int(start.duration(to: instant).components.seconds) }
 
-    /// The seconds from one free place to the next; nil if nothing is known.
+    /// The expected seconds between two free places. Nil if no request has been sent.
     func interval(_ now: Instant) -> Double? {
         let usual = usual.map { exp($0) }
-        // A request under way takes at least as long as it has taken.
+        // A request in flight takes at least as long as it has taken so far.
         let times = begun.map { max(usual ?? 0, $0.duration(to: now) / .seconds(1)) }
         let free = usual.map { Double(places - min(places, times.count)) / $0 } ?? 0
         let rate = times.reduce(free) { $0 + ($1 > 0 ? 1 / $1 : .infinity) }

@@ -2,10 +2,9 @@ internal import DocumentFlow
 internal import Glibc
 internal import Rules
 
-/// A file that a rule names, read when a run starts and again after it has changed. Its content never appears in
-/// messages.
+/// The content of a secret file, read when a run starts and again after the file has changed. Never part of a message.
 struct SecretContent: Sendable {
-    /// Shows whether a file may have changed since it was read.
+    /// The metadata of a file, to notice that it may have changed.
     struct Version: Equatable, Sendable {
         let inode: UInt
         let size: Int
@@ -28,10 +27,10 @@ struct SecretContent: Sendable {
         let message: String
     }
 
-    /// The most bytes that a secret may have.
+    /// The most bytes of a secret.
     private static let lengthLimit = 64 << 10
 
-    /// Without white space at its ends.
+    /// The content without leading and trailing white space.
     let text: String
     let version: Version
 
@@ -63,14 +62,14 @@ struct SecretContent: Sendable {
         }
         guard file.kind != .secret || WebhookSignature.Secret(text) != nil else {
             throw Unusable(
-                message: "the secret file \(path) of a rule must hold whsec_ and base64; make a secret with: "
+                message: "the secret file \(path) of a rule must contain whsec_ and base64; create one with: "
                     + "(printf whsec_; openssl rand -base64 32) > FILE")
         }
         self.text = text
         self.version = version
     }
 
-    /// Whether every user of this machine can read it.
+    /// Whether every user of this machine can read the file.
     static func isExposed(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0

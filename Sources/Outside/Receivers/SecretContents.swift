@@ -3,16 +3,16 @@ internal import Locking
 internal import Logging
 internal import Rules
 
-/// The contents of the files with secrets that rules name, for all tasks of a run.
+/// The contents of the secret files that rules name, for all tasks of a run.
 ///
-/// A file is read again after it has changed. If it is gone then, or can't be used, its earlier content counts: so a
-/// file that is replaced, and missing for a moment, holds nothing up.
+/// A file is read again after it has changed. If it is missing or unusable then, its earlier content is used. So replacing
+/// a file interrupts nothing.
 final class SecretContents: Sendable {
     private struct State {
         var contents: [SecretFile: SecretContent] = [:]
-        /// Changed files that can't be used: logged once each.
-        var complained: Set<SecretFile> = []
-        /// Files that every user may read: logged once each.
+        /// Changed files that are unusable, each logged once.
+        var unusable: Set<SecretFile> = []
+        /// Files that every user may read, each logged once.
         var exposed: Set<String> = []
     }
 
@@ -21,11 +21,11 @@ final class SecretContents: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Reads files, at the start of a run, and looks whether those with certificates hold some: the TLS library reads
-    /// these again when it connects.
+    /// Reads the secret files at the start of a run, and checks the certificate files, which the TLS library reads again
+    /// when it connects.
     ///
     /// - Parameter warns: Whether to log files that every user may read.
-    /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
+    /// - Throws: `RunError` with `.badConfiguration` if a file is unusable.
     func check(_ files: OutsideFiles, warns: Bool) throws(RunError) {
         do throws(SecretContent.Unusable) {
             for file in files.secrets {
@@ -40,12 +40,12 @@ final class SecretContents: Sendable {
         for (path, what) in files.confidential where SecretContent.isExposed(path) {
             guard state.withLock({ $0.exposed.insert(path).inserted }) else { continue }
             logger.warning(
-                "every user of this machine can read this file with a \(what): take the right away with chmod o-r",
+                "every user of this machine can read this file with a \(what): run chmod o-r FILE",
                 metadata: [LogKey.file: "\(path)"])
         }
     }
 
-    /// The content as it is now, or the last one that could be used. Of a file that ``check(_:warns:)`` has read.
+    /// The current content, or the last usable one, of a file that ``check(_:warns:)`` has read.
     func text(_ file: SecretFile) -> String {
         let known = state.withLock { $0.contents[file] }
         if let known, SecretContent.Version(of: file.path) == known.version { return known.text }
@@ -53,14 +53,14 @@ final class SecretContents: Sendable {
             let content = try SecretContent(file)
             state.withLock { state in
                 state.contents[file] = content
-                state.complained.remove(file)
+                state.unusable.remove(file)
             }
             return content.text
         } catch {
-            let isNews = state.withLock { $0.complained.insert(file).inserted }
+            let isNews = state.withLock { $0.unusable.insert(file).inserted }
             if isNews {
                 logger.warning(
-                    "a secret file of a rule has changed and can't be used; its earlier content is used",
+                    "a changed secret file of a rule is unusable; its earlier content is used",
                     metadata: [LogKey.reason: "\(error.message)"])
             }
             return known?.text ?? ""

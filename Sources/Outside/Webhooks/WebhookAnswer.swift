@@ -3,9 +3,9 @@ internal import LosslessJSON
 
 /// What a receiver answered.
 enum WebhookAnswer {
-    /// The most bytes of an answer that is wanted: 1 MiB.
+    /// The largest response that a rule may merge: 1 MiB.
     static let lengthLimit = 1 << 20
-    /// The most characters of a refusal that a dead letter shows.
+    /// The most characters of an error response that a dead letter shows.
     private static let shownCharacters = 200
 
     /// `$response` of programs: `status`, `headers` with names in lower case, and `body`: JSON, text, or null.

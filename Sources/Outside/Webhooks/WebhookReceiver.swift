@@ -2,21 +2,21 @@ internal import DocumentFlow
 internal import Logging
 internal import ServiceLifecycle
 
-/// One receiver of webhooks: lets a limited number of requests through, and none while it is down. What would wait for
-/// long is sent away.
+/// One webhook endpoint: limits concurrent requests, and sends none while the endpoint is down. Requests that would wait
+/// for more than a second are deferred.
 actor WebhookReceiver {
     typealias Instant = ContinuousClock.Instant
 
-    /// Requests at a time. One, while it is not known whether the receiver is up again.
+    /// Concurrent requests. Only one while the endpoint is down, to find out whether it is up again.
     private static let concurrency = 8
-    /// While it is slow, that is logged this often.
+    /// How often a slow endpoint is logged.
     private static let slownessInterval: Duration = .seconds(60)
 
     /// Whether a request may be sent now.
-    enum Entry {
-        /// Yes; call ``leave(since:)`` after it.
+    enum Admission {
+        /// It may. Call ``leave(since:)`` after it.
         case open(since: Instant)
-        /// The receiver is down.
+        /// The endpoint is down.
         case down(until: Instant)
         /// Too many requests wait already.
         case busy(until: Instant)
@@ -30,7 +30,7 @@ actor WebhookReceiver {
     private var pace = ReceiverPace(places: WebhookReceiver.concurrency)
     private var slownessShownAt: Instant?
     private var active = 0
-    private var isReviewing = false
+    private var isRecheckScheduled = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(
@@ -47,10 +47,10 @@ actor WebhookReceiver {
     ///
     /// - Parameters:
     ///   - key: Of the event.
-    ///   - document: Waits while the receiver is down.
-    ///   - isReturning: Whether the document was sent away before.
+    ///   - document: Counted as waiting while the endpoint is down.
+    ///   - isReturning: Whether the document was deferred before.
     /// - Throws: `CancellationError`.
-    func enter(_ key: String, _ document: String, isReturning: Bool) async throws -> Entry {
+    func enter(_ key: String, _ document: String, isReturning: Bool) async throws -> Admission {
         while true {
             try Task.checkCancellation()
             let now = Instant.now
@@ -63,48 +63,48 @@ actor WebhookReceiver {
                 pace.begin(now: now)
                 return .open(since: now)
             }
-            // What is under way is finished, and no more.
+            // A shutdown finishes requests in flight and starts no others.
             if Task.isShuttingDownGracefully { return .busy(until: now) }
-            if let turn = turnIfFull(isReturning, now) { return .busy(until: turn) }
-            reviewLater()
-            // Ends with a request that is under way, which a cancellation of all writers ends too.
+            if let retry = retryTimeIfFull(isReturning, now) { return .busy(until: retry) }
+            scheduleRecheck()
+            // Resumed when a request in flight ends, at the latest when all writers are cancelled.
             await withCheckedContinuation { waiting.append($0) }
         }
     }
 
-    /// When to come back, if it would be sent away now.
-    func turnIfBusy(isReturning: Bool) -> Instant? {
+    /// When to try again, if a request would be deferred now.
+    func retryTimeIfBusy(isReturning: Bool) -> Instant? {
         guard health.outage == nil, active >= limit else { return nil }
-        return turnIfFull(isReturning, .now)
+        return retryTimeIfFull(isReturning, .now)
     }
 
-    /// Sends somebody away if too many wait for a place.
-    private func turnIfFull(_ isReturning: Bool, _ now: Instant) -> Instant? {
-        guard waiting.count >= pace.room(isReturning: isReturning, now: now) else { return nil }
+    /// Defers the request if the queue is full.
+    private func retryTimeIfFull(_ isReturning: Bool, _ now: Instant) -> Instant? {
+        guard waiting.count >= pace.queueLimit(isReturning: isReturning, now: now) else { return nil }
         noteSlowness(now)
-        return pace.sendAway(now: now)
+        return pace.deferRequest(now: now)
     }
 
     private func noteSlowness(_ now: Instant) {
-        // Otherwise it is down, which is said.
+        // An outage is logged by itself.
         guard health.outage == nil else { return }
         if let shown = slownessShownAt, shown.duration(to: now) < Self.slownessInterval { return }
         slownessShownAt = now
         logger.notice(
-            "a receiver of webhooks answers slowly; what is for it waits, and other changes do not",
+            "a webhook endpoint is slow; only its events wait",
             metadata: [LogKey.url: "\(origin)"])
     }
 
-    /// While requests hang, no answer shows those that wait that their turn is far.
-    private func reviewLater() {
-        guard !isReviewing else { return }
-        isReviewing = true
+    /// Requests that hang resume no waiter. So the queue is also checked against its limit every second.
+    private func scheduleRecheck() {
+        guard !isRecheckScheduled else { return }
+        isRecheckScheduled = true
         Task {
             repeat {
                 try? await Task.sleep(for: ReceiverPace.longestWait)
                 wake(0)
             } while !waiting.isEmpty
-            isReviewing = false
+            isRecheckScheduled = false
         }
     }
 
@@ -115,20 +115,20 @@ actor WebhookReceiver {
         report()
     }
 
-    private func report() { reporter.note(receiver, health.standing) }
+    private func report() { reporter.note(receiver, health.status) }
 
     private var limit: Int { health.outage == nil ? Self.concurrency : 1 }
 
     func leave(since start: Instant) {
         active -= 1
         pace.end(start: start, now: .now)
-        // Those that must wait for another attempt find that out.
+        // While the endpoint is down, all waiters are resumed, so that they see the outage.
         wake(health.outage == nil ? max(0, limit - active) : waiting.count)
     }
 
-    /// Lets the first ones look again whether there is a place, and those for whom there is no room to wait.
+    /// Resumes the first waiters, and those beyond the queue's limit: both check again.
     private func wake(_ count: Int) {
-        let room = pace.room(isReturning: true, now: .now)
+        let room = pace.queueLimit(isReturning: true, now: .now)
         let first = waiting.prefix(count)
         let rest = waiting.dropFirst(count)
         waiting = Array(rest.prefix(room))
@@ -136,14 +136,14 @@ actor WebhookReceiver {
         for continuation in rest.dropFirst(room) { continuation.resume() }
     }
 
-    /// The event was accepted, or refused for good: either way the receiver is there.
+    /// The event was accepted, or refused for good. Either way the endpoint is up.
     ///
     /// - Parameter sent: When the request was sent.
     func answered(_ key: String, sent: Instant) {
         guard let span = health.succeed(key, sent: sent, now: .now) else { return }
         report()
         logger.notice(
-            "a receiver of webhooks answers again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
+            "a webhook endpoint is up again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
     }
 
     func failed(

@@ -1,7 +1,7 @@
 internal import HTTPTransport
 internal import Rules
 
-/// What a webhook needs of the files with secrets that its rule names, as they are now.
+/// The current contents of a webhook's secret files.
 struct WebhookSecrets: Sendable {
     let signing: [WebhookSignature.Secret]
     let credentials: HTTPCredentials?

@@ -7,23 +7,23 @@ package import Logging
 package import LosslessJSON
 package import Rules
 
-/// Sends webhooks, and says what their answers mean. One for all writers of a run.
+/// Sends webhooks and interprets the responses. All writers of a run share one.
 ///
-/// It remembers which events were accepted, so that a change that is decided again in the same run, because another of
-/// its effects failed, does not send them again. After a restart they are sent again, with the same id.
+/// It remembers accepted events. So a change that is decided again in the same run, because another of its effects
+/// failed, does not send them again. After a restart they are sent again, with the same id.
 package final class WebhookSender: Sendable {
     package enum Outcome: Sendable {
-        /// Accepted, now or earlier in this run; the answer, if it is wanted.
+        /// Accepted, now or earlier in this run, with the response if the rule merges it.
         case accepted(JSONText?, isNew: Bool)
         /// Refused for good.
         case refused(reason: String)
-        /// The receiver is down.
+        /// The endpoint is down.
         case postponed(until: ContinuousClock.Instant)
-        /// Too many requests wait for the receiver.
-        case sentAway(until: ContinuousClock.Instant)
+        /// Too many requests wait for the endpoint.
+        case deferred(until: ContinuousClock.Instant)
     }
 
-    /// The most bytes of a refusal that are decompressed for a message.
+    /// The most bytes of an error response that are decompressed for a message.
     private static let shownBytes = 4096
 
     private let contents: SecretContents
@@ -36,9 +36,9 @@ package final class WebhookSender: Sendable {
     private let receivers = Locked<[String: WebhookReceiver]>([:])
     private let accepted = Locked(AcceptedEvents())
 
-    /// Reads the files of all webhooks.
+    /// Reads the secret and certificate files of all webhooks.
     ///
-    /// - Parameter now: For the signatures: seconds since 1970.
+    /// - Parameter now: The time for signatures, in seconds since 1970.
     /// - Throws: `RunError` with `.badConfiguration` if one can't be used.
     package init(
         _ accesses: [WebhookAccess], _ retries: RetryPolicy.Settings, _ backoff: Backoff,
@@ -60,12 +60,12 @@ package final class WebhookSender: Sendable {
     }
 
     /// - Parameters:
-    ///   - identity: Its id is that of the event, the same for all attempts.
-    ///   - document: Whose change it is about.
-    ///   - revision: Of the document. A rule with `at` that fires for a time again, on another revision, sends again,
-    ///     although the id is the same.
-    ///   - isReturning: Whether it was sent away before.
-    /// - Throws: `RunError` if a one-shot job has waited long enough, `CancellationError`.
+    ///   - identity: The event's id and source, the same for all attempts.
+    ///   - document: The document whose change the event reports.
+    ///   - revision: The document's revision. If a rule with `at` fires for the same time on another revision, the event
+    ///     is sent again, although its id is the same.
+    ///   - isReturning: Whether it was deferred before.
+    /// - Throws: `RunError` if a one-shot job has waited for `--retry-for`, `CancellationError`.
     package func send(
         _ effect: WebhookEffect, _ identity: CloudEvent.Identity, of document: String, at revision: RevisionID?,
         isReturning: Bool
@@ -77,7 +77,7 @@ package final class WebhookSender: Sendable {
         switch try await receiver.enter(identity.id, document, isReturning: isReturning) {
         case .open(let now): start = now
         case .down(let due): return .postponed(until: due)
-        case .busy(let due): return .sentAway(until: due)
+        case .busy(let due): return .deferred(until: due)
         }
         do {
             let outcome = try await attempt(effect, identity, document, receiver, sent: start)
@@ -90,10 +90,10 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    /// When to come back, if one of several receivers would send the document away: none of them need be told before.
-    package func turnIfBusy(_ origins: Set<String>, isReturning: Bool) async -> ContinuousClock.Instant? {
+    /// When to try again, if one of these endpoints would defer the document now. Then none of its events is sent.
+    package func retryTimeIfBusy(_ origins: Set<String>, isReturning: Bool) async -> ContinuousClock.Instant? {
         for origin in origins {
-            if let turn = await receiver(origin).turnIfBusy(isReturning: isReturning) { return turn }
+            if let retry = await receiver(origin).retryTimeIfBusy(isReturning: isReturning) { return retry }
         }
         return nil
     }
@@ -115,8 +115,8 @@ package final class WebhookSender: Sendable {
             case .giveUp(let reason): throw RunError(.gaveUp, reason)
             case .refuse(let attempts):
                 return .refused(
-                    reason: "webhook: failed \(attempts.counted("time")) while the receiver takes others; "
-                        + "the last time: \(failure.reason)")
+                    reason: "webhook: failed \(attempts.counted("time")) while the endpoint accepts other events; "
+                        + "last error: \(failure.reason)")
             }
         }
     }
@@ -137,7 +137,7 @@ package final class WebhookSender: Sendable {
         case refused(String)
     }
 
-    /// - Throws: ``ReceiverFailure`` if it may be accepted later, `RunError`, `CancellationError`.
+    /// - Throws: ``ReceiverFailure`` if a later attempt may succeed, `RunError`, `CancellationError`.
     private func exchange(_ effect: WebhookEffect, _ identity: CloudEvent.Identity) async throws -> Judgement {
         try retries.requireTenure?()
         do {
@@ -155,7 +155,7 @@ package final class WebhookSender: Sendable {
         let signature = WebhookSignature.headers(
             id: identity.id, timestamp: now(), body: content.bytes ?? [], secrets: secrets.signing)
         var headers = content.headers + own + signature
-        // Services that know neither CloudEvents nor Standard Webhooks recognize repeats by this.
+        // Services that support neither CloudEvents nor Standard Webhooks recognize repeats by this header.
         if !own.contains(where: { $0.name.lowercased() == "idempotency-key" }) {
             headers.append(("Idempotency-Key", identity.id))
         }
@@ -178,13 +178,13 @@ package final class WebhookSender: Sendable {
             response.body.cancel()
             return .refused(
                 "webhook: \(place) answered HTTP \(status), a redirect\(Self.target(response)); redirects are not "
-                    + "followed: write the new address as 'url'")
+                    + "followed: set 'url' to the new address")
         default:
             let beginning = ContentCodings(response.headers).decodeBeginning(
                 await Self.beginning(response.body), limit: Self.shownBytes)
             let text = WebhookAnswer.excerpt(beginning)
             return .refused(
-                "webhook: \(place) refused it with HTTP \(status)"
+                "webhook: \(place) refused the event with HTTP \(status)"
                     + (text.isEmpty ? "" : ": \(text)"))
         }
     }
@@ -195,8 +195,8 @@ package final class WebhookSender: Sendable {
             return .accepted(nil)
         }
         let tooLarge =
-            "webhook: \(Self.place(effect)) accepted it, but its answer is larger than 1 MiB and is not merged; "
-            + "let it answer less, or remove 'response'"
+            "webhook: \(Self.place(effect)) accepted the event, but its response is larger than 1 MiB and is not merged; "
+            + "make the response smaller, or remove 'response'"
         let body: [UInt8]
         do throws(HTTPTransportError) {
             body = try await response.body.collect(upTo: WebhookAnswer.lengthLimit)
@@ -211,20 +211,21 @@ package final class WebhookSender: Sendable {
             return .refused(error.isTooLong ? tooLarge : Self.unreadable(effect, error.reason))
         }
         guard let answer = WebhookAnswer.json(response, decoded) else {
-            return .refused("webhook: the answer of \(Self.place(effect)) can't be represented; remove 'response'")
+            return .refused(
+                "webhook: the response of \(Self.place(effect)) can't be read as JSON or text; remove 'response'")
         }
         return .accepted(answer)
     }
 
     private static func unreadable(_ effect: WebhookEffect, _ reason: String) -> String {
-        "webhook: \(place(effect)) accepted it, but its answer can't be decoded and is not merged: \(reason); let it "
-            + "answer without compression, or remove 'response'"
+        "webhook: \(place(effect)) accepted the event, but its response can't be decoded and is not merged: \(reason); "
+            + "turn compression off there, or remove 'response'"
     }
 
-    /// Reads a short rest, so that the connection can be used again. Whatever goes wrong does not matter.
+    /// Reads a short body to its end, so that the connection can be reused. Ignores errors.
     private static func skip(_ body: HTTPBody) async { _ = await beginning(body, limit: 64 << 10) }
 
-    /// What arrives at once of a body.
+    /// The part of a body that arrives within a second.
     private static func beginning(_ body: HTTPBody, limit: Int = 4096) async -> [UInt8] {
         body.extendDeadline(by: .seconds(1))
         var bytes: [UInt8] = []
@@ -239,8 +240,8 @@ package final class WebhookSender: Sendable {
         if error.code == .outOfResources { throw RunError(.outOfResources, "webhook: \(error)") }
         if error.code == .addressRefused {
             return .refused(
-                "webhook: \(place) has a link-local address: clouds give away a machine's credentials there; correct "
-                    + "the host in 'url'")
+                "webhook: \(place) has a link-local address, which is refused because cloud providers serve credentials "
+                    + "there; correct the host in 'url'")
         }
         if [.badURL, .invalidRequest, .tooLarge].contains(error.code) {
             return .refused("webhook: \(place): \(error.message)")
@@ -248,12 +249,12 @@ package final class WebhookSender: Sendable {
         throw ReceiverFailure(error)
     }
 
-    /// Without the query, which may hold a secret.
+    /// The URL without its query, which may hold a secret.
     private static func place(_ effect: WebhookEffect) -> String {
         effect.access.origin + effect.path.prefix { $0 != "?" }
     }
 
-    /// ` to https://other.example`: without the path.
+    /// Where a redirect leads, without the path: ` to https://other.example`. Empty if the response does not say.
     private static func target(_ response: HTTPResponse) -> String {
         guard let location = response.headers["Location"], let scheme = location.firstRange(of: "://") else {
             return ""
@@ -263,9 +264,9 @@ package final class WebhookSender: Sendable {
     }
 }
 
-/// The events that receivers have accepted: the newest ones, with the answers that are wanted.
+/// The most recently accepted events, with the responses that rules merge.
 struct AcceptedEvents: Sendable {
-    /// 128 bits of a hash that differs between processes: enough to tell any number of events apart.
+    /// 128 bits of a hash that is seeded per process: enough to tell any number of events apart.
     struct Key: Hashable, Sendable {
         private let halves: SIMD2<Int>
 
@@ -286,7 +287,7 @@ struct AcceptedEvents: Sendable {
         let answer: JSONText?
     }
 
-    /// Two generations, so that dropping the oldest costs nothing.
+    /// There are two generations, so that dropping the oldest events costs nothing.
     private static let generationLimit = 25_000
     private static let generationBytes = 2 << 20
 

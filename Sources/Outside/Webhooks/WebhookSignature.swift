@@ -22,8 +22,8 @@ enum WebhookSignature {
     /// - Parameters:
     ///   - id: The same for all attempts at one event.
     ///   - timestamp: The time of this attempt, in seconds since 1970: receivers refuse old ones.
-    ///   - body: Exactly as it is sent.
-    ///   - secrets: Each gives a signature, so that receivers may know either while one is replaced.
+    ///   - body: The bytes as they are sent.
+    ///   - secrets: One signature is made with each, so that a secret can be replaced without downtime.
     static func headers(
         id: String, timestamp: Int, body: [UInt8], secrets: [Secret]
     ) -> [(name: String, value: String)] {

@@ -101,7 +101,7 @@ package final class OpenFile {
 
     private func writeFailure(_ number: Int32) -> TransferError {
         path == "stdout" && number == EPIPE
-            ? TransferError(.cannotWrite, "can't write to stdout: its reader has closed it")
+            ? TransferError(.cannotWrite, "can't write to stdout: the reader closed the pipe")
             : TransferError(.cannotWrite, "can't write \(path): \(String(cString: strerror(number)))")
     }
 

@@ -20,7 +20,7 @@ enum GatewayConnection {
             }
             if let file = try Credentials(environment).file, file.isExposed {
                 logger.warning(
-                    "every user of this machine can read this file with a \(file.what): take the right away with chmod o-r",
+                    "every user of this machine can read this file with a \(file.what): run chmod o-r FILE",
                     metadata: [LogKey.file: "\(file.path)"])
             }
             do { try await using(Gateway(url, settings: settings), body) } catch let failure as RunError

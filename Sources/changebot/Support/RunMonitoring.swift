@@ -105,7 +105,7 @@ struct RunMonitoring: Sendable {
         return MonitoredBot.Source(
             facts: {
                 var facts = await report.facts()
-                facts.outage = outage.standing
+                facts.outage = outage.status
                 return facts
             },
             deadLetters: {

@@ -23,7 +23,7 @@ import Testing
             begin(request, for: request.path)
         }
         #expect(server.entry(requests[8], for: "/8") == .waiting)
-        for request in requests.suffix(2) { _ = server.sendAway(request, request.path, now: start) }
+        for request in requests.suffix(2) { _ = server.deferDocument(request, request.path, now: start) }
         #expect(server.next() == nil)
         server.end(requests[3], content(1), now: start + .seconds(1))
         let next = try #require(server.next())
@@ -68,7 +68,7 @@ import Testing
         server.end(first, content(13 << 20), now: start)
         #expect(server.entry(second, for: "b") == .full)
         #expect(server.entry(second, for: "a") == .open)
-        _ = server.sendAway(second, "b", now: start)
+        _ = server.deferDocument(second, "b", now: start)
         #expect(server.next() == nil)
         // It may have been deleted.
         server.dropAbandoned(start + .seconds(119))
@@ -99,7 +99,7 @@ import Testing
         }
         #expect(server.isSlow(start))
         let dues = (0..<1_000).map { number in
-            start.duration(to: server.sendAway(downloadRequest("/n\(number)"), "n\(number)", now: start).due)
+            start.duration(to: server.deferDocument(downloadRequest("/n\(number)"), "n\(number)", now: start).due)
         }
         // Eight a second, those that begin and end within half a second together.
         #expect(dues[0] == .seconds(1) && dues[8] == .seconds(2) && dues[32] == .seconds(5))
@@ -107,7 +107,7 @@ import Testing
         #expect(dues[300...].allSatisfy { (.seconds(2.5)...(.seconds(10))).contains($0) })
         #expect(Set(dues[900...]).count > 8)
         // It keeps its turn.
-        #expect(server.sendAway(downloadRequest("/n0"), "n0", now: start).due == start + .seconds(1))
+        #expect(server.deferDocument(downloadRequest("/n0"), "n0", now: start).due == start + .seconds(1))
     }
 
     @Test func whoWaitsForLongLooksLessOften() {
@@ -115,14 +115,14 @@ import Testing
         begin(request, for: "a")
         let absences = [0, 1, 4, 60].map { age in
             let now = start + .seconds(age)
-            return now.duration(to: server.sendAway(request, "a", now: now).due)
+            return now.duration(to: server.deferDocument(request, "a", now: now).due)
         }
         #expect(absences == [.milliseconds(500), .milliseconds(500), .seconds(2), .seconds(5)])
     }
 
     @Test func slownessIsToldOnceAMinute() {
         let request = downloadRequest("/a")
-        let news = [0, 59, 60, 61].map { server.sendAway(request, "a", now: start + .seconds($0)).isNews }
+        let news = [0, 59, 60, 61].map { server.deferDocument(request, "a", now: start + .seconds($0)).isNews }
         #expect(news == [true, false, true, false])
     }
 }

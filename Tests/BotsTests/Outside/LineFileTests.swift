@@ -241,7 +241,7 @@ import Testing
             let lost = EmitTarget.file(path: bed.folder + "/none/orders.ndjson", nil)
             let missing = #expect(throws: RunError.self) { try LineOutputs([lost], logger: logger) }
             #expect(missing?.code == .cannotCreate)
-            #expect(missing?.description.contains("there is no folder \(bed.folder)/none; make it") == true)
+            #expect(missing?.description.contains("there is no folder \(bed.folder)/none; create it") == true)
         }
     }
 }

@@ -60,17 +60,17 @@ import Testing
     @Test func whatWaitsIsCountedOnceUntilTheOutageEnds() {
         var health = health()
         health.noteWaiting("a")
-        #expect(health.standing == nil)
+        #expect(health.status == nil)
         fail(&health, sent: 0, at: 0)
         for document in ["a", "b", "a"] { health.noteWaiting(document) }
-        #expect(health.standing?.waiting == 2)
-        #expect(health.standing?.began == at(0))
-        #expect(isAbout(health.standing?.nextAttempt, 1))
-        #expect(health.standing?.reason == "without the path")
+        #expect(health.status?.waiting == 2)
+        #expect(health.status?.began == at(0))
+        #expect(isAbout(health.status?.nextAttempt, 1))
+        #expect(health.status?.reason == "without the path")
         _ = succeed(&health, sent: 1, at: 1)
-        #expect(health.standing == nil)
+        #expect(health.status == nil)
         fail(&health, sent: 2, at: 2)
-        #expect(health.standing?.waiting == 0)
+        #expect(health.status?.waiting == 0)
     }
 
     @Test func requestsThatWereUnderWayTogetherAreOneFailedAttempt() {

@@ -23,71 +23,71 @@ import Testing
 
     @Test func allMayWaitForAReceiverOfWhichNothingIsKnown() {
         var pace = pace()
-        #expect(pace.room(isReturning: false, now: at(0)) == .max)
+        #expect(pace.queueLimit(isReturning: false, now: at(0)) == .max)
         fill(&pace, at: 0)
-        #expect(pace.room(isReturning: false, now: at(0)) == .max)
+        #expect(pace.queueLimit(isReturning: false, now: at(0)) == .max)
     }
 
     @Test func asManyMayWaitAsAreAnsweredInASecond() {
         var pace = pace([0.01, 0.01])
         fill(&pace, at: 0)
-        #expect((790...800).contains(pace.room(isReturning: false, now: at(0))))
+        #expect((790...800).contains(pace.queueLimit(isReturning: false, now: at(0))))
         pace = self.pace([0.5])
         fill(&pace, at: 0)
-        #expect((15...16).contains(pace.room(isReturning: false, now: at(0))))
-        #expect((31...32).contains(pace.room(isReturning: true, now: at(0))))
+        #expect((15...16).contains(pace.queueLimit(isReturning: false, now: at(0))))
+        #expect((31...32).contains(pace.queueLimit(isReturning: true, now: at(0))))
         // But a place is never free for want of somebody who waits.
         pace = self.pace([100])
         fill(&pace, at: 0)
-        #expect(pace.room(isReturning: false, now: at(0)) == 8)
+        #expect(pace.queueLimit(isReturning: false, now: at(0)) == 8)
     }
 
     @Test func requestsThatHangShowThatAReceiverIsSlowBeforeTheyEnd() {
         var pace = pace()
         fill(&pace, at: 0)
-        #expect((15...16).contains(pace.room(isReturning: false, now: at(0.5))))
-        #expect(pace.room(isReturning: false, now: at(60)) == 8)
+        #expect((15...16).contains(pace.queueLimit(isReturning: false, now: at(0.5))))
+        #expect(pace.queueLimit(isReturning: false, now: at(60)) == 8)
     }
 
     @Test func oneRequestThatHangsSaysLittle() {
         var pace = pace([0.01])
         fill(&pace, at: 0, count: 7)
         pace.begin(now: at(-30))
-        #expect((690...700).contains(pace.room(isReturning: false, now: at(0))))
+        #expect((690...700).contains(pace.queueLimit(isReturning: false, now: at(0))))
         // Nor does it once it has ended, or one that is fast beside others.
         pace.end(start: at(-30), now: at(0))
-        #expect(pace.room(isReturning: false, now: at(0)) > 200)
+        #expect(pace.queueLimit(isReturning: false, now: at(0)) > 200)
         var slow = self.pace([1, 1, 0.001])
         fill(&slow, at: 0)
-        #expect(slow.room(isReturning: false, now: at(0)) < 30)
+        #expect(slow.queueLimit(isReturning: false, now: at(0)) < 30)
     }
 
     @Test func whoIsSentAwayHasATurnOfItsOwnAndComesBeforeOthers() {
         var pace = pace([0.5])
         fill(&pace, at: 0)
-        let turns = (0..<32).map { _ in start.duration(to: pace.sendAway(now: at(0))) / .seconds(1) }
+        let turns = (0..<32).map { _ in start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1) }
         // After those that wait; those whose turns are close together come back at once.
         let expected = (1...32).map { ((1 + Double($0) * 0.0625) * 2).rounded(.up) / 2 }
         #expect(zip(turns, expected).allSatisfy { abs($0 - $1) < 0.001 })
-        #expect(pace.room(isReturning: false, now: at(0)) == 0)
-        #expect(pace.room(isReturning: true, now: at(0)) > 8)
+        #expect(pace.queueLimit(isReturning: false, now: at(0)) == 0)
+        #expect(pace.queueLimit(isReturning: true, now: at(0)) > 8)
         // Until enough of them are back.
-        #expect(pace.room(isReturning: false, now: at(turns[31] + 1)) > 0)
+        #expect(pace.queueLimit(isReturning: false, now: at(turns[31] + 1)) > 0)
     }
 
     @Test func whoIsSentAwayLooksAgainSoonUnlessManyDo() {
         var pace = pace([100])
         fill(&pace, at: 0)
-        let soon = (0..<100).map { _ in start.duration(to: pace.sendAway(now: at(0))) / .seconds(1) }
+        let soon = (0..<100).map { _ in start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1) }
         #expect(soon.allSatisfy { (2.5...5).contains($0) })
         #expect(Set(soon).count > 3)
-        for _ in 0..<20_000 { _ = pace.sendAway(now: at(0)) }
-        #expect((100...201.5).contains(start.duration(to: pace.sendAway(now: at(0))) / .seconds(1)))
-        #expect(pace.room(isReturning: false, now: at(1)) == 0)
+        for _ in 0..<20_000 { _ = pace.deferRequest(now: at(0)) }
+        #expect((100...201.5).contains(start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1)))
+        #expect(pace.queueLimit(isReturning: false, now: at(1)) == 0)
         // Nothing of it matters once they are back.
-        #expect(pace.room(isReturning: false, now: at(300)) == 8)
+        #expect(pace.queueLimit(isReturning: false, now: at(300)) == 8)
         for _ in 0..<8 { pace.end(start: at(0), now: at(300)) }
         for _ in 0..<100 { pace.end(start: at(300), now: at(300)) }
-        #expect(pace.room(isReturning: false, now: at(300)) > 100)
+        #expect(pace.queueLimit(isReturning: false, now: at(300)) > 100)
     }
 }

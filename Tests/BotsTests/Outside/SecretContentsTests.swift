@@ -36,7 +36,7 @@ import Testing
             #expect(contents.text(file) == "one")
             #expect(
                 lines.all.map(\.message) == [
-                    "a secret file of a rule has changed and can't be used; its earlier content is used"
+                    "a changed secret file of a rule is unusable; its earlier content is used"
                 ])
             let reason = lines.all.first.map { "\($0.metadata["reason"] ?? "")" } ?? ""
             #expect(reason.contains("there is no such file; create it"))
@@ -73,7 +73,7 @@ import Testing
             let secret = OutsideFiles(secrets: [SecretFile(path, .secret)], certificates: [])
             #expect(reason(secret)?.hasPrefix("can't read the secret file \(path) of a rule: there is no such") == true)
             try write("no base64!", path)
-            #expect(reason(secret)?.contains("must hold whsec_ and base64; make a secret with") == true)
+            #expect(reason(secret)?.contains("must contain whsec_ and base64; create one with") == true)
             #expect(reason(secret)?.contains("no base64") == false)
             try write("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", path)
             let key = CertificateFile(path, .own(key: folder + "/key"))

@@ -128,7 +128,7 @@ import Testing
             #expect(found.count == 6, "\(texts)")
             for part in [
                 "/folder, a file of 'emit': Is a directory", "/link, a file of 'emit': it is a link", "it is a pipe",
-                "can't open /proc/none", "/proc/version", "in two ways",
+                "can't open /proc/none", "/proc/version", "differently",
             ] {
                 #expect(texts.contains(part), "\(texts)")
             }

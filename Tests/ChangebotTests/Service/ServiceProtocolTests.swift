@@ -111,7 +111,7 @@ import Testing
         var status = ServiceStatus()
         let outage = Outage()
         _ = outage.note(GatewayError(.cannotConnect, "refused"), stopsAll: true, now: now - .milliseconds(90_700))
-        let bot = bot(.following) { $0.outage = outage.standing }
+        let bot = bot(.following) { $0.outage = outage.status }
         let first = status.text([bot], now: now, seconds: 1_000_000)
         #expect(first == "gateway away since 1970-01-12T13:45:10Z: refused")
         // Not computed again: the clock's fractions would make it jump.

@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("secret_files: [s]", "s", "no base64!", "must hold whsec_ and base64"),
+        ("secret_files: [s]", "s", "no base64!", "must contain whsec_ and base64"),
         ("token_file: t", "t", " \n", "is empty; write the token into it"),
         ("token_file: t", "t", "a\nb", "has several lines or control characters"),
         ("token_file: t", "other", "a", "there is no such file"),
@@ -274,12 +274,12 @@ import Testing
     @Test(arguments: [
         (
             400, ["Content-Type: text/plain"], "no such\nshop\u{1B}[31m",
-            "refused it with HTTP 400: no such shop [31m"
+            "refused the event with HTTP 400: no such shop [31m"
         ),
-        (410, [], "", "refused it with HTTP 410"),
+        (410, [], "", "refused the event with HTTP 410"),
         (
             301, ["Location: https://amy:pw@other.example/path?secret"], "",
-            "answered HTTP 301, a redirect to https://amy:pw@other.example; redirects are not followed: write the new address as 'url'"
+            "answered HTTP 301, a redirect to https://amy:pw@other.example; redirects are not followed: set 'url' to the new address"
         ),
         (302, ["Location: /elsewhere"], "", "answered HTTP 302, a redirect; redirects are not followed"),
     ])
@@ -328,7 +328,7 @@ import Testing
             let letter = try #require(try deadLetters(bed, rules).first)
             #expect(letter.id == "o1")
             #expect(
-                letter.reason.hasPrefix("webhook: failed 8 times while the receiver takes others; the last time:"),
+                letter.reason.hasPrefix("webhook: failed 8 times while the endpoint accepts other events; last error:"),
                 "\(letter.reason)")
             // libcurl sends a request again by itself if a connection that was used before ends without an answer.
             #expect((8...24).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
@@ -557,7 +557,7 @@ import Testing
             try await bed.load(orders(1))
             #expect(try await bed.runOnce(rules).deadLetters == 1)
             let reason = try #require(try deadLetters(bed, rules).first?.reason)
-            #expect(reason.contains("its answer is larger than 1 MiB and is not merged"), "\(reason)")
+            #expect(reason.contains("its response is larger than 1 MiB and is not merged"), "\(reason)")
             #expect(receiver.requests.count == 1)
         }
     }
@@ -570,7 +570,7 @@ import Testing
             try await bed.load(orders(1))
             #expect(try await bed.runOnce(rules).deadLetters == 1)
             let reason = try #require(try deadLetters(bed, rules).first?.reason)
-            #expect(reason.contains("has a link-local address: clouds give away a machine's credentials"), "\(reason)")
+            #expect(reason.contains("has a link-local address, which is refused because cloud providers"), "\(reason)")
             #expect(reason.contains("correct the host in 'url'"))
         }
     }
@@ -630,7 +630,7 @@ import Testing
                     settings.delivery.retries.retryFor = .milliseconds(100)
                 }
             }
-            #expect(error?.description.contains("name the authority that signed its certificate as ca_file") == true)
+            #expect(error?.description.contains("set ca_file to the authority that signed its certificate") == true)
             let missing = try bed.rules(rules(url, "ca_file: none.pem"))
             let absent = await #expect(throws: RunError.self) { try await bed.runOnce(missing) }
             #expect(absent?.code == .badConfiguration)
@@ -686,15 +686,15 @@ import Testing
             } _: {
                 // The first attempt has failed then.
                 await receiver.wait(for: 2)
-                let down = outages.withLock { $0?.standing ?? [] }
+                let down = outages.withLock { $0?.status ?? [] }
                 #expect(down.map(\.receiver) == [ReceiverOutages.Receiver(.webhooks, receiver.server.url(""))])
-                #expect(down.first?.standing.reason == "answered HTTP 503")
-                #expect(down.first?.standing.waiting == 1)
+                #expect(down.first?.status.reason == "answered HTTP 503")
+                #expect(down.first?.status.waiting == 1)
                 isUp.withLock { $0 = true }
                 try await bed.load([order("o2")])
                 // Only one request at a time is sent to a receiver that is down.
                 await accepted.wait { $0 == 2 }
-                #expect(outages.withLock { $0?.standing.isEmpty } == true)
+                #expect(outages.withLock { $0?.status.isEmpty } == true)
             }
         }
     }
