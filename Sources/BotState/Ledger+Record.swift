@@ -13,7 +13,7 @@ package struct Record: Sendable {
     var ownWrites: [OwnWrite] = []
     /// Documents over which the process has died before, and whose decision it survived.
     package var survivors: [DocumentID] = []
-    /// Nil: nobody counts.
+    /// Nil: no rule counts.
     package var counts: CountChanges?
 
     package init(

@@ -54,7 +54,7 @@ package struct BotSettings: Sendable {
     package var workLog: (any WorkLog)?
     /// Whether the times of rules are the engine's, if there is one, and not those of ``Delivery/Settings/now``.
     package var takesEngineTime = true
-    /// How long a process of a fleet waits for tables that vanished while it ran, before it makes them anew: somebody may be
+    /// How long a process of a fleet waits for tables that vanished while it ran, before it recreates them: an operator may be
     /// restoring a dump.
     package var engineLossDelay: Duration = .seconds(30)
     /// ``Bot`` sets the pauses itself.

@@ -242,7 +242,7 @@ package struct Delivery: Sendable {
             counts: state.counts.flatMap { $0.asksForRecounts ? nil : $0 })
     }
 
-    /// Notes which of these documents hold totals that somebody else has changed.
+    /// Notes which of these documents have totals and were changed by another client.
     package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
         try await context.state.counts?.noteHolders(among: documents)
     }

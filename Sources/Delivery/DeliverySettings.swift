@@ -31,7 +31,7 @@ extension Delivery {
 
         package init() {}
 
-        /// Told what the run does. Nil: nobody. Set it in ``retries``.
+        /// Observes the run. Nil: no observer. Set it in ``retries``.
         package var observer: (any RunObserver)? { retries.observer }
 
         package var isDryRun: Bool { preview != nil }
@@ -65,7 +65,7 @@ extension Delivery {
         package var totals: Duration = .milliseconds(200)
         /// The same while it catches up.
         package var catchUpTotals: Duration = .seconds(5)
-        /// The longest sleep of whoever waits for a time: after it, a clock that was set is noticed.
+        /// The longest sleep of a task that waits for a time, so that a changed system clock is noticed.
         package var longestSleep: Duration = .seconds(60)
     }
 

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// One process of a fleet: keeps its leases, leads if nobody else does, and works on its share of the partitions.
+/// One process of a fleet: keeps its leases, leads if no other member does, and works on its share of the partitions.
 package final class FleetMember: Sendable {
     /// What a member may do.
     package enum Role: String, Sendable, CaseIterable {
@@ -56,7 +56,7 @@ package final class FleetMember: Sendable {
             group.cancelAll()
         }
         await beforeLeaving.withLock { $0 }()
-        // If nobody answers, the membership expires.
+        // Without an answer, the membership expires.
         do { try await log.leave() } catch {}
     }
 

@@ -74,11 +74,11 @@ package struct FleetEnvironment: Sendable {
 
 /// Something that happened to a member.
 package enum FleetNote: Hashable, Sendable {
-    /// A lease was granted. In a partition: after so many owners that lost it without progress.
+    /// A lease was granted. For a partition: after this many owners that lost it without progress.
     case gained(LeaseName, takeovers: Int)
     /// A lease was given back.
     case released(LeaseName)
-    /// A lease is somebody else's, or void.
+    /// Another member has the lease, or it is void.
     case lost(LeaseName)
     /// A call under this lease was refused.
     case fenced(LeaseName)
@@ -86,11 +86,11 @@ package enum FleetNote: Hashable, Sendable {
     case unknownCommit(LeaseName)
     /// A call failed and is tried again after this time.
     case unavailable(reason: String, retryAfter: Duration)
-    /// So many changes were appended.
+    /// This number of changes was appended.
     case appended(Int)
-    /// A commit of this partition was stored: so many changes deleted from the log, parked, dead.
+    /// A commit of this partition was stored, with the numbers of changes that it deleted from the log, parked, and dead-lettered.
     case committed(partition: Int, parked: Int, dead: Int)
-    /// The leader waits, because so many changes are in the log.
+    /// The leader waits, because this number of changes is in the log.
     case backlogFull(Int)
 }
 

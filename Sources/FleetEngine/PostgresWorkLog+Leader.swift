@@ -53,7 +53,7 @@ extension PostgresWorkLog {
 // MARK: - Statements
 
 extension PostgresWorkLog {
-    /// `$1` owner, `$2` time of a lease in ms. One line; without a token if somebody else leads.
+    /// `$1` owner, `$2` time of a lease in ms. One row, without a token if another member leads.
     private static func leadership(_ identity: WorkLogIdentity) -> String {
         """
         WITH \(identity.state),

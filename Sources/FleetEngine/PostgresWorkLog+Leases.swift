@@ -153,7 +153,7 @@ extension PostgresWorkLog {
 
     /// `$1` owner, `$2` partitions, `$3` how many, `$4` time of a lease in ms.
     ///
-    /// What somebody else is taking or changing right now is left out. The membership of those that lose a lease, or whose
+    /// Leases that others are taking or changing right now are left out. The membership of those that lose a lease, or whose
     /// time is over, ends.
     private static func claims(_ identity: WorkLogIdentity) -> String {
         """

@@ -2,7 +2,7 @@ package import Fleet
 internal import Locking
 package import PostgreSQL
 
-/// Either one member has the whole work, or several share it. Whoever begins with one or the other locks the lease of the
+/// Either one member has the whole work, or several share it. A member that begins with one or the other locks the lease of the
 /// feed first.
 extension PostgresWorkLog {
     /// The answer to a member that wants to act.
@@ -97,7 +97,7 @@ extension PostgresWorkLog {
 
     // MARK: Who is in the way
 
-    /// Until the transaction ends, nobody begins to lead directly or joins.
+    /// Until the transaction ends, no member begins to lead directly or joins.
     private static func lockFeed(_ connection: PostgresConnection) throws(PostgresError) {
         try connection.run("SELECT FROM lease WHERE name = 'feed' FOR NO KEY UPDATE")
     }
@@ -121,8 +121,8 @@ extension PostgresWorkLog {
 
     /// SQL: `$1` the member that asks, `$2` whether it wants to share the work.
     private static let leading = """
-        SELECT CASE WHEN f.quiet_until > clock_timestamp() THEN 'nobody yet: the engine went back to an older state'
-            WHEN l.owner = '' THEN 'nobody yet: the last one was asked to stop' ELSE coalesce(m.holder, l.owner) END
+        SELECT CASE WHEN f.quiet_until > clock_timestamp() THEN 'no member yet: the engine went back to an older state'
+            WHEN l.owner = '' THEN 'no member yet: the last one was asked to stop' ELSE coalesce(m.holder, l.owner) END
         FROM lease l LEFT JOIN member m ON m.owner = l.owner LEFT JOIN fleet f ON true
         WHERE l.name = 'feed' AND (l.owner <> $1 AND l.until > clock_timestamp() AND (l.direct OR $2::int = 0)
             OR f.quiet_until > clock_timestamp() AND $2::int = 0)

@@ -7,7 +7,7 @@ package import PostgreSQL
 /// The tables are those of the state, and must be there. Ids and revisions are bytes, which are compared as a gateway
 /// does; nothing else of a document is stored. Nearly every call is one statement and one round trip; a commit that does
 /// more than move the position is a transaction of several. Leases run by `clock_timestamp()` alone. Each call that
-/// changes what a lease protects locks the lease's line first, so that nobody can take the lease before it is stored.
+/// changes what a lease protects locks the lease's row first, so that no member can take the lease before it is stored.
 /// The order of locks is always: leases, `fleet`, positions, the rest; members last.
 ///
 /// Three connections: renewals have one alone, so that no other call delays them.
@@ -101,9 +101,9 @@ package final class PostgresWorkLog: WorkLog {
     /// The number of this membership: another one after it was over. Nil before the first renewal.
     package var membership: Int64? { state.withLock(\.membership) }
 
-    /// Makes sure, until the transaction ends, that nobody takes over what a member has.
+    /// Prevents others from taking over a member's leases until the transaction ends.
     ///
-    /// Whoever takes an expired lease ends the membership of the one that had it, and waits for this transaction first. A
+    /// A member that takes an expired lease ends its owner's membership, and waits for this transaction first. A
     /// member that comes back renews itself under another number: without the number, a member that was stopped for long
     /// can pass.
     ///
@@ -119,7 +119,7 @@ package final class PostgresWorkLog: WorkLog {
         throw WorkLogError.fenced("this member's time is over")
     }
 
-    /// Makes sure, until the transaction ends, that nobody takes over this lease. Renewals wait that long.
+    /// Prevents others from taking over this lease until the transaction ends. Renewals wait that long.
     ///
     /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
     package static func lockLease(_ lease: Lease, of owner: String, _ connection: PostgresConnection) throws {

@@ -90,7 +90,7 @@ extension WorkLogError {
     /// Another transaction made a row with the same key after this one had looked.
     private static let uniqueViolation = "23505"
 
-    /// What an error of PostgreSQL means for a work log that was prepared before: what somebody may mend is worth a retry.
+    /// What an error of PostgreSQL means for a work log that was prepared before: what an operator may correct is worth a retry.
     init(_ error: any Error) {
         switch error {
         case let error as WorkLogError: self = error

@@ -4,7 +4,7 @@ internal import PostgreSQL
 ///
 /// The incarnation of a log is the server's timeline, the cluster's identifier and some random digits. A promoted standby
 /// has another timeline, a new cluster another identifier, and a dump that was restored another number of the table
-/// `fleet`. Whoever notices a difference first voids all leases: see ``notice(_:)``.
+/// `fleet`. The member that notices a difference first voids all leases: see ``notice(_:)``.
 ///
 /// Not noticed: rows that are put back into the same tables of the same server.
 struct WorkLogIdentity: Sendable {
@@ -29,7 +29,7 @@ struct WorkLogIdentity: Sendable {
         """
     }
 
-    /// SQL, with the table `fleet`: whether its incarnation is still the server's. What nobody may read is no difference.
+    /// SQL, with the table `fleet`: whether its incarnation is still the server's. An unreadable value is no difference.
     var isSame: String {
         """
         (fleet.timeline = \(timeline) AND fleet.table_id = fleet.tableoid::bigint

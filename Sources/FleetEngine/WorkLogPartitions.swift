@@ -28,7 +28,7 @@ package enum WorkLogPartitions {
     /// As while a dump is restored.
     static let incomplete = PostgresError.unavailable(reason: "the tables of the fleet have no line of it")
 
-    /// After a change of the server, nobody acts for the longest time of a lease.
+    /// After a change of the server, no member acts for the longest time of a lease.
     static func noteLease(_ time: Duration, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.run(
             "UPDATE fleet SET lease_ms = $1 WHERE lease_ms < $1::bigint", [.int(time.wholeMilliseconds)])

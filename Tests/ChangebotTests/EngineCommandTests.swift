@@ -58,7 +58,7 @@ import Testing
             #expect(run.code == 0)
         }
         let after = try await Self.doctor(server.url(), ["--fleet", name])
-        Self.expect(after.findings.first, "ok", "nobody runs")
+        Self.expect(after.findings.first, "ok", "no member is active")
     }
 
     /// Once it was noticed only by the run, which was refused.
@@ -136,7 +136,7 @@ import Testing
                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "changebot_\(fleet)" TO \(user)
                 """)
             let engine = server.url().replacing("postgres@", with: "\(user)@")
-            Self.expect(try await Self.doctor(engine, ["--fleet", fleet]).findings.first, "ok", "nobody runs")
+            Self.expect(try await Self.doctor(engine, ["--fleet", fleet]).findings.first, "ok", "no member is active")
             let bot = try await WatchedBot.start(run + ["--engine", engine] + role)
             try await bed.put([#"{"_id":"b","type":"task"}"#])
             try await bed.wait(for: "b") { $0["done"] != nil }

@@ -122,7 +122,7 @@ import Testing
         try await log.leave()
         // Until the leases of before would have run out.
         let holder = try Self.holder(other.leadDirectly())
-        #expect(holder == "nobody yet: the engine went back to an older state")
+        #expect(holder == "no member yet: the engine went back to an older state")
         try await Self.passLease(bed)
         #expect(try Self.holder(other.leadDirectly()) == nil)
     }

@@ -81,7 +81,7 @@ package struct MarkDocument: Sendable {
         return (left.mark ?? new, left.generation)
     }
 
-    /// Replaces the mark; retries if somebody else writes it at the same time.
+    /// Replaces the mark. Retries if another process writes it at the same time.
     ///
     /// - Parameter change: Makes the new mark from the current one; nil to leave it.
     /// - Returns: The mark that is there now; how often it was written, if this wrote it.

@@ -131,7 +131,7 @@ package struct Engine: Sendable {
         return PostgresQueue(address, user: user, settings: settings, password: password)
     }
 
-    /// A member that stands still while it has the lock keeps others that open the state waiting for so long at most.
+    /// The longest time for which a member that hangs with the lock blocks others that open the state.
     private static let longestOpening: Duration = .seconds(30)
 
     /// Calls `body` while no other member writes the mark of the database.
@@ -156,7 +156,7 @@ package struct Engine: Sendable {
             }
             if isMine == true { break }
             guard waits else { return }
-            // Whether the engine answers is noticed by whoever opens the state.
+            // If the engine is unreachable, opening the state reports it.
             guard isMine != nil else { break }
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -4,7 +4,7 @@ internal import Locking
 /// The engine's time of day, as the answers to renewals tell it, and how far this machine's clock is from it.
 ///
 /// The members of a fleet take it for the times of rules, so that a wrong clock makes none early or late. Between two
-/// answers it goes on with a clock that nobody sets.
+/// answers it goes on with a clock that is never set.
 package final class EngineClock: Sendable {
     /// In seconds: less is no difference.
     static let tolerance = 5

@@ -34,9 +34,9 @@ package final class EngineLease: Sendable {
         tenure = keeper.grant(lease, sentAt: sent, changed: changed)
     }
 
-    /// Takes the lease if nobody has it. Blocks.
+    /// Takes the lease if it is free. Blocks.
     ///
-    /// - Throws: ``StateError``: `.locked` if somebody has it, `.engineUnavailable`.
+    /// - Throws: ``StateError``: `.locked` if another member has it, `.engineUnavailable`.
     static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
         let trouble = Locked<String?>(nil)
         let log = PostgresWorkLog(
@@ -78,9 +78,9 @@ package final class EngineLease: Sendable {
         }
     }
 
-    /// Makes sure, until the transaction ends, that nobody takes the lease over.
+    /// Prevents others from taking the lease over until the transaction ends.
     ///
-    /// - Throws: ``StateError/fenced(_:)`` if somebody has; `PostgresError`.
+    /// - Throws: ``StateError/fenced(_:)`` if another member has taken it; `PostgresError`.
     @Sendable func lock(_ connection: PostgresConnection) throws {
         do {
             try PostgresWorkLog.lockMember(engine.owner, membership: log.membership, connection)

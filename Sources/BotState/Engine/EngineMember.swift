@@ -45,7 +45,7 @@ package enum EngineMember {
             """, [.text(owner)])
     }
 
-    /// Somebody removed the fleet after its tables were found.
+    /// The fleet was removed after its tables were found.
     static func removed(_ engine: Engine) -> StateError {
         .engineUnavailable("\(engine.description): its tables were removed a moment ago")
     }

@@ -4,7 +4,7 @@ package import PostgreSQL
 /// The tables of a state in PostgreSQL.
 ///
 /// Writes of a member that leads are made only while it does: each transaction locks the row of its lease, and is
-/// rolled back if that is somebody else's by then.
+/// rolled back if another member has it by then.
 package final class EngineStore: StateStore {
     private let engine: Engine
     private let work: PostgresQueue
@@ -76,7 +76,7 @@ package final class EngineStore: StateStore {
     }
 
     private static let uniqueViolation = "23505"
-    /// So often each of several members that start at once can be the one that waits.
+    /// The most attempts, since each of several members that start at once may lose to another.
     private static let tries = 10
 
     func error(_ purpose: StatePurpose, _ error: any Error) -> StateError { .engine(engine, purpose, error) }

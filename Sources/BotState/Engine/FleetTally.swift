@@ -8,7 +8,7 @@ package final class FleetTally: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// A lease ended that was not given back.
         case leaseLosses = "lease_losses"
-        /// A commit was refused, because its lease was somebody else's.
+        /// A commit was refused, because another member has its lease.
         case fencedCommits = "fenced_commits"
         /// The connection was lost during a commit, so that it was unknown whether it is stored.
         case unknownCommits = "unknown_commits"

@@ -21,12 +21,12 @@ enum StateCopy {
         }
     }
 
-    /// A copy of a state that nobody has open, together with what a killed run left beside it.
+    /// A copy of a state that no process has open, with the files that a killed run left beside it.
     ///
     /// For a moment there is a folder (0700) with copies of the files (0600), since SQLite changes what a killed run
     /// left in order to read it.
     ///
-    /// - Returns: Nil if the files keep changing: then somebody does have them open.
+    /// - Returns: Nil if the files keep changing: then a process has them open.
     /// - Throws: ``StateError``: `.unreadable`; `.cannotCreate` and `.cannotWrite` if there is no room for a copy.
     static func take(ofFiles files: StateFiles) throws(StateError) -> DatabaseQueue? {
         var folder = Array((FileManager.default.temporaryDirectory.path + "/changebot-XXXXXX").utf8CString)

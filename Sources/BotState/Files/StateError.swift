@@ -16,7 +16,7 @@ package enum StateError: Error, Sendable, CustomStringConvertible {
     /// The engine can't be reached, or can't write now. What was to be written may or may not be.
     case engineUnavailable(String)
     /// The engine does not let this process do its work: a login that is refused, a database or tables that are missing,
-    /// tables of another version. At a start, a mistake in the configuration; later, somebody may be about to mend it.
+    /// tables of another version. At a start, a mistake in the configuration. Later, an operator may be about to correct it.
     case engineRefused(path: String, reason: String)
     /// Its tables are not those of this program, or it is no state at all.
     case unreadable(path: String, reason: String)

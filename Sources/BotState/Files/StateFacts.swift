@@ -65,7 +65,7 @@ extension DatabaseSighting {
     /// Which state belongs to the database at `address`; nil if none does yet.
     ///
     /// The mark decides: the same mark is the same database, at whatever address. Otherwise the address decides: a
-    /// database at a known address is the known one, perhaps reset or restored. Whoever opens the state finds that out
+    /// database at a known address is the known one, perhaps reset or restored. The process that opens the state finds that out
     /// by comparing the marks (``Ledger/databaseIdentity()``). Anything else is another database.
     package func choose(among states: [StateFacts], at address: String) -> StateFacts? {
         func latest(_ uses: (StateFacts) -> Int?) -> StateFacts? {

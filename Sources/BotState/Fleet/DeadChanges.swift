@@ -4,7 +4,7 @@ package import PostgreSQL
 
 /// Changes that ended each process that tried them. The log keeps them, and each is a dead letter of the state.
 package enum DeadChanges {
-    /// Without a dead letter, only those among the newest so many are kept.
+    /// Those without a dead letter are kept only if they are among the newest.
     static let kept = 1_000
 
     /// SQL, with a row of `dead_change`: its dead letter.

@@ -2,7 +2,7 @@ internal import Encodings
 internal import FleetEngine
 internal import PostgreSQL
 
-/// What an engine is like, for whoever checks whether a bot can work with it.
+/// A report on an engine, to check whether a bot can work with it.
 package struct EngineExamination: Sendable {
     /// `the fleet 'orders' on postgres://db.example.org/changebot`
     package let name: String

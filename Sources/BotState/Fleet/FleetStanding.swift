@@ -1,6 +1,6 @@
 internal import PostgreSQL
 
-/// What the engine knows of a fleet, for whoever asks.
+/// A fleet as the engine knows it.
 package struct FleetStanding: Sendable {
     /// A process of the fleet.
     package struct Member: Sendable {
@@ -35,7 +35,7 @@ package struct FleetStanding: Sendable {
         /// A part of the documents.
         package struct Part: Sendable {
             package let number: Int
-            /// The id of the member that has it. Nil: nobody.
+            /// The id of the member that has it. Nil: none.
             package let member: String?
             /// Changes in the log.
             package let waiting: Int

@@ -21,7 +21,7 @@ package enum DurableStep: Sendable {
         #endif
     }
 
-    /// For the connections to PostgreSQL that the present task makes. Nil: nobody observes.
+    /// For the connections to PostgreSQL that the current task makes. Nil: there is no observer.
     static var transactionObserver: (@Sendable ([String]) -> Void)? {
         #if DEBUG
             if let observer { return { observer(.transaction($0)) } }

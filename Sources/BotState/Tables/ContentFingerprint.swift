@@ -1,7 +1,7 @@
 internal import Encodings
 package import LosslessJSON
 
-/// Identifies the content of a document, so that it is the same again if somebody undoes a change.
+/// Identifies the content of a document. It is the same again after a change was undone.
 ///
 /// Ignores `_rev`, `_cv`, the `revpos` of attachments and the order of members.
 package struct ContentFingerprint: Hashable, Sendable {

@@ -2,7 +2,7 @@ package import GatewayClient
 internal import LosslessJSON
 
 // Which rules led to a revision that a `put` wrote. Such a revision is decided like any other; its chain tells how many
-// rules lie between it and a change made by somebody else.
+// rules lie between it and a change by another client.
 extension Ledger {
     /// A revision that a `put` wrote.
     package struct CausedRevision: Sendable {
@@ -42,7 +42,7 @@ extension Ledger {
             [ownWriteLimit])
     }
 
-    /// For each revision the rules that led to it; an empty chain if it was written by somebody else.
+    /// For each revision the rules that led to it. The chain is empty if another client wrote it.
     func chains(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {
@@ -58,7 +58,7 @@ extension Ledger {
         }
     }
 
-    /// For each revision its chain. One that nobody recorded was written by somebody else, and begins a chain.
+    /// For each revision its chain. A revision without a record was written by another client, and begins a chain.
     package func causes(
         of revisions: [(id: DocumentID, revision: RevisionID)]
     ) async throws(StateError) -> [RuleChain] {

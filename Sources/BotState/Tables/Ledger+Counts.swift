@@ -62,7 +62,7 @@ extension Ledger {
         } ?? [:]
     }
 
-    /// After so many seconds, a rule that no member has is not counted any more.
+    /// A rule that no member has is dropped after this many seconds.
     static let timeOfUnusedCounts = 15
 
     /// Forgets rules that no process of those that share the work has had for a while.
@@ -176,7 +176,7 @@ extension Ledger {
         }
     }
 
-    /// Documents with totals that somebody else has changed or deleted: they are compared with the totals.
+    /// Documents with totals that another client has changed or deleted. They are compared with the totals.
     package func markTotals(_ ids: [DocumentID]) async throws(StateError) {
         guard !ids.isEmpty else { return }
         try await write { database in

@@ -97,7 +97,7 @@ package struct OwnWrite: Sendable {
     let id: DocumentID
     /// What the gateway answered; nil if only other documents were written.
     let revision: RevisionID?
-    /// The content that led to the write; nil if nobody counts how often it does.
+    /// The content that led to the write. Nil if its writes are not counted.
     let content: ContentFingerprint?
 
     package init(id: DocumentID, revision: RevisionID?, content: ContentFingerprint?) {

@@ -2,7 +2,7 @@ internal import Encodings
 package import GatewayClient
 internal import LosslessJSON
 
-/// The rules that led from a change by somebody else to a revision: the first rule's document made the second rule fire,
+/// The rules that led from a change by another client to a revision: the first rule's document made the second rule fire,
 /// and so on.
 ///
 /// Several causes can meet in one document, such as a register or a total. Their depths are not added: the shortest chain
@@ -15,7 +15,7 @@ package struct RuleChain: Hashable, Sendable {
     /// How many origins are remembered, the newest ones.
     static let originLimit = 64
 
-    /// The names of the rules, the first one first; empty for a change made by somebody else.
+    /// The names of the rules, the first one first; empty for a change by another client.
     package let rules: [String]
     /// Identifies the document whose change began the chain; 0: unknown.
     let origin: UInt32
@@ -24,7 +24,7 @@ package struct RuleChain: Hashable, Sendable {
     /// Whether more changes met in this document than ``origins`` remembers.
     let isCrowded: Bool
 
-    /// Without rules: a change made by somebody else.
+    /// Without rules: a change by another client.
     package init(_ rules: [String] = []) { self.init(rules, origin: 0, origins: [], isCrowded: false) }
 
     private init(_ rules: [String], origin: UInt32, origins: [UInt32], isCrowded: Bool) {
@@ -34,7 +34,7 @@ package struct RuleChain: Hashable, Sendable {
         self.isCrowded = isCrowded
     }
 
-    /// The chain that a change of a document by somebody else begins.
+    /// The chain that a change by another client begins.
     ///
     /// - Parameter last: The newest chain that led to this document. What met in the document before still does.
     package static func begun(by id: DocumentID, after last: RuleChain? = nil) -> RuleChain {

@@ -97,7 +97,7 @@ struct CountsDuty: Duty {
         // Members with other rules ask again for what they could not count: before they pass it.
         var isCounted = false
         while !isCounted {
-            // Nobody asks for rules that no member has any more.
+            // Rules that no member has any more are not counted.
             _ = try await counts.look()
             let isSettled = try await bringer.untilSettled()
             isCounted = try await !bringRecounts(bringer) && isSettled

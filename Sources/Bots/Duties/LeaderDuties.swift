@@ -4,7 +4,7 @@ internal import DocumentFlow
 internal import Fleet
 internal import Locking
 
-/// The duties of several members that share the work. Whoever reads the feed has them.
+/// The duties of several members that share the work. The leader works on them.
 final class LeaderDuties: LeaderDuty {
     /// How often they look for what other members have noted, and after how long they go on after an error.
     private static let interval: Duration = .seconds(1)
@@ -32,7 +32,7 @@ final class LeaderDuties: LeaderDuty {
         }
     }
 
-    /// Begins again after errors of the engine. The end of the tenure is noticed by whoever cancels this.
+    /// Begins again after errors of the engine. The caller cancels this when the tenure ends.
     private func work(_ term: LeaderTerm, _ make: Duty.Maker) async throws {
         while true {
             do {

@@ -3,7 +3,7 @@ internal import Fleet
 internal import GatewayClient
 internal import Locking
 
-/// Brings documents to whoever has their partition.
+/// Enqueues documents for the owner of their partition, through the log.
 final class LogBringer: Bringer {
     private static let interval: Duration = .milliseconds(250)
 

@@ -24,7 +24,7 @@ struct PassTimes {
 
     /// A pass that was killed this many seconds ago, or fewer, goes on: it does not decide again what it has written.
     private static let resumable = 3600
-    /// After a failure, a pass begins again in so many seconds.
+    /// The seconds after which a failed pass begins again.
     static let retryWait = 60
     /// A last pass that lies further in the future shows that the clock was set back.
     fileprivate static let tolerance = 86_400

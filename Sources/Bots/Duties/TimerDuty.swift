@@ -7,9 +7,9 @@ internal import Logging
 
 /// Has documents decided again when the time of a rule has come: the earliest first.
 ///
-/// A clock that somebody sets is noticed within ``Delivery/Intervals/longestSleep``. Without timers, nothing wakes up.
+/// A changed system clock is noticed within ``Delivery/Intervals/longestSleep``. Without timers, nothing wakes up.
 struct TimerDuty: Duty {
-    /// So many times are read at once.
+    /// How many timers are read at once.
     private static let portion = 1_000
 
     let timers: DocumentTimers

@@ -6,11 +6,11 @@ internal import BotState
 /// stays due. It must not hide those that come after it. So each look begins a little before the end of the last one, since
 /// what another member has noted shows late. Only now and then a look begins at the first time.
 struct BroughtTimers: Sendable {
-    /// What is noted is seen at most so many seconds after it was due.
+    /// The seconds after its due time within which a noted timer is seen.
     private static let lateness = 10
-    /// A time that did not fire is brought again after so long: another member's clock may be behind, or its rules old.
+    /// A timer that did not fire is enqueued again after this time: another member's clock may be late, or its rules old.
     private static let retry: Duration = .seconds(60)
-    /// If many wait, that takes longer: so long for each of them.
+    /// If many wait, the time is this much for each of them.
     private static let retryOfEach: Duration = .milliseconds(10)
 
     /// Those that were brought and may be read again, each with its time.

@@ -21,7 +21,7 @@ struct GatewayFeed: LeaderFeed {
     var confirmDatabase: @Sendable () async throws -> Void = {}
     private let confirmed = Locked<ContinuousClock.Instant?>(nil)
 
-    /// After so long without a request, somebody else may have read the feed, and seen a reset.
+    /// After this time without a request, another member may have read the feed and seen a reset.
     private static let longestPause: Duration = .seconds(5)
 
     init(

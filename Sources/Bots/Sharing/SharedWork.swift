@@ -46,7 +46,7 @@ struct SharedWork: Sendable {
         membership = Membership(engine: engine, log: log)
     }
 
-    /// With any other log, of which nobody becomes a member.
+    /// With any other log, which has no members.
     init(_ log: any WorkLog, _ sharing: Sharing, logger: Logger) {
         (self.log, self.sharing, self.logger) = (log, sharing, logger)
         membership = nil

@@ -47,7 +47,7 @@ extension Standby {
                 try await Task.sleep(for: engine.lease / 3)
             } catch {
                 try Task.checkCancellation()
-                // Whether the engine answers decides whoever renews the leases. The first member has to make the tables.
+                // Renewals find out whether the engine answers. The first member has to create the tables.
                 try await Task.sleep(for: isFirst ? .milliseconds(200) : engine.lease / 3)
             }
         }

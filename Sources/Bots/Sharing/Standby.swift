@@ -24,7 +24,7 @@ final class Standby: Sendable {
 
     private struct State {
         /// Whether this process is past its start: it ran, or stood by. From then on its configuration is right, and it
-        /// does not end because somebody changes something about the engine.
+        /// does not end because the engine is reconfigured.
         var isEstablished = false
         /// Since when the tables are missing.
         var lostAt: ContinuousClock.Instant?
@@ -49,7 +49,7 @@ final class Standby: Sendable {
     /// How often it asks.
     private var interval: Duration { min(.milliseconds(500), engine.lease / 10) }
 
-    /// Returns when nobody runs, as far as the engine knows, and this member is not drained; waits while the engine can't
+    /// Returns when no member is active, as far as the engine knows, and this member is not drained; waits while the engine can't
     /// be reached. Past the start, also while it refuses this process, and for some time if the tables are gone.
     ///
     /// - Throws: ``StateError`` if a retry is of no use; `CancellationError`.

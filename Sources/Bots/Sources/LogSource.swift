@@ -64,7 +64,7 @@ struct LogSource: WorkSource {
         return feed
     }
 
-    /// Ends a member for an error of its feed; whoever reads the feed would try again.
+    /// Ends a member for an error of its feed. A leader would try again.
     private struct FeedEnd {
         private let cause = Locked<(any Error)?>(nil)
         private let came = Signal()

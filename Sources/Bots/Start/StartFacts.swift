@@ -8,7 +8,7 @@ internal import Logging
 struct StartFacts {
     /// The state's checkpoint, and the hash of the rules then in force.
     let checkpoint: (sequence: SequenceID, ruleSetHash: String)?
-    /// Whether somebody removed the checkpoint: then no copy of it may replace it.
+    /// Whether the checkpoint was removed by a command. Then no copy may replace it.
     let isCheckpointReset: Bool
     /// The option `--since`.
     let since: BotSettings.Start?

@@ -3,7 +3,7 @@ package import Locking
 
 /// What only one process of a bot does beside reading the feed: it looks again and again for what is due.
 ///
-/// All of it is in the state. So whoever takes over goes on with it, and what is done twice changes nothing.
+/// All of it is in the state. So the next process continues it, and doing a part twice changes nothing.
 package protocol Duty {
     /// Makes a duty for a task of its own.
     typealias Maker = @Sendable () -> any Duty
@@ -49,7 +49,7 @@ package struct DutyLook {
     }
 }
 
-/// Brings documents to whoever decides them: to the queue of this process, or to the log of those that share the work.
+/// Enqueues documents to be decided: in the queue of this process, or in the log of members that share the work.
 package protocol Bringer: Sendable {
     /// Whether what was brought outlives this process, so that the state may forget it.
     var isDurable: Bool { get }
@@ -69,7 +69,7 @@ extension Duty {
     /// Looks again and again, until the run is over or the task is cancelled. It is not cut off in a look.
     ///
     /// - Parameters:
-    ///   - interval: It looks again after so long, because others note things that wake nobody here. Nil: nobody does.
+    ///   - interval: How often it looks for work that other processes have noted. Nil: there are no others.
     ///   - isOver: Whether the feed has ended.
     /// - Throws: As ``look(_:_:)``.
     package mutating func work(_ bringer: any Bringer, every interval: Duration? = nil, until isOver: Monitor<Bool>)

@@ -18,7 +18,7 @@ package final class Counts: Sendable {
         var lookedAt = ContinuousClock.now
         /// What a run that ends wrote and decided without the feed.
         var decidedWrites: [DocumentID: RevisionID] = [:]
-        /// When it was last known that nobody counts.
+        /// When it was last known that no member counts.
         var nobodyCountedAt: ContinuousClock.Instant?
     }
 
@@ -30,7 +30,7 @@ package final class Counts: Sendable {
     /// A total has changed, or may be written from now on.
     package let changed = Signal()
 
-    /// Nil if nobody counts. A process that counts alone forgets what the ledger knows of other rules.
+    /// Nil if no rule counts. A process that counts alone forgets what the ledger knows of other rules.
     package static func open(_ ruleSet: RuleSet, in ledger: Ledger) async throws(StateError) -> Counts? {
         let rules = try await ledger.openCounts(ruleSet.aggregates, countsAlone: !ledger.isShared)
         // Others may count what this process decides.
@@ -86,7 +86,7 @@ package final class Counts: Sendable {
         return ContributedAmounts(contributions: byNumber)
     }
 
-    /// What to save about candidates that are over; nil: nothing, because nobody counts.
+    /// What to save about finished candidates. Nil: no rule counts.
     func changes(of endings: Endings) async throws(StateError) -> CountChanges? {
         guard try await isCounting() else { return nil }
         var changes = makeChanges()
@@ -166,7 +166,7 @@ package final class Counts: Sendable {
     // MARK: - What the feed brings
 
     /// Of the changes of a batch, the documents that must be decided even if no rule can fire: they add to a total
-    /// already, or may do so soon. Documents with totals that somebody else changed are compared with the totals.
+    /// already, or may do so soon. Documents with totals that another client changed are compared with the totals.
     func documentsToDecide(
         among rows: ChangesBatch.SubSequence, _ queue: CandidateQueue
     ) async throws(StateError) -> Set<DocumentID> {
@@ -209,7 +209,7 @@ package final class Counts: Sendable {
         }
     }
 
-    /// Marks the documents among these that hold totals and that somebody else has changed.
+    /// Marks the documents among these that have totals and were changed by another client.
     package func noteHolders(among documents: [(id: DocumentID, revision: RevisionID?)]) async throws(StateError) {
         guard !aggregates.isEmpty else { return }
         let holders = try await ledger.counted(among: documents).holders

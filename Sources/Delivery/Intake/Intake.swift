@@ -34,7 +34,7 @@ package struct Intake {
             through: matches, to: reached, changes: rows?.count ?? 0, bytes: rows?.byteCount ?? 0)
         try await submit(zip(filtered.matches, tickets).map { $0.candidate(ticket: $1) }, highestDeadLetterNumber)
         if mode.endsOnceSettled, let counts, let rows { try await decideAgain(counts.outdated(among: rows)) }
-        // Whoever retries dead letters may have asked to have documents counted again.
+        // `dead-letters retry` may have asked for documents to be counted again.
         if rows != nil { counts?.noteChange() }
     }
 

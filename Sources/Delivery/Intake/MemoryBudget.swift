@@ -85,11 +85,11 @@ actor MemoryBudget {
 
     // MARK: - Documents that are read again
 
-    /// Somebody who reads documents again: from before the first is requested until none of them is held any more.
+    /// A task that reads documents again: from before the first request until it has released all documents.
     ///
     /// The documents are requested in portions, and take their room when they arrive. No other reading begins before
-    /// there is room, and no reading goes on. But if nobody else reads, one begins without room: all documents pass.
-    /// Whoever has one must not wait for another.
+    /// there is room, and no reading goes on. But if no other task reads, one begins without room, so that every document is read in the end.
+    /// A task with one must not wait for another.
     final class Reading: Sendable {
         private let budget: MemoryBudget
 
@@ -176,7 +176,7 @@ actor MemoryBudget {
 /// The memory that the bots of a process share for documents in progress.
 ///
 /// Half of it is divided among the bots in equal parts, which are theirs alone: a bot whose gateway is away keeps what
-/// it holds, and must not stop the others. The other half is for whoever needs it.
+/// it holds, and must not stop the others. The other half is for all tasks.
 package final class MemoryPool: Sendable {
     /// Bytes, for all bots together.
     package let limit: Int

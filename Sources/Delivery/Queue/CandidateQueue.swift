@@ -244,7 +244,7 @@ actor CandidateQueue {
         giveUp(given)
     }
 
-    /// Whoever waits for these candidates learns that this run does not finish them.
+    /// Reports that this run does not finish these candidates.
     private func giveUp(_ candidates: [Candidate]) {
         release(candidates)
         for candidate in candidates { candidate.receipts.tell(.abandoned) }

@@ -9,9 +9,9 @@ struct TakingRule: Sendable {
 
     /// How many requests a run that waits for changes has under way without gathering.
     static let requestsAtOnce = 2
-    /// So many candidates are worth a request, whatever is under way.
+    /// This many candidates are worth a request, whatever is in flight.
     static let worthwhileDocuments = 125
-    /// So many bytes of candidates are, too.
+    /// This many bytes of candidates are worth a request.
     static let worthwhileBytes = 1 << 20
     /// What arrives this long after the last request began is not held back for its answer.
     static let longestGathering: Duration = .seconds(1)

@@ -4,7 +4,7 @@ internal import BotState
 ///
 /// How often a document *changes* does not matter: a document that people change often is never dead-lettered.
 package struct EffectLimits: Sendable {
-    /// The 20th write in a row to which the same content leads within ``window`` is refused: somebody undoes each.
+    /// The 20th write in a row to which the same content leads within ``window`` is refused: another client undoes each.
     package var sameContent = 20
     /// The same with other contents in between. An app that switches to and fro undoes nothing; a longer loop of bots
     /// does.

@@ -36,14 +36,14 @@ struct PlanResult: Sendable {
     var skippedRules: [SkippedRule] = []
     /// Whether the document becomes a tombstone.
     var isDeletion = false
-    /// The content that led to its write; nil if nobody counts how often it does.
+    /// The content that led to its write. Nil if its writes are not counted.
     var fingerprint: ContentFingerprint?
     /// The times of its rules with `at:`; nil if nothing is known of them.
     var times: [RuleTime]?
     /// The rules whose receivers' answers are in the write; nil if there are none. Then the new revision is a change that
     /// rules must see.
     var cause: RuleChain?
-    /// The rules that led to the revision that is written over; nil if nobody asks for them. The new one has the same.
+    /// The rules that led to the revision that is replaced. Nil if they are not needed. The new one has the same.
     var keptChain: RuleChain?
     /// What the document adds to totals; nil: nothing is known of that.
     var contributed: ContributedAmounts?

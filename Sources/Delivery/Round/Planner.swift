@@ -62,7 +62,7 @@ struct Planner {
         note.begin(candidate.id, content.revision)
         let text: JSONText
         do { text = try JSONText(content.document).withoutVersion() } catch { throw Undecidable(reason: "\(error)") }
-        // The write goes to the document's `_id`: a different one, or none, would create a document that nobody asked
+        // The write goes to the document's `_id`: a different one, or none, would create a document that no rule asked
         // for.
         guard text.root["_id"]?.isString(candidate.id.text) == true else {
             throw Undecidable(

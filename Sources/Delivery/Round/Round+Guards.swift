@@ -4,7 +4,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Rules
 
-// What must not be carried out: what failed, what somebody undoes each time, what would continue too long a chain of
+// Refuses effects: of failed decisions, of writes that are always undone, of a chain with too many
 // rules, and what comes after the last document that may be changed. A dry run and a run refuse the same.
 extension Round {
     /// Asks the state, once per batch, which rules led to the documents whose decisions reach further than these. If
@@ -52,7 +52,7 @@ extension Round {
         courses[index].edit { plan, _, _ in plan.refusal = deadLetter }
     }
 
-    /// Decisions whose content has led to a write too often: somebody undoes it each time.
+    /// Decisions whose content has led to a write too often, because another client always undoes it.
     private func undoneEffects() -> [Int: DeadLetter] {
         guard let limits = context.mode.guards else { return [:] }
         let now = Timestamp.secondsNow
@@ -76,7 +76,7 @@ extension Round {
 
     // MARK: - A limit of changes
 
-    /// If only so many documents may be changed, leaves out all that come after the last one. A second attempt at the
+    /// If the number of changes is limited, leaves out the documents beyond it. A second attempt at the
     /// same document is free.
     mutating func limitChanges(_ tools: inout RoundTools) async throws {
         guard context.settings.changeLimit != nil else { return }

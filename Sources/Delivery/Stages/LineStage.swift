@@ -6,7 +6,7 @@ internal import Rules
 
 /// Writes the lines that rules emit. They are on disk when it has answered.
 struct LineStage: EffectStage {
-    /// So many bytes of lines are written at once. `for_each` can make many long lines of one document.
+    /// How many bytes of lines are written at once. `for_each` can make many long lines of one document.
     private static let portion = 4 << 20
 
     let context: RoundContext

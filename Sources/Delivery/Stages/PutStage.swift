@@ -19,7 +19,7 @@ struct PutStage: EffectStage {
         return plans.indices.map(result.answer)
     }
 
-    /// Writes documents. Until the state knows what led to them, nobody decides them.
+    /// Writes documents. They are not decided until the state knows what led to them.
     ///
     /// - Parameter triggers: One for each plan.
     mutating func write(_ batch: PutBatch, _ triggers: [Trigger]) async throws -> TargetResult {

@@ -73,7 +73,7 @@ struct RelatedStage: EffectStage {
         return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.comparison.reader), found)
     }
 
-    /// Writes a page. Until the state knows what led to the documents, nobody decides them.
+    /// Writes a page. Its documents are not decided until the state knows what led to them.
     ///
     /// - Returns: What must be read again.
     private mutating func write(

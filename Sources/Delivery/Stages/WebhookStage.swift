@@ -15,7 +15,7 @@ struct WebhookBatch: Sendable {
     /// Raised once all are settled, put back or postponed.
     let ended = Signal()
 
-    /// A writer waits so long for receivers before it goes on to other changes.
+    /// How long a writer waits for receivers before it goes on to other changes.
     static let quickAnswer: Duration = .milliseconds(100)
 
     /// Sends the webhooks of several changes side by side, those of one change in order, and finishes the changes as the

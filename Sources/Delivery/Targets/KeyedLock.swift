@@ -5,7 +5,7 @@ actor KeyedLock<Key: Hashable & Sendable> {
     private var taken: Set<Key> = []
     private(set) var waiting: [(keys: Set<Key>, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Returns once nobody else holds any of these. Ignores cancellation: whoever holds them unlocks them soon.
+    /// Returns when no other task holds any of these. Ignores cancellation, because locks are held briefly.
     func lock(_ keys: Set<Key>) async {
         guard !isFree(keys) || waiting.contains(where: { !$0.keys.isDisjoint(with: keys) }) else {
             return taken.formUnion(keys)

@@ -10,7 +10,7 @@ package final class DocumentTimers: Sendable {
     private struct State {
         /// Documents with times. Once in, they stay until the end of the run.
         var documents = DocumentSketch()
-        /// When whoever fires timers wakes up; nil: not for a timer.
+        /// When the task that fires timers wakes up. Nil: not for a timer.
         var wakesAt: Int?
     }
 
@@ -22,7 +22,7 @@ package final class DocumentTimers: Sendable {
     /// may have times, and those of other rules are left alone. Nil: all times are this run's.
     private let sharedRules: Set<String>?
     private let state = Locked(State())
-    /// Something has changed for whoever fires timers.
+    /// Wakes the task that fires timers, because something has changed.
     package let changed = Signal()
 
     /// - Parameter rules: The names of the run's rules with `at:`: forgets the times of all others, unless the state is
@@ -66,7 +66,7 @@ package final class DocumentTimers: Sendable {
         return TimeChanges(documents: documents, kind: isWhole ? .replaced(ofRules: sharedRules) : .added)
     }
 
-    /// Wakes whoever fires timers, if one of these is due before it wakes.
+    /// Wakes the task that fires timers, if one of these is due earlier.
     func noteRecorded(_ changes: TimeChanges) {
         let first = changes.documents.lazy.flatMap(\.times).filter { !$0.hasFired }.map(\.due).min()
         guard let first, state.withLock({ first < $0.wakesAt ?? .max }) else { return }
@@ -85,7 +85,7 @@ package final class DocumentTimers: Sendable {
 
     /// When the next timer is due.
     package func next(after now: Int) async throws(StateError) -> Int? {
-        // First, so that a timer that is added from here on wakes whoever waits.
+        // First, so that a timer that is added from now on wakes the waiting task.
         state.withLock { $0.wakesAt = nil }
         let next = try await ledger.nextTimer(after: now)
         state.withLock { $0.wakesAt = next }

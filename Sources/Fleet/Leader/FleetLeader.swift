@@ -3,7 +3,7 @@ internal import Locking
 /// Reads the feed into the log while this member holds the lease of the feed, and waits for that lease otherwise.
 ///
 /// It knows no rules, so one with old rules drops nothing. A crash at any moment loses nothing: the sequence is stored
-/// together with the changes before it, and whoever leads next reads on from there.
+/// together with the changes before it, and the next leader continues there.
 package struct FleetLeader: Sendable {
     private let log: any WorkLog
     private let feed: any LeaderFeed

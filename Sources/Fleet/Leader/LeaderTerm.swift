@@ -4,7 +4,7 @@ internal import Locking
 package protocol LeaderDuty: Sendable {
     /// Works as long as this member leads; then it is cancelled, and must end soon.
     ///
-    /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and somebody begins another. Nothing else but
+    /// - Throws: ``WorkLogError`` from ``LeaderTerm``: the term ends, and a new one begins. Nothing else but
     ///   `CancellationError`: what else goes wrong, it must try again itself.
     func work(_ term: LeaderTerm) async throws
 }

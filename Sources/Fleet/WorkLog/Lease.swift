@@ -59,7 +59,7 @@ package struct Claim: Hashable, Sendable {
     /// that arrives late changes nothing.
     package var version: Int64
     /// How many owners lost the partition without a release since its position last moved, as far as they were no
-    /// members any more when somebody else took it.
+    /// members any more when another one took it.
     package var takeovers: Int
 
     package init(lease: Lease, partition: Int, position: Int64, version: Int64, takeovers: Int) {

@@ -1,6 +1,6 @@
 /// A change as the leader reads it from the feed, without its document; or a wish to look at a document again.
 package struct FeedEntry: Hashable, Sendable {
-    /// Why somebody has to look at the document. The raw values are those of a log.
+    /// Why the document has to be decided. The raw values are those of a log.
     package enum Kind: Int, Sendable {
         /// A row of the feed: it was written.
         case changed

@@ -17,7 +17,7 @@ package struct Outcome: Hashable, Sendable {
     package init(position: Int64) { self.position = position }
 }
 
-/// A change that nobody tries any more.
+/// A change that is not tried any more.
 package struct DeadChange: Hashable, Sendable {
     package var change: LoggedChange
     /// For people. May name the document.

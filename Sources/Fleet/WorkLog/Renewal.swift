@@ -4,7 +4,7 @@ package struct Renewal: Hashable, Sendable {
     package var leases: [Lease]
     /// How many members work, this one included if it does.
     package var workers: Int
-    /// The partitions that nobody has, in rising order. Empty while nothing may be claimed.
+    /// The free partitions, in rising order. Empty while nothing may be claimed.
     package var free: [Int]
 
     package init(leases: [Lease], workers: Int, free: [Int]) {
@@ -39,7 +39,7 @@ package struct Backlog: Hashable, Sendable {
     /// Facts about one partition.
     package struct Part: Hashable, Sendable {
         package var partition: Int
-        /// Nil: nobody.
+        /// Nil: none.
         package var owner: String?
         package var position: Int64
         /// Changes in the log.
@@ -58,7 +58,7 @@ package struct Backlog: Hashable, Sendable {
 
     /// In the order of their numbers.
     package var parts: [Part]
-    /// Who reads the feed. Nil: nobody.
+    /// The member that reads the feed. Nil: none.
     package var leader: String?
     package var dead: Int
     /// How many leases were taken from an owner that did not release them, since the log was created.

@@ -3,7 +3,7 @@
 /// A process that tries again has survived its try before, so each counts once. Only those count whose process has
 /// ended: one that lives has survived its try, whatever kept it from an answer.
 package struct Tries: Hashable, Sendable {
-    /// By owner. Tries that were answered as failed are nobody's, and always count.
+    /// By owner. Tries that were answered as failed have no owner, and always count.
     private var weights: [String: Int] = [:]
 
     /// None.

@@ -5,7 +5,7 @@
 /// places see to it that it then changes nothing that was read meanwhile.
 ///
 /// When the engine loses its last commits or is replaced, its incarnation changes: all leases are void, and none is
-/// granted for the time of a lease, so that whoever still trusts one has stopped before somebody else begins.
+/// granted for the time of a lease, so that a member that still trusts one has stopped before another begins.
 ///
 /// - Throws: ``WorkLogError``. Reads throw no `.unknownCommit`.
 package protocol WorkLog: Sendable {
@@ -23,7 +23,7 @@ package protocol WorkLog: Sendable {
 
     /// Renews this member and all its leases.
     func renew() async throws(WorkLogError) -> Renewal
-    /// Takes partitions that nobody has, that have expired, or that are this member's own, under new tokens.
+    /// Takes partitions that are free, expired, or this member's own, under new tokens.
     ///
     /// - Parameters:
     ///   - partitions: The wanted ones; the first are preferred.
@@ -40,7 +40,7 @@ package protocol WorkLog: Sendable {
 
     // MARK: The leader
 
-    /// Takes the lease of the feed if nobody has it, it has expired, or it is this member's own. Nil: somebody has it.
+    /// Takes the lease of the feed if it is free, expired, or this member's own. Nil: another member has it.
     func lead() async throws(WorkLogError) -> Term?
     /// Stores changes together with the sequence up to which the feed was read. One entry may be missing for every
     /// earlier change of a document that has a later one.
@@ -51,7 +51,7 @@ package protocol WorkLog: Sendable {
     func append(
         _ entries: [FeedEntry], upTo sequence: String?, _ term: Term
     ) async throws(WorkLogError) -> Term
-    /// Gives the feed back, so that somebody else can lead at once. If the lease is void, nothing happens.
+    /// Gives the feed back, so that another member can lead at once. If the lease is void, nothing happens.
     func resign(_ term: Term) async throws(WorkLogError)
     /// Up to where every change is answered. Nil: nothing is known yet.
     func answered() async throws(WorkLogError) -> Answered?

@@ -1,6 +1,6 @@
 /// Why a call to a work log failed. The text is for people and safe to log: it names no document.
 package enum WorkLogError: Error, Equatable, Sendable {
-    /// The lease is somebody else's now, or the call was made against an older state of the log. Nothing changed: forget
+    /// Another member has the lease now, or the call was made against an older state of the log. Nothing changed: forget
     /// what was read under that lease, and ask for it again.
     case fenced(String)
     /// The engine cannot be reached or does not answer. Nothing changed: try again later.

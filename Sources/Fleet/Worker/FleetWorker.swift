@@ -2,7 +2,7 @@ internal import Locking
 
 /// Works on this member's part of the partitions: takes free ones up to its share, gives back what is too much.
 ///
-/// Nobody coordinates: every member computes the share from the number of members that live.
+/// There is no coordinator: every member computes its share from the number of live members.
 package final class FleetWorker: Sendable {
     private let log: any WorkLog
     private let processor: any Processor

@@ -156,7 +156,7 @@ extension PartitionLoop.Work {
         return canGoOn ? true : await wait(until: survivesAt)
     }
 
-    /// Whether the lease has expired meanwhile, so that there is nothing to give back: whoever takes the partition reads
+    /// Whether the lease has expired meanwhile, so that there is nothing to give back: the next owner reads
     /// again what is not committed.
     private var isTooLate: Bool { loop.isDraining && !loop.tenure.isValid }
 
@@ -314,7 +314,7 @@ extension PartitionLoop.Work {
         return isIn
     }
 
-    /// The answer is stored: from now on somebody else who ends the process does not make the try count.
+    /// The answer is stored. If another change ends the process from now on, this try does not count.
     private mutating func leaveAfterTry() {
         if batches == 0 { loop.leaveIfAlone() }
     }

@@ -54,7 +54,7 @@ struct PartitionWindow {
     private var unparkedInDraft: Set<DocumentKey> = []
     /// What a try counts, unless the process has survived it for some time: then it counts 1.
     private let weight: Int
-    /// Nobody tries a document again whose tries add up to this.
+    /// A document is not tried again if its tries add up to this.
     private let limit: Int
     private let retryDelay: Duration
     private let settlingTime: Duration

@@ -20,7 +20,7 @@ package enum Verdict: Hashable, Sendable {
     case done
     /// It waits for something: try again after this time. May happen any number of times.
     case parked(Duration, String)
-    /// Nobody shall try again.
+    /// It must not be tried again.
     case dead(String)
     /// It failed for reasons of its own: try it alone, and a limited number of times.
     case failed(String)

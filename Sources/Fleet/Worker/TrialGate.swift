@@ -3,7 +3,7 @@ internal import Locking
 /// Lets a document that may have ended the process before be tried with nothing else in the process.
 ///
 /// Otherwise every document that is tried alone in its partition takes the blame for one that ends the process in
-/// another partition. Whoever waits to be alone goes before those who share. Nobody blocks: who is refused asks again
+/// another partition. A partition that waits to be alone goes before those that share. No call blocks: a refused partition asks again
 /// when its signal is raised.
 final class TrialGate: Sendable {
     private struct State {
@@ -17,7 +17,7 @@ final class TrialGate: Sendable {
 
     private let state = Locked(State())
 
-    /// Enters together with others. False: somebody is alone or waits to be.
+    /// Enters together with others. False: a partition is alone, or waits to be.
     func share(_ partition: Int, _ signal: Signal) -> Bool {
         state.withLock { state in
             guard state.alone == nil, state.waiting.isEmpty else {
@@ -58,7 +58,7 @@ final class TrialGate: Sendable {
         }
     }
 
-    /// Tells those that were refused, in the order of their partitions, if somebody may enter now.
+    /// Wakes those that were refused, in the order of their partitions, if one may enter now.
     private func change(_ body: (inout State) -> Void) {
         let signals = state.withLock { state -> [Signal] in
             body(&state)

@@ -3,7 +3,7 @@ internal import Locking
 /// Limits how many changes a member has in work at once, over all its partitions.
 ///
 /// What is in work must be finished before a partition can be given back. Without this limit, a member with a backlog and
-/// slow rules would begin all of it, and those that join would get nothing until it is nearly done. Nobody blocks: a
+/// slow rules would begin all of it, and those that join would get nothing until it is nearly done. No call blocks: a
 /// partition that is refused asks again when its signal is raised. They are served in the order in which they asked.
 final class WorkLimit: Sendable {
     private struct State {
@@ -20,13 +20,13 @@ final class WorkLimit: Sendable {
 
     /// - Parameters:
     ///   - limit: How many changes may be in work.
-    ///   - worthwhile: Nobody gets room for fewer, unless it asks for fewer.
+    ///   - worthwhile: No partition gets room for fewer, unless it asks for fewer.
     init(_ limit: Int, worthwhile: Int = 1) {
         let limit = max(1, limit)
         state = Locked(State(room: limit, worthwhile: min(limit, worthwhile)))
     }
 
-    /// Takes room for up to so many changes. 0: there is too little, or others asked before.
+    /// Takes room for at most this many changes. 0: there is too little, or others asked first.
     func enter(_ partition: Int, atMost count: Int, _ signal: Signal) -> Int {
         let (taken, next) = state.withLock { state -> (Int, Signal?) in
             let isFirst = state.waiting.first.map { $0.partition == partition } ?? true

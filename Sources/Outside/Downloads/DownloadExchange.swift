@@ -84,7 +84,7 @@ struct DownloadExchange: Sendable {
         return .content(content, record, span: Self.span(headers))
     }
 
-    /// Nil if the validator can't be sent back, or is so long that a server would refuse it. Then the content is downloaded
+    /// Nil if the validator can't be sent back, or is longer than servers accept. Then the content is downloaded
     /// again.
     private static func validator(_ value: String?) -> String? {
         value.flatMap { value in

@@ -94,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand {
             throw CommandError(.invalidData, "\(file) and the gateway differ: \(Self.findings(count))")
         }
         guard !result.isStopped, let parts = result.parts else {
-            // Nobody may take it for verified.
+            // It must not pass for verified.
             throw CommandError(.tryLater, "stopped before the end: not everything was verified; run it again")
         }
         logger.info(

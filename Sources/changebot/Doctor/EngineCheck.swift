@@ -61,7 +61,8 @@ enum EngineCheck {
             return "\(Quantity.count(fleet.sharing.count, "member")) sharing the work"
         }
         guard let running = fleet.members.first(where: \.runs) else {
-            return fleet.members.isEmpty ? "nobody runs" : "nobody runs, \(waiting(fleet.members.count))"
+            return fleet.members.isEmpty
+                ? "no member is active" : "no member is active, \(waiting(fleet.members.count))"
         }
         let others = fleet.members.count - 1
         return "\(running.holder.visible) runs\(others > 0 ? ", \(waiting(others))" : "")"

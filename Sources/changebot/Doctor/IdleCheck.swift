@@ -16,7 +16,7 @@ struct IdleCheck: Sendable {
     enum Outcome: Sendable {
         /// The gateway answered properly, without changes.
         case answered(after: Duration)
-        /// Somebody ended the request without a proper answer.
+        /// The request ended without a proper answer.
         case cut(after: Duration, GatewayError)
         /// No answer came, not even long after the time that the request asked for.
         case silent(after: Duration)

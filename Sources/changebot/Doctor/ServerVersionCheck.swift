@@ -29,7 +29,7 @@ struct ServerVersionCheck {
         if url.base.contains(".cloud.couchbase.com") {
             return Finding(
                 .warning,
-                "Capella App Services: it speaks Sync Gateway's dialect, but nobody has tried changebot there",
+                "Capella App Services: it speaks Sync Gateway's dialect, but changebot was never tested there",
                 remedy: "try it with a copy of the data first")
         }
         guard let version, let number = Self.number(in: version) else {
@@ -40,9 +40,9 @@ struct ServerVersionCheck {
         guard !isTried else { return .ok("\(dialect.name) \(number)") }
         return Finding(
             .warning,
-            "\(dialect.name) \(number): nobody has tried changebot with this version, but with "
+            "\(dialect.name) \(number): changebot was not tested with this version, but with "
                 + tried.joined(separator: " and "),
-            remedy: "try it with a copy of the data first, or use a version that was tried")
+            remedy: "test it with a copy of the data first, or use a tested version")
     }
 
     /// `4.1.1`: the first number with a point in it.

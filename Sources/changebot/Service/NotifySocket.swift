@@ -21,7 +21,7 @@ struct NotifySocket: Sendable {
 
     private static let longestName = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-    /// Sends one datagram, and never waits. If nobody listens, that is no error of a service.
+    /// Sends one datagram, and never waits. A missing listener is not an error.
     ///
     /// - Returns: False if the listener has too much to read already, so that it must be sent later.
     func send(_ text: String) -> Bool {

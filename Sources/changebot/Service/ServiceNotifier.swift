@@ -34,7 +34,7 @@ final class ServiceNotifier: Sendable {
     /// - Parameters:
     ///   - variables: Of the environment.
     ///   - process: This one. A watchdog for another process is not fed.
-    /// - Returns: Nil if nobody listens.
+    /// - Returns: Nil if there is no listener.
     init?(_ variables: [String: String], process: Int32 = getpid()) {
         guard let name = variables[Self.socketVariable], let socket = NotifySocket(name) else { return nil }
         self.socket = socket

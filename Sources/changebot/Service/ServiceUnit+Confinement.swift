@@ -18,7 +18,7 @@ extension ServiceUnit {
             "StateDirectory=\(state)",
             "StateDirectoryMode=0700",
         ] + variables + [
-            "# The password or token, for 'password_credential: password' in the configuration. root can read the file, nobody",
+            "# The password or token, for 'password_credential: password' in the configuration. root can read the file, no other",
             "# else needs to. Without the file it is empty.",
             "LoadCredential=password:\(settings.path(".password"))",
             "SetCredential=password:\\n",

@@ -36,7 +36,7 @@ struct BotGroup: Service {
     private enum Event: Sendable {
         case ended(String, CommandError?)
         case reload
-        /// Nobody asks for a reload any more.
+        /// No reload can be requested any more.
         case listenerEnded
     }
 

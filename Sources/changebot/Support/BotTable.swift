@@ -31,7 +31,7 @@ struct BotTable {
     /// As configured last, in order.
     private var wanted: [Bot]
     private var running: [String: Running] = [:]
-    /// The bots that start once nobody holds their file any more.
+    /// The bots that start when their state file is free.
     private var waiting: Set<String> = []
     /// The bots that have failed and were not started again, in the order in which they ended.
     private(set) var failed: [String] = []

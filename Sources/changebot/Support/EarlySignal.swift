@@ -8,7 +8,7 @@ enum EarlySignal {
     private static let commands: Set<String> = [
         "run", "fix", "export", "import", "replicate", "resolve", "verify", "gateway",
     ]
-    /// The first signal; 0 if there was none. Whoever takes it away sends it again.
+    /// The first signal; 0 if there was none. The code that takes it sends it again.
     private static let received = Atomic<Int32>(0)
     /// Whether the service's handlers are set.
     private static let areHandlersSet = Atomic(false)

@@ -47,7 +47,7 @@ enum GatewayConnection {
         }
     }
 
-    /// Logs requests, and reports them to `other`; nil if there is nobody to report to.
+    /// Logs requests, and reports them to `other`. Nil: no observer.
     private static func requestObserver(
         _ logger: Logger, _ other: (@Sendable (RequestRecord) -> Void)?
     ) -> (@Sendable (RequestRecord) -> Void)? {

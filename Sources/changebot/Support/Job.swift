@@ -19,7 +19,7 @@ struct Job: Sendable {
         let settings: Delivery.Settings
         let report: RunReport
         let logger: Logger
-        /// Who watches the run; nil: nobody.
+        /// Observes the run. Nil: no observer.
         let monitored: MonitoredBot?
     }
 
@@ -40,7 +40,7 @@ struct Job: Sendable {
     var fileUse = EmbeddedFileUse.existing
     /// Whether another run may use the same state at the same time.
     var isBesideRun = false
-    /// Shows the run to people and programs. Nil: nobody watches.
+    /// Publishes the run's status. Nil: no observer.
     var monitoring: RunMonitoring?
     /// Whether the job runs inside a service that handles signals. Default: the job handles them itself.
     var isPartOfService = false

@@ -62,7 +62,7 @@ struct RunPlan: Sendable {
     ///
     /// - Parameters:
     ///   - written: The configuration file.
-    ///   - notifier: Tells systemd what the process does; nil if nobody listens.
+    ///   - notifier: Tells systemd what the process does. Nil: no listener.
     ///   - former: The plan of this process so far, if this is a reload.
     /// - Throws: ``CommandError``, `RuleFilesError`.
     init(

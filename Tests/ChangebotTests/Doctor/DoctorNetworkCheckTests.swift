@@ -127,7 +127,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.couchDB, "3.5.0", nil, .ok, "CouchDB 3.5.0"), (.couchDB, "3.50.1", nil, .warning, "nobody has tried"),
+            (.couchDB, "3.5.0", nil, .ok, "CouchDB 3.5.0"), (.couchDB, "3.50.1", nil, .warning, "was not tested"),
             (.syncGateway, "Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE", nil, .ok, "Sync Gateway 4.1.1"),
             (.syncGateway, "Couchbase Sync Gateway/3.3.7 CE", nil, .ok, "3.3.7"),
             (.syncGateway, "Couchbase Sync Gateway/2.8.3 CE", nil, .warning, "3.3 and 4.1"),

@@ -25,7 +25,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Wait for so long until the member has given everything back, and exit with 75 if it has not.",
+            "Wait at most this long until the member has given everything back; then exit with 75.",
             valueName: "duration"), transform: TimeSpan.parse)
     var wait: TimeSpan?
 
@@ -74,7 +74,7 @@ struct FleetDrainCommand: AsyncParsableCommand {
             if let standing = try standing(engine, isLast: isOver) {
                 guard let member = standing.now(asked) else { return try Console.write(["gone: \(name)"]) }
                 guard member.isDrained else {
-                    throw CommandError(.tryLater, "somebody let the member work again: \(name)")
+                    throw CommandError(.tryLater, "the member was allowed to work again meanwhile: \(name)")
                 }
                 guard member.isAtWork else { return try Console.write(["drained: \(name)"]) }
                 guard !isOver else {

@@ -24,7 +24,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
     func run() async throws {
         try fleet.asking { engine in
             let standing = try engine.standing()
-            guard let member = try chosen(standing) else { return try Console.write(["nobody runs"]) }
+            guard let member = try chosen(standing) else { return try Console.write(["no member is active"]) }
             try engine.release(member, drains: self.member != nil && !member.isPassing)
             guard member.runs || member.shares else {
                 return try Console.write(["it had no lease, and is drained now: \(member.id), \(member.holder.visible)"]
@@ -34,7 +34,7 @@ struct FleetReleaseCommand: AsyncParsableCommand {
         }
     }
 
-    /// Nil: nobody works.
+    /// Nil: no member works.
     private func chosen(_ standing: FleetStanding) throws -> FleetStanding.Member? {
         if let member { return try standing.member(member) }
         let working = standing.members.filter { $0.runs || $0.shares }

@@ -17,7 +17,7 @@ extension FleetStanding {
     private var state: String {
         let sharing = sharing.count
         if sharing > 0 { return "\(Quantity.count(sharing, "member")) sharing the work" }
-        return members.contains(where: \.runs) ? "running" : "nobody runs"
+        return members.contains(where: \.runs) ? "running" : "no member is active"
     }
 
     /// For people, a fact a line.
@@ -66,7 +66,7 @@ extension FleetStanding {
     var partitionLines: [String] {
         guard let shared else { return ["  no partitions: the members have never shared the work"] }
         return shared.parts.map { part in
-            "  \("partition \(part.number)".padded(to: 15))\(part.member ?? "nobody  "), "
+            "  \("partition \(part.number)".padded(to: 15))\(part.member ?? "(free)  "), "
                 + Quantity.waiting(part.waiting, part.oldest.map { Int($0) }, parked: part.parked)
         }
     }
