@@ -82,7 +82,7 @@ import Testing
     @Test(
         arguments: [
             ("", "there is no certificate in"), (certificate, "there is no private key in"),
-            (certificate + secureKey, "has a password"), (certificate + key, nil),
+            (certificate + secureKey, "is encrypted"), (certificate + key, nil),
         ] as [(String, String?)])
     func certificatesOfTheBot(content: String, problem: String?) async throws {
         try await withTestBed { bed in
