@@ -24,7 +24,7 @@ package struct Bot: Service {
     let engine: Engine?
     /// Nil: this process works alone.
     let sharedWork: SharedWork?
-    /// Whether this process of a fleet ran, or stood by, before its present turn.
+    /// Whether this process of a fleet was active or on standby before.
     let isPastStart = Locked(false)
 
     /// - Parameter report: Follows the run, also beyond a reset of the database.

@@ -48,7 +48,7 @@ package struct BotSettings: Sendable {
     /// the time for which it runs, both in seconds since 1970, and returns whether it has come to its end. Throws in a
     /// one-shot run only. Nil: they do not run.
     package var pass: (@Sendable (_ rules: ScheduledRules, _ began: Int, _ time: Int) async throws -> Bool)?
-    /// Nil: one process of a fleet runs, and the others stand by.
+    /// Nil: one process of a fleet is active, and the others are on standby.
     package var sharing: Sharing?
     /// The log of those that share the work, if it is not in the engine: for tests.
     package var workLog: (any WorkLog)?

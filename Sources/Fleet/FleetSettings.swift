@@ -31,12 +31,12 @@ package struct FleetSettings: Sendable {
     package struct Isolation: Sendable {
         /// A document is dead after this many tries that failed, or whose process ended soon.
         package var attempts = 5
-        /// A process that ends later than this after such a try began has most likely ended for another reason.
+        /// A process that ends later than this after such an attempt began has most likely ended for another reason.
         package var survival = Duration.seconds(1)
         /// How many tries that the process survived for this time count as one, if it then ended without an answer. So
         /// random kills rarely make a document dead that takes long.
         package var survivalsPerAttempt = 4
-        /// A member that was cut off, or whose engine was away, is back among the members after this time. A partition
+        /// A member that lost its engine, or was cut off, is back among the members after this time. A partition
         /// must be held this long before it is known which processes have ended.
         package var settlingTime = Duration.seconds(15)
         /// How long to wait after the first failed try. Doubles with every further one.

@@ -42,10 +42,11 @@ extension MetricFamily {
     fileprivate static let fleetEngineUp = MetricFamily(
         "changebot_fleet_engine_up", .gauge, "1 if the engine of the fleet answered when it was asked last.")
     fileprivate static let fleetMembers = MetricFamily(
-        "changebot_fleet_members", .gauge, "Members of the fleet, those that stand by included.")
+        "changebot_fleet_members", .gauge, "Members of the fleet, including those on standby.")
     fileprivate static let fleetLeads = MetricFamily(
         "changebot_fleet_leader", .gauge, "1 if this member runs alone, or reads the feed for all.")
-    fileprivate static let fleetStandby = MetricFamily("changebot_fleet_standby", .gauge, "1 if this member stands by.")
+    fileprivate static let fleetStandby = MetricFamily(
+        "changebot_fleet_standby", .gauge, "1 if this member is on standby.")
     fileprivate static let fleetDrained = MetricFamily(
         "changebot_fleet_drained", .gauge, "1 if this member is drained.")
     fileprivate static let fleetPartitions = MetricFamily(

@@ -180,7 +180,7 @@ extension MetricFamily {
         "changebot_receivers_down", .gauge, "Receivers of webhooks, and servers of downloads, that are down.")
     static let receiverDownSeconds = MetricFamily(
         "changebot_receiver_down_seconds", .gauge,
-        "How long a receiver of webhooks, or a server of downloads, has been down; 0 once it is back.")
+        "How long a webhook receiver, or a server of downloads, has been down; 0 once it is back.")
     static let waitingTimers = MetricFamily(
         "changebot_timers_waiting", .gauge, "Rules that wait for the time of a document.")
     static let openDeadLetters = MetricFamily(

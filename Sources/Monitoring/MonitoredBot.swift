@@ -208,7 +208,7 @@ package final class MonitoredBot: RunObserver {
         let answered = ContinuousClock.now
         return state.withLock { state in
             if isDue {
-                // Whether one that was away is back is worth to know soon.
+                // An engine that was unavailable is asked again soon.
                 let span = view.standing == nil ? .zero : asked.duration(to: answered)
                 state.fleetPace.noteAnswer(asked: now, answered: now + span)
             } else {

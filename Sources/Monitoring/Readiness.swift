@@ -27,7 +27,7 @@ package struct Readiness: Sendable {
         let mark = Mark(
             changes: counters.changes, settled: counters.written + counters.unchanged + counters.deadLetters,
             position: facts.position?.description, safe: facts.safeSequence?.description)
-        // While the gateway is away, nothing can move.
+        // While the gateway is unavailable, nothing can move.
         if mark != self.mark || facts.behindSince == nil || facts.outage != nil { progressedAt = now }
         self.mark = mark
     }

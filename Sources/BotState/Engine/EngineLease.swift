@@ -69,7 +69,7 @@ package final class EngineLease: Sendable {
         defer { log.close() }
         guard lose("it was given up") else { return }
         try? log.leaveNow { [engine] connection in
-            // Who is drained stands by next, and is a member all the time.
+            // A drained member is on standby next, and remains a member.
             if try EngineMember.isDrained(engine, connection) {
                 try EngineMember.renew(engine, connection)
             } else {

@@ -39,7 +39,7 @@ extension Engine {
 
     /// Removes the fleet and all that it knows, and the fleet of its `fix`. No process can start meanwhile.
     ///
-    /// - Throws: ``StateError``: `.locked` if a process runs or stands by.
+    /// - Throws: ``StateError``: `.locked` if a process is active or on standby.
     package func reset() throws(StateError) {
         try ask { connection in
             try connection.transaction { connection in

@@ -25,7 +25,7 @@ extension Ledger {
         try await write { try Self.setDatabase(identity, $0) }
     }
 
-    /// After a reset or restore of the database: deletes own writes, chains, interrupted decisions, timers, schedules,
+    /// After a reset or restore of the database: deletes own revisions, chains, interrupted decisions, timers, schedules,
     /// counts and the other addresses, where the old database may still exist, and stores the new nonce. One transaction. Checkpoints
     /// and dead letters stay.
     ///

@@ -4,7 +4,7 @@ package import GatewayClient
 internal import LosslessJSON
 
 extension Ledger {
-    /// How many own writes and caused revisions are kept, each.
+    /// How many own revisions and caused revisions are kept, each.
     static let ownWriteLimit = 200_000
     /// How many of one document are looked at.
     static let lookedAtWrites = 1000

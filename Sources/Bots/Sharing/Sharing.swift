@@ -1,7 +1,8 @@
 internal import DocumentFlow
 package import Fleet
 
-/// How the processes of a fleet share the work (`--role`). Without it, one runs and the others stand by.
+/// How the processes of a fleet share the work (`--role`). Without it, one is active
+/// and the others are on standby.
 package struct Sharing: Sendable, Equatable {
     package static let defaultPartitions = Partitioning.defaultPartitions
 

@@ -23,8 +23,8 @@ final class Standby: Sendable {
     private let state = Locked(State())
 
     private struct State {
-        /// Whether this process is past its start: it ran, or stood by. From then on its configuration is right, and it
-        /// does not end because the engine is reconfigured.
+        /// Whether this process was active or on standby before. From then on its configuration is right, and it does
+        /// not end because the engine is reconfigured.
         var isEstablished = false
         /// Since when the tables are missing.
         var lostAt: ContinuousClock.Instant?

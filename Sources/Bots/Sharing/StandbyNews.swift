@@ -57,7 +57,7 @@ struct StandbyNews {
             predecessor = holder
             guard isNew(holder) else { return }
             logger.notice(
-                "standing by: another member of the fleet runs",
+                "on standby: another member is active",
                 metadata: [LogKey.fleet: fleet, LogKey.holder: "\(holder)"])
         }
     }

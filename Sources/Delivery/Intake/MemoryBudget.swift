@@ -175,8 +175,8 @@ actor MemoryBudget {
 
 /// The memory that the bots of a process share for documents in progress.
 ///
-/// Half of it is divided among the bots in equal parts, which are theirs alone: a bot whose gateway is away keeps what
-/// it holds, and must not stop the others. The other half is for all tasks.
+/// Half of it is divided among the bots in equal parts, which are theirs alone: a bot whose gateway is unavailable
+/// keeps what it holds, and must not stop the others. The other half is for all tasks.
 package final class MemoryPool: Sendable {
     /// Bytes, for all bots together.
     package let limit: Int

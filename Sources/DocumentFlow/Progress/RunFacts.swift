@@ -10,7 +10,7 @@ package struct RunFacts: Sendable {
         case standingBy = "standing_by"
         /// Somebody has asked this member of a fleet to take no work.
         case drained
-        /// It reads what has changed while it was away.
+        /// It reads the changes since its checkpoint.
         case catchingUp = "catching_up"
         /// It has read everything, and waits for changes.
         case following

@@ -40,7 +40,7 @@ package struct Parking: Hashable, Sendable {
     }
 }
 
-/// A try of one document alone that is about to begin, under the name of the process that makes it. Stored before, so that
+/// An attempt at one document alone that is about to begin, under the name of the process that makes it. Stored before, so that
 /// it counts if it ends the process. Stored again with a lower weight once the process has survived it for some time: it
 /// may still end it, but then another reason is more likely.
 package struct Attempt: Hashable, Sendable {

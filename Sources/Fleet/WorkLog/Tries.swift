@@ -29,7 +29,7 @@ package struct Tries: Hashable, Sendable {
     /// What they add up to.
     package var total: Int { weights.values.reduce(0, +) }
 
-    /// With a try of this process instead of the one before.
+    /// With an attempt of this process instead of the one before.
     func adding(_ owner: String, _ weight: Int) -> Tries {
         var tries = self
         tries.weights[owner] = weight

@@ -290,7 +290,7 @@ extension PartitionLoop.Work {
     /// How many more changes may be in work. Few that take long do not keep the others of their calls' places.
     private var places: Int { loop.settings.work.batch * loop.settings.work.batchesAtOnce - window.runningCount }
 
-    /// A try that began some time ago, and has no answer yet, is most likely not what will end the process.
+    /// An attempt that began some time ago, and has no answer yet, is most likely not what will end the process.
     private mutating func noteSurvival() async throws(WorkLogError) {
         guard let survival = window.survival else {
             survivesAt = nil
@@ -319,7 +319,7 @@ extension PartitionLoop.Work {
         if batches == 0 { loop.leaveIfAlone() }
     }
 
-    /// What waited to be alone may be dead by now, without a try.
+    /// What waited to be alone may be dead by now, without an attempt.
     private mutating func stopWaiting() {
         guard isWaiting else { return }
         isWaiting = false

@@ -25,7 +25,7 @@ struct PartitionWindow {
         var parkedN: Int64 = 0
         /// Those of other processes, and those that failed.
         var tries: Tries
-        /// Whether those of members that were away for some time are left out of them.
+        /// Whether they omit members that were absent for some time.
         var isSettled: Bool
         var parks = 0
         var mustBeAlone = false
@@ -52,7 +52,7 @@ struct PartitionWindow {
     /// Documents whose parked change is stored, changed or removed by the draft.
     private var parkedInDraft: Set<DocumentKey> = []
     private var unparkedInDraft: Set<DocumentKey> = []
-    /// What a try counts, unless the process has survived it for some time: then it counts 1.
+    /// What an attempt counts, unless the process has survived it for some time: then it counts 1.
     private let weight: Int
     /// A document is not tried again if its tries add up to this.
     private let limit: Int

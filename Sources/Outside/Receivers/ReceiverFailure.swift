@@ -1,6 +1,6 @@
 internal import HTTPTransport
 
-/// A failed request to a webhook endpoint or an attachment server that may succeed later.
+/// A failed request to a webhook receiver or an attachment server that may succeed later.
 struct ReceiverFailure: Error {
     enum Cause: Sendable {
         /// The receiver is unreachable, or asks to retry later. It did not process the request.

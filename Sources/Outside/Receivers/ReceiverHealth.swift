@@ -1,6 +1,6 @@
 internal import DocumentFlow
 
-/// Whether a webhook endpoint or an attachment server is up, judged by its last requests.
+/// Whether a webhook receiver or an attachment server is up, judged by its last requests.
 ///
 /// A value without a clock: the caller passes the time. While the receiver is down, nothing is sent until the next attempt
 /// is due. Attempts alternate between events that have failed and events that have not. So a receiver that fails once for

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How fast a webhook endpoint or an attachment server answers. Decides which requests wait in the queue, and which are
+/// How fast a webhook receiver or an attachment server answers. Decides which requests wait in the queue, and which are
 /// deferred to a later time.
 ///
 /// A value without a clock: the caller passes the time. For a fast receiver all requests wait in the queue. For a slow one

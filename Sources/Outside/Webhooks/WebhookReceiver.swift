@@ -2,21 +2,21 @@ internal import DocumentFlow
 internal import Logging
 internal import ServiceLifecycle
 
-/// One webhook endpoint: limits concurrent requests, and sends none while the endpoint is down. Requests that would wait
+/// One webhook receiver: limits concurrent requests, and sends none while the receiver is down. Requests that would wait
 /// for more than a second are deferred.
 actor WebhookReceiver {
     typealias Instant = ContinuousClock.Instant
 
-    /// Concurrent requests. Only one while the endpoint is down, to find out whether it is up again.
+    /// Concurrent requests. Only one while the receiver is down, to find out whether it is up again.
     private static let concurrency = 8
-    /// How often a slow endpoint is logged.
+    /// How often a slow receiver is logged.
     private static let slownessInterval: Duration = .seconds(60)
 
     /// Whether a request may be sent now.
     enum Admission {
         /// It may. Call ``leave(since:)`` after it.
         case open(since: Instant)
-        /// The endpoint is down.
+        /// The receiver is down.
         case down(until: Instant)
         /// Too many requests wait already.
         case busy(until: Instant)
@@ -47,7 +47,7 @@ actor WebhookReceiver {
     ///
     /// - Parameters:
     ///   - key: Of the event.
-    ///   - document: Counted as waiting while the endpoint is down.
+    ///   - document: Counted as waiting while the receiver is down.
     ///   - isReturning: Whether the document was deferred before.
     /// - Throws: `CancellationError`.
     func enter(_ key: String, _ document: String, isReturning: Bool) async throws -> Admission {
@@ -91,7 +91,7 @@ actor WebhookReceiver {
         if let shown = slownessShownAt, shown.duration(to: now) < Self.slownessInterval { return }
         slownessShownAt = now
         logger.notice(
-            "a webhook endpoint is slow; only its events wait",
+            "a webhook receiver is slow; only its events wait",
             metadata: [LogKey.url: "\(origin)"])
     }
 
@@ -122,7 +122,7 @@ actor WebhookReceiver {
     func leave(since start: Instant) {
         active -= 1
         pace.end(start: start, now: .now)
-        // While the endpoint is down, all waiters are resumed, so that they see the outage.
+        // While the receiver is down, all waiters are resumed, so that they see the outage.
         wake(health.outage == nil ? max(0, limit - active) : waiting.count)
     }
 
@@ -136,14 +136,14 @@ actor WebhookReceiver {
         for continuation in rest.dropFirst(room) { continuation.resume() }
     }
 
-    /// The event was accepted, or refused for good. Either way the endpoint is up.
+    /// The event was accepted, or refused for good. Either way the receiver is up.
     ///
     /// - Parameter sent: When the request was sent.
     func answered(_ key: String, sent: Instant) {
         guard let span = health.succeed(key, sent: sent, now: .now) else { return }
         report()
         logger.notice(
-            "a webhook endpoint is up again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
+            "a webhook receiver is up again", metadata: [LogKey.url: "\(origin)", "outage": "\(span.text)"])
     }
 
     func failed(
@@ -153,7 +153,7 @@ actor WebhookReceiver {
         if case .refuse = verdict { report() } else { noteWaiting(document) }
         if isNews {
             logger.warning(
-                "a webhook endpoint is down; its events are queued",
+                "a webhook receiver is down; its events are queued",
                 metadata: [LogKey.url: "\(origin)", LogKey.reason: "\(failure.summary)"])
         }
         return verdict

@@ -17,9 +17,9 @@ package final class WebhookSender: Sendable {
         case accepted(JSONText?, isNew: Bool)
         /// Refused for good.
         case refused(reason: String)
-        /// The endpoint is down.
+        /// The receiver is down.
         case postponed(until: ContinuousClock.Instant)
-        /// Too many requests wait for the endpoint.
+        /// Too many requests wait for the receiver.
         case deferred(until: ContinuousClock.Instant)
     }
 
@@ -90,7 +90,7 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    /// When to try again, if one of these endpoints would defer the document now. Then none of its events is sent.
+    /// When to try again, if one of these receivers would defer the document now. Then none of its events is sent.
     package func retryTimeIfBusy(_ origins: Set<String>, isReturning: Bool) async -> ContinuousClock.Instant? {
         for origin in origins {
             if let retry = await receiver(origin).retryTimeIfBusy(isReturning: isReturning) { return retry }
@@ -115,7 +115,7 @@ package final class WebhookSender: Sendable {
             case .giveUp(let reason): throw RunError(.gaveUp, reason)
             case .refuse(let attempts):
                 return .refused(
-                    reason: "webhook: failed \(attempts.counted("time")) while the endpoint accepts other events; "
+                    reason: "webhook: failed \(attempts.counted("time")) while the receiver accepts other events; "
                         + "last error: \(failure.reason)")
             }
         }

@@ -238,7 +238,7 @@ actor ReplicationCheckpoints {
     }
 }
 
-/// A database is another one than at the beginning, or was away.
+/// A database was replaced since the beginning, or was unavailable.
 struct EndChanged: Error {
     let url: String
 }

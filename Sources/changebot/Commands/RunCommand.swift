@@ -30,7 +30,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet runs, and the others stand by.",
+            "With --engine, share the work between all processes of the fleet: auto, or only read the feed (reader) or only work on changes (worker). Default: one process of a fleet is active, and the others are on standby.",
             valueName: "role"))
     var role: FleetMember.Role?
 

@@ -4,7 +4,7 @@ internal import Glibc
 /// What a service tells systemd, and when: decides the messages, sends none.
 ///
 /// `READY=1` means that the process does its work: rules and configuration are valid, the state folder can be used, and
-/// each bot follows its feed or waits for a gateway that is away. A gateway that is away must not keep the unit from
+/// each bot follows its feed or waits for an unavailable gateway. Such a gateway must not keep the unit from
 /// starting, because the bot waits for it anyway, and reports it in `STATUS`. What a start can't mend, such as a wrong
 /// password, ends the process before.
 ///

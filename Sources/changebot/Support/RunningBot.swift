@@ -52,7 +52,7 @@ struct RunningBot {
         return switch status["phase"]?.string {
         case "following": number("sequence", "lag") == 0 ? "up to date" : "following, work under way"
         case "catching_up": "catching up"
-        case "standing_by": "standing by: another member of the fleet runs"
+        case "standing_by": "on standby: another member is active"
         case "drained": "drained: takes no work of the fleet"
         case "stopping": "stopping"
         default: "connecting"

@@ -10,7 +10,7 @@ import Testing
 @testable import BotState
 @testable import Bots
 
-/// One member of a fleet runs, the others stand by.
+/// One member of a fleet is active, the others are on standby.
 @Suite(.limitedParallelism) struct StandbyTests {
     @Test func aStandbyGoesOnWhereTheOtherStopped() async throws {
         try await EngineTestBed.with { fleet in

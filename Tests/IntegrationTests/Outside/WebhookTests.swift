@@ -328,7 +328,7 @@ import Testing
             let letter = try #require(try deadLetters(bed, rules).first)
             #expect(letter.id == "o1")
             #expect(
-                letter.reason.hasPrefix("webhook: failed 8 times while the endpoint accepts other events; last error:"),
+                letter.reason.hasPrefix("webhook: failed 8 times while the receiver accepts other events; last error:"),
                 "\(letter.reason)")
             // libcurl sends a request again by itself if a connection that was used before ends without an answer.
             #expect((8...24).contains(receiver.requests.count(where: { $0.documentID == "o1" })))
