@@ -1,9 +1,9 @@
 internal import Locking
 
-/// Requests that one task waits for. Their answers are delivered once, together.
+/// Requests that one task waits for. Their answers are delivered together, once.
 final class Batch: Sendable {
     private let requests: [JQRequest]
-    /// Decides what is kept of an answer.
+    /// Decides what to keep of an answer.
     private let reduce: @Sendable (_ request: Int, JQAnswer) -> JQAnswer
     private let cancellation: Locked<Bool>
     private let finish: @Sendable ([TimedAnswer]) -> Void
@@ -21,7 +21,7 @@ final class Batch: Sendable {
 
     func fail(_ error: JQError) { finish(Array(repeating: TimedAnswer(answer: .failed(error)), count: requests.count)) }
 
-    /// Sends the requests and collects the answers. Blocks; if the task is cancelled, for at most about 100 ms more.
+    /// Sends the requests and collects the answers. Blocks. After cancellation, for at most about 100 ms more.
     func put(to conversation: Conversation, stopping: () -> JQError?) {
         var answers: [TimedAnswer] = []
         answers.reserveCapacity(requests.count)
@@ -32,33 +32,33 @@ final class Batch: Sendable {
     }
 }
 
-/// How the requests of one task are divided among helpers.
+/// How the requests of one task are divided among helper processes.
 struct BatchParts {
-    /// Helpers that have nothing to do.
+    /// The available helpers.
     struct Helpers {
-        /// Those that are running.
+        /// Helpers that are running and idle.
         var idle: Int
-        /// Those that may be started.
+        /// Helpers that may still be started.
         var unstarted: Int
     }
 
-    /// A part with fewer requests is answered sooner than another helper wakes up.
-    private static let leastForIdle = 16
-    /// A new helper first compiles all programs that it runs.
-    private static let leastForNew = 64
+    /// A smaller part is answered sooner than another helper wakes up.
+    private static let minimumForIdle = 16
+    /// A smaller part does not justify a new helper, which first compiles its programs.
+    private static let minimumForNew = 64
 
-    /// Without gaps and in order; sizes differ by at most one.
+    /// In order and without gaps. Sizes differ by at most one.
     let ranges: [Range<Int>]
 
     init(_ count: Int, _ helpers: Helpers) {
         let parts = max(
-            1, min(helpers.idle, count / Self.leastForIdle),
-            min(helpers.idle + helpers.unstarted, count / Self.leastForNew))
+            1, min(helpers.idle, count / Self.minimumForIdle),
+            min(helpers.idle + helpers.unstarted, count / Self.minimumForNew))
         ranges = (0..<parts).map { count * $0 / parts..<count * ($0 + 1) / parts }
     }
 }
 
-/// Collects the answers of the parts of a batch, and delivers them in order once all are there.
+/// Collects the answers of a batch's parts, and delivers them in order once all are complete.
 final class PartialAnswers: Sendable {
     private struct State: Sendable {
         var answers: [[TimedAnswer]]
@@ -73,7 +73,7 @@ final class PartialAnswers: Sendable {
         self.finish = finish
     }
 
-    /// Call once for each part.
+    /// Must be called once for each part.
     func put(_ answers: [TimedAnswer], of part: Int) {
         let all = state.withLock { state -> [[TimedAnswer]]? in
             state.answers[part] = answers

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Locking
 
-/// The batches that wait for a helper process, and the threads that send them: one thread per process.
+/// The batches that wait for a helper process, and the threads that send them: one thread for each process.
 ///
-/// Threads, since they block while a process works; Swift tasks must not.
+/// Uses threads because they block while a process works, which Swift tasks must not.
 final class BatchQueue: Sendable {
     private let programs: JQPrograms
     private let settings: JQPool.Settings
@@ -23,7 +23,7 @@ final class BatchQueue: Sendable {
         self.settings = settings
     }
 
-    /// How many batches would be worked on at once, without waiting for others.
+    /// The helpers that could start work at once.
     var availableHelpers: BatchParts.Helpers {
         state.quietly { state in
             let spare = state.idle - state.waiting.count
@@ -32,7 +32,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// Passes a batch to an idle thread, or to a new one if the limit allows.
+    /// Passes a batch to an idle thread, or to a new thread if the limit allows.
     func add(_ batch: Batch) {
         let error: JQError? = state.with { state in
             guard !state.isShutDown else { return .shutDown }
@@ -57,7 +57,7 @@ final class BatchQueue: Sendable {
         state.block { $0.threads == 0 }
     }
 
-    /// - Returns: False if the system has no thread left.
+    /// - Returns: False if the system can't start another thread.
     private func startThread() -> Bool {
         var thread = pthread_t()
         let reference = Unmanaged.passRetained(self)
@@ -86,7 +86,7 @@ final class BatchQueue: Sendable {
         }
     }
 
-    /// Waits for a batch; nil when the queue is shut down.
+    /// Waits for a batch. Nil after shutdown.
     private func next() -> Batch? {
         state.quietly { $0.idle += 1 }
         return state.block(

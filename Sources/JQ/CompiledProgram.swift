@@ -3,14 +3,14 @@ internal import CJQ
 /// A compiled program, in the process that runs it.
 ///
 /// The program's text is embedded in a wrapper, on the wrapper's first line so that jq's line numbers are right. The
-/// wrapper redefines all that could read more than the document and the variables: the clock returns `$now`, the rest
-/// fails.
+/// wrapper redefines all functions that could read more than the document and the variables: the clock returns `$now`,
+/// the others fail.
 final class CompiledProgram {
     /// How a run ended.
     enum Ending {
         case finished
         case failed(String)
-        /// An output holds a number that is not finite: which one, and where.
+        /// An output contains a number that is not finite: which number, and where.
         case notFinite(String)
         case tooMuchOutput
     }
@@ -21,11 +21,11 @@ final class CompiledProgram {
     private let functions = ProgramFunctions()
     private let namesEnvironment: Bool
 
-    /// Compiles a program that has passed ``check(_:_:)``, which rule files have before they are used.
+    /// Compiles a program that has passed ``check(_:_:)``, as all programs of rule files have.
     ///
     /// - Parameters:
-    ///   - bindings: An object with the variables' values by name. Not consumed.
-    ///   - locals: Variables that get their values with each run.
+    /// - bindings: An object with the variables' values by name. Not consumed.
+    /// - locals: Variables whose values are passed with each run.
     /// - Throws: The first error that jq reports.
     init(_ text: [UInt8], _ bindings: jv, locals: [String] = []) throws(JQCompileError) {
         guard !text.contains(0) else { throw Self.nulError }
@@ -34,7 +34,7 @@ final class CompiledProgram {
             state = try Self.compile(
                 Self.opening(locals) + text + Array("\n\n)".utf8), arguments: jv_copy(bindings))
         } catch {
-            // Messages must show the program's own text.
+            // Error messages must show the program's own text.
             try Self.compileAlone(text, bindings, locals: locals)
             // A program that is empty, or only defines functions, means `.`.
             state = try Self.compile(
@@ -45,8 +45,8 @@ final class CompiledProgram {
 
     deinit { Self.tearDown(state) }
 
-    /// Runs the program over `[document, change, match, now]`, which it consumes. With local variables, the first is a
-    /// list of the document and an object of their values.
+    /// Runs the program over `[document, change, match, now]`, which it consumes. With local variables, the first
+    /// element is a list of the document and an object of their values.
     ///
     /// - Parameter output: Receives the text of each output; returning false ends the run.
     func run(_ input: jv, output: (UnsafeRawBufferPointer) -> Bool) -> Ending {
@@ -111,29 +111,29 @@ extension CompiledProgram {
 
     private static let nulError = JQCompileError(message: "the program holds a NUL character")
 
-    /// Checks that each of the programs compiles without a wrapper: it must not close the wrapper's parenthesis.
+    /// Checks that each of the programs compiles without a wrapper, so that it can't close the wrapper's parenthesis.
     ///
     /// - Parameter bindings: As for ``init(_:_:)``.
-    /// - Throws: The first error that jq reports. With several programs it may be that they only don't compile together,
-    ///   for example because one of them is empty: then check each.
+    /// - Throws: The first error that jq reports. If several programs are checked, they may fail only in combination,
+    ///   for example because one of them is empty. Then check each one separately.
     static func check(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
         guard !programs.contains(where: { $0.contains(0) }) else { throw nulError }
         guard let program = programs.first else { return }
         do throws(JQCompileError) { try compileTogether(programs, bindings) } catch {
             guard programs.count == 1 else { throw error }
-            // The message must be about its own text. And it may be empty, or only define functions.
+            // The message must refer to the program's own text, which may be empty or only define functions.
             try compileAlone(program, bindings)
-            // What begins with a directive, such as `module`, compiles alone only.
+            // A program that begins with a directive, such as `module`, compiles only alone.
             _ = try CompiledProgram(program, bindings)
         }
     }
 
-    /// Compiles each of the programs in two kinds of brackets, all in one text: most of the time is for jq's own
-    /// definitions.
+    /// Compiles all programs as one text, each in two kinds of brackets. Together, because jq spends most of the time
+    /// on its own definitions.
     ///
-    /// A program can close one kind of bracket and open it again; in the other kind, that is an error. The empty line is
-    /// for a comment that goes on in the next line. What is a comment before and after the closing bracket is an error in
-    /// a text that is still open there.
+    /// A program can close one kind of bracket and open it again, but with the other kind that is an error. The empty
+    /// line ends a comment that continues on the next line. The text around the closing bracket is a comment, or else
+    /// an error in a string that is still open.
     private static func compileTogether(_ programs: ArraySlice<[UInt8]>, _ bindings: jv) throws(JQCompileError) {
         let texts = [("(", ")"), ("[", "]")].flatMap { opening, closing in
             let end = Array("\n\n# \\(|)\n\(closing) # \\(|)\n".utf8)
@@ -143,12 +143,12 @@ extension CompiledProgram {
         try compileUnwrapped(Array(ProgramPrelude.declarations.utf8) + text, bindings)
     }
 
-    /// Without the wrapper.
+    /// Compiles a program without the wrapper.
     private static func compileAlone(
         _ text: [UInt8], _ bindings: jv, locals: [String] = []
     ) throws(JQCompileError) {
         do throws(JQCompileError) { try compileUnwrapped(text, bindings, locals: locals) } catch {
-            // jq does not know the functions of the prelude; but a directive must be first in its text.
+            // jq does not know the functions of the prelude, but a directive must come first.
             guard ProgramPrelude.names.contains(where: error.message.hasPrefix) else { throw error }
             try compileUnwrapped(Array(ProgramPrelude.declarations.utf8) + text, bindings, locals: locals)
         }
@@ -162,7 +162,7 @@ extension CompiledProgram {
         tearDown(try compile(text, arguments: known))
     }
 
-    /// - Parameter arguments: An object; consumed. Its values are shared, not copied.
+    /// - Parameter arguments: An object. Consumed; its values are shared, not copied.
     private static func compile(_ text: [UInt8], arguments: jv) throws(JQCompileError) -> OpaquePointer {
         guard let state = jq_init() else {
             jv_free(arguments)
@@ -176,7 +176,7 @@ extension CompiledProgram {
                 guard let reference else { return jv_free(message) }
                 Unmanaged<CompileMessages>.fromOpaque(reference).takeUnretainedValue().add(message)
             }, reference.toOpaque())
-        // Modules are looked up nowhere. Without these attributes, jq 1.6 aborts at an `import`.
+        // Modules are not searched anywhere. Without these attributes, jq 1.6 aborts at an `import`.
         jq_set_attr(state, jv_string("JQ_LIBRARY_PATH"), jv_array())
         jq_set_attr(state, jv_string("JQ_ORIGIN"), jv_string("/"))
         jq_set_attr(state, jv_string("PROGRAM_ORIGIN"), jv_string("/"))

@@ -2,17 +2,17 @@ internal import Glibc
 internal import HelperProcesses
 internal import Locking
 
-/// Sends requests to a helper process, one batch after the other, and replaces the process if it hangs or crashes.
+/// Sends requests to a helper process, one batch after another, and replaces the process if it hangs or crashes.
 ///
-/// Used by one thread. The process starts at the first request and ends with the conversation.
+/// Used by one thread. The process starts at the first request and ends with this object.
 final class Conversation {
-    /// The time for starting a process, and for compiling a program, measured as in ``CallTime``. Programs are known to
-    /// compile.
+    /// The time limit for starting a process and for compiling a program, measured as in ``CallTime``. The programs are
+    /// known to compile.
     static let startingTime: Duration = .seconds(30)
-    /// How often, in milliseconds, the thread checks whether the answers are still wanted and the deadline has passed.
+    /// The interval, in milliseconds, at which the thread checks for cancellation and the deadline.
     private static let pollInterval: Int32 = 100
-    /// Bytes of requests that are prepared ahead of the process.
-    private static let composedAhead = 1 << 18
+    /// The most bytes of requests that are queued ahead of the process.
+    private static let queuedBytesLimit = 1 << 18
 
     private let programs: JQPrograms
     private let settings: JQPool.Settings
@@ -20,7 +20,7 @@ final class Conversation {
     private let clock = ContinuousClock()
     private var session: HelperSession?
 
-    /// - Parameter register: Holds the id of the running process.
+    /// - Parameter register: Receives the id of the running process.
     init(programs: JQPrograms, settings: JQPool.Settings, register: Locked<Set<pid_t>> = Locked([])) {
         self.programs = programs
         self.settings = settings
@@ -29,10 +29,10 @@ final class Conversation {
 
     /// Answers all requests, in order.
     ///
-    /// A process that hangs or crashes fails only its current request: the others go to a new process.
+    /// A process that hangs or crashes fails only its current request. The other requests go to a new process.
     ///
     /// - Parameters:
-    ///   - stopping: Called now and then; an error ends the batch and becomes the answer to all remaining requests.
+    /// - stopping: Polled. An error ends the batch and becomes the answer to all remaining requests.
     ///   - answer: Receives the answer to each request.
     func put(_ requests: [JQRequest], stopping: () -> JQError?, answer: (TimedAnswer) -> Void) {
         var answered = 0
@@ -41,7 +41,7 @@ final class Conversation {
                 try converse(requests, &answered, stopping, answer)
             } catch {
                 session = nil
-                // An error that is not about this request would hit each further one.
+                // An error that is not about this request would affect all later ones.
                 let failing = error.isTemporary || error.isAboutBinding ? requests.count : answered + 1
                 let time: Duration = if case .deadline(let time) = error { time } else { .zero }
                 for _ in answered..<failing { answer(TimedAnswer(answer: .failed(error), time: time)) }
@@ -53,13 +53,13 @@ final class Conversation {
     private func converse(
         _ requests: [JQRequest], _ answered: inout Int, _ stopping: () -> JQError?, _ answer: (TimedAnswer) -> Void
     ) throws(JQError) {
-        let session = try livingSession()
+        let session = try runningSession()
         var composed = answered
         var outputs = JQOutputs()
         var time = CallTime(start: clock.now)
         var used = Duration.zero
         while answered < requests.count {
-            while composed < requests.count, session.unsentCount < Self.composedAhead {
+            while composed < requests.count, session.unsentCount < Self.queuedBytesLimit {
                 session.add(requests[composed])
                 composed += 1
             }
@@ -103,10 +103,10 @@ final class Conversation {
         .bindingTooLarge(name: binding.name, length: binding.json.count, limit: settings.memoryLimit)
     }
 
-    private func livingSession() throws(JQError) -> HelperSession {
+    private func runningSession() throws(JQError) -> HelperSession {
         if let session, session.isAlive { return session }
         session = nil
-        // A value as text is several times smaller than in jq's memory, and a frame's length has 32 bits.
+        // A value needs several times more memory in jq than as text, and a frame's length has 32 bits.
         if let binding = programs.bindings.first(where: { $0.json.count > min(settings.memoryLimit, 1 << 30) }) {
             throw tooLarge(binding)
         }
@@ -115,7 +115,7 @@ final class Conversation {
         return started
     }
 
-    /// What a frame means for the current request.
+    /// The effect of a frame on the current request.
     private enum Step {
         /// The process is ready, or has compiled the program: the deadline starts again.
         case begins
@@ -128,10 +128,10 @@ final class Conversation {
     ) throws(JQError) -> Step {
         switch FrameKind(rawValue: frame.kind) {
         case .ready:
-            session.noteReady(request)
+            session.recordReady(request)
             return .begins
         case .bound:
-            session.noteBound()
+            session.recordBound()
             return .begins
         case .output:
             guard outputs.cost + frame.content.count + JQOutputs.costOfEach <= settings.outputLimit else {

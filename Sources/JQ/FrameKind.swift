@@ -15,9 +15,9 @@ enum FrameKind: UInt8 {
     case call
 
     // From the process.
-    /// The limits are in force; or a program, at its first use, has been compiled.
+    /// The limits are in force, or a program has been compiled for its first use.
     case ready
-    /// The value has been read.
+    /// The value was read.
     case bound
     case output
     case done
@@ -25,9 +25,9 @@ enum FrameKind: UInt8 {
     case programError
     case unreadableInput
     case tooMuchOutput
-    /// An output holds a number that is not finite.
+    /// An output contains a number that is not finite.
     case notFinite
-    /// The processor time of a call in microseconds, before its last frame. Omitted if it is less than a millisecond.
+    /// The processor time of a call in microseconds, sent before its last frame. Omitted below a millisecond.
     case time
 }
 

@@ -2,13 +2,13 @@ internal import Glibc
 internal import HelperProcesses
 internal import Locking
 
-/// A helper process for jq, and what it knows already. Used by one thread.
+/// A helper process for jq, with the state of its initialization. Used by one thread.
 final class HelperSession {
     private let channel: HelperChannel
 
     /// Whether the process has reported that it is ready.
     private(set) var isReady = false
-    /// How many of the bindings the process has read.
+    /// The number of bindings that the process has read.
     private(set) var boundCount = 0
     private let bindings: [JQBinding]
     private var compiled: Set<Int> = []
@@ -34,16 +34,16 @@ final class HelperSession {
     /// Whether the process has reported that it has compiled the program of a request.
     func hasCompiled(_ request: JQRequest) -> Bool { request.program.map(compiled.contains) ?? false }
 
-    /// The process has sent `ready`: the first time that it is ready, later that it has compiled the program of its
-    /// current request.
-    func noteReady(_ request: JQRequest) {
+    /// Records a `ready` frame. The first one means that the process is ready; later ones that it has compiled the
+    /// program of its current request.
+    func recordReady(_ request: JQRequest) {
         if isReady, let program = request.program { compiled.insert(program) }
         isReady = true
     }
 
-    func noteBound() { boundCount += 1 }
+    func recordBound() { boundCount += 1 }
 
-    /// The value that the process is reading; nil if it has read all.
+    /// The value that the process is reading. Nil if it has read all values.
     var pendingBinding: JQBinding? { boundCount < bindings.count ? bindings[boundCount] : nil }
 
     var unsentCount: Int { channel.unsentCount }
@@ -52,20 +52,20 @@ final class HelperSession {
 
     var isAlive: Bool { channel.isAlive }
 
-    /// Processor time of the process since its start; nil if the system does not report it.
+    /// Processor time of the process since its start. Nil if the system does not report it.
     var processorTime: Duration? { channel.processorTime }
 
     /// Sends and receives what is possible, and waits for that up to `timeout` milliseconds.
     ///
-    /// - Throws: ``JQError/crashed`` if the process has ended by itself: what lacks memory exits, see ``ProgramServer``,
-    ///   or uses memory that it did not get.
-    ///   ``JQError/brokeDown`` if a function of jq ended it, ``JQError/killed(signal:)`` for other signals,
+    /// - Throws: ``JQError/crashed`` if the process ended by itself: it exits when it runs out of memory, see
+    ///   ``ProgramServer``, or dereferences a failed allocation.
+    ///   ``JQError/aborted`` if a function of jq ended it, ``JQError/killed(signal:)`` for other signals,
     ///   ``JQError/processError(_:)`` if it sent something invalid.
     func wait(_ timeout: Int32) throws(JQError) -> HelperChannel.Progress {
         do throws(HelperEnded) { return try channel.wait(timeout) } catch {
             switch error.cause {
-            case .signal(SIGABRT), .signal(SIGFPE): throw .brokeDown
-            // jq does not always check that it got the memory.
+            case .signal(SIGABRT), .signal(SIGFPE): throw .aborted
+            // jq does not always check for failed allocations.
             case .exit, .signal(SIGSEGV), .signal(SIGBUS): throw .crashed
             case .signal(let signal): throw .killed(signal: signal)
             case .invalidFrame: throw .processError("it sent something that is no answer")

@@ -2,8 +2,8 @@ internal import LosslessJSON
 
 /// The parts of a document that jq can't represent: numbers with more digits than a double, and unpaired surrogates.
 ///
-/// A program that uses none of them gives the same result whatever they are. So it is run on variants of the document;
-/// if the results differ, they depend on something that jq would have got wrong.
+/// The result of a program that uses none of them does not depend on their values. The program therefore also runs on
+/// variants of the document. If the results differ, they depend on a value that jq would have got wrong.
 struct InexactParts: Sendable {
     private struct Part: Sendable {
         let range: Range<Int>
@@ -24,9 +24,9 @@ struct InexactParts: Sendable {
             switch leaf {
             case .number(let range):
                 let digits = text.bytes[range]
-                guard !NumberText.isSurelyExact(digits), !NumberText(digits).isHeldByDouble else { continue }
+                guard !NumberText.isSurelyExact(digits), !NumberText(digits).isExactAsDouble else { continue }
                 add(range, isNumber: true)
-            case .halfOfPair(let range): add(range, isNumber: false)
+            case .unpairedSurrogate(let range): add(range, isNumber: false)
             }
         }
         guard !parts.isEmpty else { return nil }
@@ -38,13 +38,16 @@ struct InexactParts: Sendable {
         parts.append(Part(range: range, isNumber: isNumber, identity: identity))
     }
 
-    /// How many variants there are beside the document itself.
+    /// The number of variants besides the document itself.
     ///
-    /// In the first, all parts are lower; in the second, all are higher. In the third, all large numbers are 2^53 - 1:
-    /// doubles above that are never odd, and jq's `%` treats all that are too large as one number. In the fourth, all
-    /// numbers are strings of their digits: arithmetic fails on them, but comparing digits as text works. Then one for
-    /// each binary digit of the identities, with those parts higher that have the digit: so any two different parts
-    /// differ in some variant.
+    /// - Variant 1: All parts are lower.
+    /// - Variant 2: All parts are higher.
+    /// - Variant 3: All large numbers are 2^53 - 1. Doubles above that are never odd, and jq's `%` treats all larger
+    ///   numbers as one number.
+    /// - Variant 4: All numbers are strings of their digits. Arithmetic fails on them, but comparing digits as text
+    ///   works.
+    /// - Then one variant for each binary digit of the identities. Parts whose identity has the digit are higher, so
+    ///   any two different parts differ in some variant.
     var variantCount: Int { 4 + (Int.bitWidth - (identities.count - 1).leadingZeroBitCount) }
 
     /// The document with its parts replaced. `number` counts from 0; -1 is the document as jq reads it.
@@ -76,7 +79,7 @@ struct InexactParts: Sendable {
 
     private func replacement(of part: Part, _ shift: Shift) -> [UInt8] {
         let bytes = text.bytes[part.range]
-        // Private-use characters, and what jq makes of unpaired surrogates unless it fails on them.
+        // Private-use characters, and the character that jq substitutes for unpaired surrogates.
         let characters: [Shift: String] = [.lower: "\\ue0f0", .higher: "\\ue0f1"]
         guard part.isNumber else { return Array(characters[shift, default: "\\ufffd"].utf8) }
         let double = NumberText(bytes).double
@@ -90,7 +93,7 @@ struct InexactParts: Sendable {
         }
     }
 
-    /// The error if the results differ. Names the first inexact number, or else the first part.
+    /// The error if the results differ. Names the first inexact number, or otherwise the first part.
     var error: JQError {
         let part = parts.first { $0.isNumber } ?? parts[0]
         let bytes = String(decoding: text.bytes[part.range].prefix(80), as: UTF8.self)

@@ -1,15 +1,15 @@
 package import LosslessJSON
 
-/// A value that all programs of a pool can use as `$NAME`.
+/// A value that all programs of a pool can read as `$NAME`.
 ///
-/// It is sent to a process once, at its start, not with each call.
+/// It is sent to a process once, at its start, and not with each call.
 package struct JQBinding: Sendable {
-    /// Without the `$`.
+    /// The name without the `$`.
     package let name: String
     let json: [UInt8]
 
-    /// - Throws: ``JQError/inexactNumber(_:)`` or ``JQError/brokenCharacter(_:)`` for values that jq can't represent:
-    ///   programs would use a different one.
+    /// - Throws: ``JQError/inexactNumber(_:)`` or ``JQError/brokenCharacter(_:)`` for values that jq can't represent,
+    ///   because programs would see a different value.
     package init(name: String, _ value: JSONText) throws(JQError) {
         if let parts = InexactParts(of: value) { throw parts.error }
         self.name = name
@@ -17,7 +17,7 @@ package struct JQBinding: Sendable {
     }
 
     /// Binds a name to an empty list.
-    package init(nameOfNothing name: String) {
+    package init(emptyListNamed name: String) {
         self.name = name
         json = Array("[]".utf8)
     }
@@ -30,8 +30,8 @@ package struct JQBinding: Sendable {
         "include", "label", "module", "or", "reduce", "then", "try",
     ]
 
-    /// Whether a value can have this name: valid as a variable in jq, at most 64 bytes, without `__` in front, and
-    /// neither one of ``common`` nor a jq keyword.
+    /// Whether a variable can have this name: valid in jq, at most 64 bytes, not beginning with `__`, and neither one
+    /// of ``common`` nor a jq keyword.
     package static func isName(_ name: String) -> Bool {
         let isStart = { (byte: UInt8) in byte == UInt8(ascii: "_") || (byte | 0x20) &- UInt8(ascii: "a") < 26 }
         guard let first = name.utf8.first, isStart(first), name.utf8.count <= 64, !name.hasPrefix("__") else {
@@ -41,7 +41,7 @@ package struct JQBinding: Sendable {
     }
 }
 
-/// What a process gets before the first request.
+/// The data that a process receives before the first request.
 struct JQPrograms: Sendable {
     let programs: [JQProgram]
     /// The variables of all programs.

@@ -10,9 +10,9 @@ package struct JQCall: Sendable {
     package var change: [UInt8]
     /// `$match`: a JSON object.
     package var match: [UInt8]
-    /// `$now`, and what `now` gives: seconds since 1970.
+    /// `$now`, and the result of `now`: seconds since 1970.
     package var now: Int
-    /// The values of the program's ``JQProgram/locals``, an object by their names. Nil for a program that has none.
+    /// The values of the program's ``JQProgram/locals``, an object by their names. Nil for a program without locals.
     package var locals: JSONText?
 
     /// - Parameter program: An index in the programs of the ``JQPool``.
@@ -29,11 +29,12 @@ package struct JQCall: Sendable {
 }
 
 extension JQCall {
-    /// What may hold values that jq can't represent: the document, or a list of it and the locals.
+    /// The part that may contain values that jq can't represent: the document, or a list of the document and the
+    /// locals.
     var input: JSONText {
         guard let locals else { return document }
         let list = [[UInt8(ascii: "[")], document.bytes, [UInt8(ascii: ",")], locals.bytes, [UInt8(ascii: "]")]]
-        // Only a document that is as deep as one may be can fail, and jq reads none so deep.
+        // Fails only for a document at the depth limit, which jq can't read anyway.
         return (try? JSONText(Array(list.joined()))) ?? document
     }
 }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Why a program gave no result for a document.
 package enum JQError: Error, Sendable, Equatable {
-    /// The program ended with an error of its own.
+    /// The program raised an error.
     case programError(String)
     /// The program does not compile.
     case notCompiled(JQCompileError)
@@ -10,19 +10,19 @@ package enum JQError: Error, Sendable, Equatable {
     case deadline(Duration)
     /// The outputs of one call exceed this number of bytes.
     case tooMuchOutput(limit: Int)
-    /// The process that ran the program exited, most likely for lack of memory.
+    /// The process that ran the program exited, most likely because it ran out of memory.
     case crashed
     /// This signal ended the process that ran the program.
     case killed(signal: Int32)
-    /// Nothing sensible came from the process that ran the program: why.
+    /// The process that ran the program sent an invalid answer: the reason.
     case processError(String)
-    /// A function of jq got a value that it is not made for, and ended the process: not for lack of memory.
-    case brokeDown
-    /// An output is or holds a number that is not finite: which one, and where, as `NaN at .total`.
+    /// A jq function aborted the process on an unsupported value. The process had not run out of memory.
+    case aborted
+    /// An output is or contains a number that is not finite, for example `NaN at .total`.
     case notFinite(String)
-    /// The result contains this number of the document or depends on its digits, and jq can't represent it.
+    /// The result contains this number of the document, or depends on its digits, and jq can't represent it.
     case inexactNumber(String)
-    /// The program itself makes this number, and it can't be written exactly: jq counts in doubles.
+    /// The program computes this number, and it can't be written exactly: jq calculates with doubles.
     case inexactResult(String)
     /// The result depends on this unpaired surrogate, which jq can't represent.
     case brokenCharacter(String)
@@ -32,7 +32,7 @@ package enum JQError: Error, Sendable, Equatable {
     case unreadableInput(String)
     /// The value of a variable needs more memory than this limit.
     case bindingTooLarge(name: String, length: Int, limit: Int)
-    /// jq can't read the value of a variable; without a message: it is nested too deeply.
+    /// jq can't read the value of a variable. No message: it is nested too deeply.
     case unreadableBinding(name: String, String?)
     /// The output is not JSON, or nested more deeply than jq writes.
     case unwritableOutput
@@ -65,7 +65,7 @@ extension JQError: CustomStringConvertible {
                 + "or retry if something else sent the signal"
         case .processError(let reason):
             "the process for jq programs failed: \(reason); retry, and report it if it stays"
-        case .brokeDown:
+        case .aborted:
             "a function of jq ended on a value that it can't take, such as a division by -1, or a slice, of a number "
                 + "that is too large or not a number; let the program check the value first"
         case .notFinite(let what):
@@ -101,22 +101,22 @@ extension JQError: CustomStringConvertible {
 package struct JQCompileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// jq's message, one line.
     package var message: String
-    /// The line in the program, from 1; nil if jq names none.
+    /// The line in the program, from 1. Nil if jq does not report one.
     package var line: Int?
 
-    /// - Parameter message: jq's own, one line.
+    /// - Parameter message: jq's message, one line.
     package init(message: String, line: Int? = nil) {
         self.message = message
         self.line = line
     }
 
-    /// `line N: MESSAGE`, without the line if it is not known; at most 250 characters.
+    /// `line N: MESSAGE`, without the line if it is unknown; at most 250 characters.
     package var description: String {
         displayText(line.map { "line \($0): \(message)" } ?? message, limit: 250)
     }
 }
 
-/// `text` on one line: control characters are escaped, and text beyond `limit` characters is cut with an ellipsis.
+/// `text` on one line: control characters are escaped, and the text is cut with an ellipsis after `limit` characters.
 func displayText(_ text: String, limit: Int) -> String {
     var result = ""
     var count = 0
@@ -129,7 +129,7 @@ func displayText(_ text: String, limit: Int) -> String {
     return result
 }
 
-/// Control characters, line separators and those that change the writing direction.
+/// Control characters, line separators and characters that change the writing direction.
 private func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -138,7 +138,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
 }
 
 extension JQError {
-    /// Whether the error is temporary, not one of the program or the document: the same call may succeed later.
+    /// Whether the same call may succeed later: the error is not caused by the program or the document.
     package var isTemporary: Bool {
         switch self {
         case .notStarted, .cancelled, .shutDown: true
@@ -146,7 +146,7 @@ extension JQError {
         }
     }
 
-    /// Whether it is about a variable of all programs, and so the same for every call.
+    /// Whether the error is about a variable of all programs, so that every call would fail.
     var isAboutBinding: Bool {
         switch self {
         case .bindingTooLarge, .unreadableBinding: true

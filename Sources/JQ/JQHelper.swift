@@ -4,7 +4,7 @@ internal import HelperProcesses
 package enum JQHelper {
     static let purpose = HelperPurpose(processName: "changebot-jq")
 
-    /// To be called first in `main`. In a helper process, serves until its input ends and never returns.
+    /// Must be called first in `main`. In a helper process, serves until its input ends and never returns.
     package static func serveIfAsked() {
         purpose.serveIfAsked {
             var server = ProgramServer()

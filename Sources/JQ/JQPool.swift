@@ -1,25 +1,25 @@
 internal import Locking
 internal import LosslessJSON
 
-/// Runs jq programs in helper processes, so that a deadline can be kept and a crash costs one call.
+/// Runs jq programs in helper processes, so that a deadline can be enforced and a crash fails only one call.
 ///
-/// Processes start when they are needed and have no environment, files or network. Any number of tasks may call; none
-/// is blocked. The processes end with the pool, or when this process ends.
+/// Processes start on demand and have no environment, files or network. Any number of tasks may call, and none is
+/// blocked. The processes end with the pool, or with this process.
 package final class JQPool: Sendable {
     /// The limits of the programs.
     package struct Settings: Sendable {
-        /// Processor time for one call. On a busy machine the elapsed time may be ten times as long.
+        /// Processor time for one call. On a busy machine the elapsed time may be ten times longer.
         package var deadline: Duration = .seconds(2)
-        /// Bytes of the outputs of one call, 24 MiB; each output counts as 64 more.
+        /// Bytes of the outputs of one call, 24 MiB. Each output counts as 64 more.
         package var outputLimit = 24 << 20
-        /// Bytes of address space for programs in one process: 1 GiB, or a quarter of the memory of the machine or
+        /// Bytes of address space for the programs in one process: 1 GiB, or a quarter of the memory of the machine or
         /// control group if that is less, but at least 128 MiB.
         package var memoryLimit = MachineMemory.share(of: 1 << 30)
-        /// The most processes at the same time: one for each processor, from 2 to 8, but no more than may have
-        /// ``memoryLimit`` with half of the memory left.
+        /// The most concurrent processes: one for each processor, from 2 to 8, but no more than fit with
+        /// ``memoryLimit`` into half of the memory.
         package var helpers: Int
 
-        /// Reads memory and processors of the machine and its control groups once per process.
+        /// Reads the memory and processors of the machine and its control groups once per process.
         package init() {
             helpers = MachineProcessors.helpers(
                 processors: MachineProcessors.count, memory: MachineMemory.limit, memoryLimit: memoryLimit)
@@ -27,20 +27,20 @@ package final class JQPool: Sendable {
     }
 
     /// 4 MiB.
-    private static let fewBytesOfBindings = 4 << 20
+    private static let smallBindingsLimit = 4 << 20
 
     private let queue: BatchQueue
     private let programCount: Int
 
-    /// Starts nothing yet. `programs` should have passed ``JQCompiler/check(_:variables:)``: the calls of one that does
-    /// not compile fail.
+    /// Does not start a process yet. `programs` should have passed ``JQCompiler/check(_:variables:)``: calls of an
+    /// uncompilable program fail.
     ///
     /// - Parameter bindings: Variables of all programs. Kept for processes that start later. Each process parses and
-    ///   keeps all of them: with many there are at most two.
+    ///   keeps all of them, so large bindings limit the pool to two processes.
     package init(programs: [JQProgram], bindings: [JQBinding] = [], settings: Settings = Settings()) {
         programCount = programs.count
         var settings = settings
-        if bindings.reduce(0, { $0 + $1.json.count }) > Self.fewBytesOfBindings {
+        if bindings.reduce(0, { $0 + $1.json.count }) > Self.smallBindingsLimit {
             settings.helpers = min(settings.helpers, 2)
         }
         queue = BatchQueue(programs: JQPrograms(programs, bindings: bindings), settings: settings)
@@ -56,28 +56,28 @@ package final class JQPool: Sendable {
 
     /// Starts a process and waits until it has read the bindings.
     ///
-    /// - Returns: Why every call would fail; nil if no such reason is known.
+    /// - Returns: Why every call would fail. Nil if no such reason is known.
     package func start() async -> JQError? {
         guard programCount > 0 else { return nil }
         guard case .failed(let error)? = await put([.check(programs: 0..<0)]).first?.answer else { return nil }
         return error
     }
 
-    /// Starts a process and returns at once: the first call need not wait for that.
+    /// Starts a process and returns at once, so that the first call need not wait for the start.
     package func startSoon() {
         guard programCount > 0 else { return }
         queue.add(Batch([.check(programs: 0..<0)], cancellation: Locked(false), reduce: { $1 }) { _ in })
     }
 
     /// Runs calls in one round trip, and returns their outcomes in the same order. Many calls are divided among the
-    /// processes that are idle.
+    /// idle processes.
     ///
-    /// If a document contains something that jq can't represent, a second round trip checks that the result does not
+    /// If a document contains a value that jq can't represent, a second round trip checks that the result does not
     /// depend on it. A program that hangs or crashes fails only its own call. When the task is cancelled, the remaining
     /// calls fail.
     package func run(_ calls: [JQCall]) async -> [JQOutcome] { await timed(calls).map(\.outcome) }
 
-    /// The same, with the processor time of each call: zero if that is less than a millisecond.
+    /// Like ``run(_:)``, with the processor time of each call: zero below a millisecond.
     package func timed(_ calls: [JQCall]) async -> [(outcome: JQOutcome, time: Duration)] {
         var outcomes: [(outcome: JQOutcome, time: Duration)] = calls.map {
             (.failed(.noSuchProgram($0.program)), .zero)
@@ -91,7 +91,7 @@ package final class JQPool: Sendable {
             outcomes[index] = (JQOutcome(checking: answer.answer), answer.time)
             guard let parts else { continue }
             switch outcomes[index].outcome {
-            // If it comes from a number of the document, the digits of that are more helpful than what jq made of them.
+            // If the result comes from a number of the document, the document's digits are more helpful than jq's.
             case .outputs, .failed(.inexactResult), .failed(.notFinite): break
             case .failed: continue
             }
@@ -158,7 +158,7 @@ package final class JQPool: Sendable {
 }
 
 extension JQOutcome {
-    /// Parses the outputs, and refuses numbers that may not be exact.
+    /// Parses the outputs, and refuses numbers that may be inexact.
     fileprivate init(checking answer: JQAnswer) {
         switch answer {
         case .failed(let error): self = .failed(error)
@@ -174,7 +174,8 @@ extension JQOutcome {
 }
 
 extension JSONText {
-    /// - Throws: ``JQError/unwritableOutput``; ``JQError/inexactResult(_:)`` from 2^53 on, where jq skips integers.
+    /// - Throws: ``JQError/unwritableOutput``, or ``JQError/inexactResult(_:)`` from 2^53 on, where jq can't represent
+    ///   every integer.
     fileprivate convenience init(checkingOutput output: ArraySlice<UInt8>) throws(JQError) {
         do throws(JSONError) { try self.init(Array(output)) } catch { throw .unwritableOutput }
         var scan = LeafScan(bytes)

@@ -1,18 +1,18 @@
-/// The text of a program, and the variables that get values with each of its calls.
+/// The text of a program, and the names of its local variables.
 package struct JQProgram: Hashable, Sendable {
-    /// jq, as in the rule file.
+    /// The jq text, as in the rule file.
     package let text: String
-    /// The names, without the `$`, of variables besides ``JQBinding/common``: the members of ``JQCall/locals``. A member
-    /// that a call does not have is null.
+    /// The names, without the `$`, of variables in addition to ``JQBinding/common``: the members of ``JQCall/locals``.
+    /// A member that a call lacks is null.
     package let locals: [String]
 
-    /// Checks nothing: see ``JQCompiler/check(_:variables:)``.
+    /// Does not check the program: see ``JQCompiler/check(_:variables:)``.
     package init(_ text: String, locals: [String] = []) {
         self.text = text
         self.locals = locals
     }
 
-    /// Strings are equal only if their bytes are.
+    /// Compares strings byte by byte.
     package static func == (left: JQProgram, right: JQProgram) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8) && left.locals == right.locals
     }
@@ -25,6 +25,6 @@ package struct JQProgram: Hashable, Sendable {
 }
 
 extension JQProgram: ExpressibleByStringLiteral {
-    /// A program without further variables.
+    /// A program without local variables.
     package init(stringLiteral text: String) { self.init(text) }
 }

@@ -3,12 +3,13 @@ internal import LosslessJSON
 
 /// A request to a helper process.
 enum JQRequest: Sendable {
-    /// Compile the programs with these indexes, and run nothing. Without any: answer when all variables have been read.
+    /// Compile the programs with these indexes, and run nothing. An empty range is answered once all variables have
+    /// been read.
     case check(programs: Range<Int>)
-    /// Run a call, on a variant of its document if one is given.
+    /// Run a call, optionally on a variant of its document.
     case call(JQCall, variant: (parts: InexactParts, number: Int)?)
 
-    /// The index of its program; nil for a check.
+    /// The index of the program. Nil for a check.
     var program: Int? {
         switch self {
         case .check: nil
@@ -44,20 +45,20 @@ enum JQAnswer: Equatable, Sendable {
     case failed(JQError)
 }
 
-/// An answer, and the processor time that it took: zero if that is less than a millisecond.
+/// An answer, with its processor time: zero below a millisecond.
 struct TimedAnswer: Equatable, Sendable {
     var answer: JQAnswer
     var time = Duration.zero
 }
 
-/// The outputs of a program, in one buffer: there may be very many.
+/// The outputs of a program in one buffer, because there may be very many.
 struct JQOutputs: Equatable, Sendable {
     private(set) var bytes: [UInt8] = []
     private var ends: [Int] = []
 
     var count: Int { ends.count }
 
-    /// What the outputs count against the limit: each needs some memory, however short it is.
+    /// The amount that counts against the output limit: each output needs some memory, however short it is.
     var cost: Int { bytes.count + ends.count * Self.costOfEach }
 
     static let costOfEach = 64

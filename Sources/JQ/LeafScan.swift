@@ -5,14 +5,14 @@ struct LeafScan {
     enum Leaf {
         case number(Range<Int>)
         /// An escape sequence, from its backslash.
-        case halfOfPair(Range<Int>)
+        case unpairedSurrogate(Range<Int>)
     }
 
     private let bytes: [UInt8]
     private var at = 0
     private var isInString = false
 
-    /// `bytes` must be checked JSON.
+    /// - Parameter bytes: Checked JSON.
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func next() -> Leaf? {
@@ -46,7 +46,7 @@ struct LeafScan {
             case .scalar(_, let end)?: at = end
             case .loneSurrogate(_, let end)?:
                 at = end
-                return .halfOfPair(start..<end)
+                return .unpairedSurrogate(start..<end)
             case nil: at += 2
             }
         default: at += 1

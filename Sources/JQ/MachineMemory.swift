@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// How much memory this process and its children may have together.
+/// The memory limit of this process and its children together.
 enum MachineMemory {
-    /// Bytes: the smallest of what the machine has and what the control groups of this process allow.
+    /// Bytes: the minimum of the machine's memory and the limits of this process's control groups.
     ///
     /// - Note: Source: `cgroups(7)`; `memory.max` (version 2), `memory.limit_in_bytes` (version 1).
     static let limit: Int = {
@@ -12,10 +12,10 @@ enum MachineMemory {
         return (limits + (overflow || machine <= 0 ? [] : [machine])).min() ?? .max
     }()
 
-    /// The share of one of several child processes, which must leave room for this one.
+    /// The memory limit of one of several child processes, which must leave room for this process.
     static func share(of wanted: Int) -> Int { min(wanted, max(limit / 4, 128 << 20)) }
 
-    /// The files with the limits of a process's control groups and of their parents.
+    /// The files with the limits of a process's control groups and their parents.
     ///
     /// - Parameter groups: The content of `/proc/self/cgroup`.
     static func groupFiles(_ groups: String) -> [String] {
@@ -28,18 +28,18 @@ enum MachineMemory {
     static func bytes(_ text: String) -> Int? { Int(text.prefix { $0.isASCII && $0.isNumber }) }
 }
 
-/// The control groups of this process, whose limits also hold for its children.
+/// The control groups of this process, whose limits also apply to its children.
 enum ControlGroups {
     struct Folder: Equatable {
         let path: String
-        /// Whether it is of version 2, where one tree has all controllers.
+        /// Whether it belongs to version 2, where one tree has all controllers.
         let isUnified: Bool
     }
 
-    /// The content of `/proc/self/cgroup`; empty if there is none.
+    /// The content of `/proc/self/cgroup`. Empty if the file does not exist.
     static var ofThisProcess: String { text(of: "/proc/self/cgroup") ?? "" }
 
-    /// The folders of a process's groups for one controller, and of their parents.
+    /// The folders of a process's groups for one controller, with their parents.
     ///
     /// - Parameter groups: The content of `/proc/self/cgroup`.
     static func folders(of groups: String, _ controller: String) -> [Folder] {
@@ -58,7 +58,7 @@ enum ControlGroups {
         group.split(separator: "/").reduce(into: [root]) { $0.append("\($0[$0.count - 1])/\($1)") }
     }
 
-    /// The first 4 KiB of a file; nil if it can't be read or is empty.
+    /// The first 4 KiB of a file. Nil if it can't be read or is empty.
     static func text(of file: String) -> String? {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

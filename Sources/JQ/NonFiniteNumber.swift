@@ -1,15 +1,15 @@
 internal import CJQ
 
-/// A number in a jq value that JSON has no form for. jq prints NaN as null, and infinity as the largest double.
+/// A number in a jq value that JSON can't represent. jq prints NaN as null, and infinity as the largest double.
 struct NonFiniteNumber {
-    /// jq writes nothing that is nested more deeply.
+    /// jq does not write values that are nested more deeply.
     private static let depthLimit = 257
 
     private let number: Double
-    /// As jq writes it: `.a[0]`. Empty: the value itself.
+    /// The path as jq writes it: `.a[0]`. Empty for the value itself.
     private let path: String
 
-    /// The first one in a value, which is not consumed; nil if all numbers are finite.
+    /// The first non-finite number in a value, which is not consumed. Nil if all numbers are finite.
     init?(in value: jv) {
         guard let found = Self.find(in: value, depth: 0) else { return nil }
         number = found.number

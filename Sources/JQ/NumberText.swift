@@ -1,6 +1,6 @@
 /// The text of a JSON number, compared with the double that jq computes with.
 struct NumberText {
-    /// The nearest double; infinite if it is out of range.
+    /// The nearest double. Infinite if the number is out of range.
     let double: Double
     private let text: ArraySlice<UInt8>
 
@@ -9,14 +9,14 @@ struct NumberText {
         double = Double(String(decoding: text, as: UTF8.self)) ?? .nan
     }
 
-    /// Whether every number with such a text has its own double: at most 15 digits and no exponent.
+    /// Whether the text surely has an exact double: at most 15 digits and no exponent.
     static func isSurelyExact(_ text: ArraySlice<UInt8>) -> Bool {
         text.count <= 15 && !text.contains { $0 | 0x20 == UInt8(ascii: "e") }
     }
 
     /// Whether the double's shortest decimal text has the same value: true for `1.10`, false for
     /// `0.1000000000000000001`.
-    var isHeldByDouble: Bool {
+    var isExactAsDouble: Bool {
         guard double.isFinite else { return false }
         return Decimal(text) == Decimal(Array("\(double)".utf8)[...])
     }

@@ -1,19 +1,20 @@
 internal import CJQ
 internal import Encodings
 
-/// Answers what the functions of ``ProgramPrelude`` ask: a list of a function's name, its input and its argument.
+/// Implements the functions of ``ProgramPrelude``. A request is a list of the function's name, its input and its
+/// argument.
 final class ProgramFunctions {
-    /// Why a function gives no value: what the program sees as its error.
+    /// Why a function failed. The program sees the message as its error.
     struct Refusal: Error {
         let message: String
     }
 
-    /// The answer that `input` fetches next.
+    /// The answer that `input` will return.
     private var answer: jv?
 
     deinit { if let answer { jv_free(answer) } }
 
-    /// Answers a program until it ends.
+    /// Serves a program until it ends.
     func serve(_ program: OpaquePointer?) {
         let reference = Unmanaged.passUnretained(self).toOpaque()
         jq_set_debug_cb(
@@ -52,7 +53,7 @@ final class ProgramFunctions {
         }
     }
 
-    /// Consumes nothing.
+    /// Does not consume its arguments.
     private static func call(_ name: String, _ value: jv, _ request: jv) throws(Refusal) -> jv {
         switch name {
         case "finite", "tojson":
@@ -83,7 +84,7 @@ extension jv {
     /// The content of a string.
     var text: String? { jv_get_kind(self) == JV_KIND_STRING ? string(self) : nil }
 
-    /// For messages: JSON, at most 60 characters. Numbers that JSON does not have are named.
+    /// For messages: JSON, at most 60 characters. Names the numbers that JSON can't represent.
     var excerpt: String {
         if let number = NonFiniteNumber(in: self), number.description.count < 10 { return number.description }
         let text = jv_dump_string(jv_copy(self), 0)

@@ -1,18 +1,18 @@
-/// What every program finds besides jq's own functions, on one line.
+/// The functions that every program has in addition to jq's own, on one line.
 ///
-/// libjq takes no functions from outside. But a program can send a value with `debug` and get another one with `input`:
-/// so the functions here ask ``ProgramFunctions``. Programs themselves can use neither.
+/// libjq can't call functions of its host. But a program can send a value with `debug` and receive one with `input`, so
+/// the functions here use these to call ``ProgramFunctions``. Programs themselves can use neither.
 enum ProgramPrelude {
-    /// Those that jq does not have, for programs that are compiled without ``definitions``.
+    /// Declarations of the additional functions, for programs that are compiled without ``definitions``.
     static let declarations =
         "def parse_time: .; " + ["days", "months", "years"].map { "def add_\($0)($n): .; " }.joined()
 
-    /// How jq begins the message that it does not know one of them.
+    /// The beginnings of jq's messages that an additional function is undefined.
     static let names = ["parse_time/0 ", "add_days/1 ", "add_months/1 ", "add_years/1 "]
 
     static let definitions = asking + numbers + texts + times
 
-    /// What writes to a terminal. After ``definitions``, which use jq's own `debug`.
+    /// Disables the functions that write to a terminal. Comes after ``definitions``, which use jq's own `debug`.
     static let silenced = "def debug: .; def debug($_): .; def stderr: .; "
 
     private static let asking =
@@ -22,7 +22,7 @@ enum ProgramPrelude {
 
     private static let inexact = "a text with more digits than jq can hold exactly is not a number here"
 
-    /// jq may round a number that it reads from a text. And it reads `nan`.
+    /// jq may round a number that it reads from a text, and it accepts `nan`.
     private static let numbers =
         "def __tonumber: tonumber; def tonumber: if type == \"string\" then if length > 15 then error(\"\(inexact)\") "
         + "else . as $text | __tonumber | if isnan or isinfinite then error(\"the text '\" + $text + \"' is not a finite number\") "
@@ -30,8 +30,8 @@ enum ProgramPrelude {
         + "def __fromjson: fromjson; def fromjson: if type == \"string\" and test(\"[0-9.]{16}\") then error(\"\(inexact)\") "
         + "else __fromjson | __ask(\"finite\") end; "
 
-    /// jq writes NaN as null, and infinity as the largest number. `format` also is what `"\(.a)"` means. The last are
-    /// jq's own, which write numbers.
+    /// jq writes NaN as null, and infinity as the largest number. `format` also implements `"\(.a)"`. The last
+    /// functions are jq's own ones that write numbers.
     private static let texts =
         "def tojson: __ask(\"tojson\"); def tostring: if type == \"string\" then . else tojson end; "
         + "def __format($f): format($f); "

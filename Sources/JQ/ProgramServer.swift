@@ -2,7 +2,7 @@ internal import CJQ
 internal import Glibc
 internal import HelperProcesses
 
-/// What a helper process does: reads frames and answers them.
+/// The helper process: reads frames and answers them.
 struct ProgramServer {
     /// Processor time of one call.
     private var deadline = Duration.zero
@@ -15,7 +15,7 @@ struct ProgramServer {
     private var answers = FrameWriter()
 
     mutating func serve() -> Never {
-        // Otherwise jq aborts, as it does at a value that it can't take.
+        // Otherwise jq aborts, as it does on an unsupported value.
         jv_nomem_handler({ _ in _exit(EXIT_FAILURE) }, nil)
         HelperInput.serve { frame in answer(&frame) }
     }
@@ -140,7 +140,7 @@ struct ProgramServer {
 
     private mutating func program(_ index: Int) -> Result<CompiledProgram, JQCompileError> {
         if let known = compiled[index] { return known }
-        // Compiling has its own deadline.
+        // Compiling has a separate deadline.
         HelperInput.setAlarm(Conversation.startingTime)
         let result: Result<CompiledProgram, JQCompileError>
         do throws(JQCompileError) {

@@ -1,12 +1,12 @@
 internal import CJQ
 internal import Encodings
 
-/// The functions of programs that read, write and move times.
+/// The functions that read, write and move times.
 enum ProgramTime {
     typealias Refusal = ProgramFunctions.Refusal
 
-    /// `parse_time` and `fromdate`: seconds since 1970 of a text in any form of ISO 8601. `parse_time` also takes a
-    /// number, which is seconds already.
+    /// `parse_time` and `fromdate`: the seconds since 1970 of any ISO 8601 text. `parse_time` also accepts a number,
+    /// which is already in seconds.
     static func seconds(_ value: jv, _ name: String) throws(Refusal) -> Double {
         if name == "parse_time", let number = value.number, number.isFinite { return number }
         return try date(value, name).secondsWithFraction
@@ -39,7 +39,8 @@ enum ProgramTime {
                 + "1970, so divide milliseconds by 1000")
     }
 
-    /// `add_days`, `add_months` and `add_years`. A text stays one, in its own form and zone; so does a number.
+    /// `add_days`, `add_months` and `add_years`. A text stays a text in the same form and zone. A number stays a
+    /// number.
     static func moved(_ value: jv, _ name: String, _ count: jv) throws(Refusal) -> jv {
         guard let number = count.number, number.rounded() == number, number.magnitude < 1e9 else {
             throw Refusal(message: "\(name) needs a whole number, and gets \(count.excerpt)")
@@ -63,8 +64,8 @@ enum ProgramTime {
         return jv_string(moved.text)
     }
 
-    /// Refuses what ends jq, or makes it write nonsense: it puts numbers into C's integers as they are. Values of other
-    /// kinds have jq's own messages.
+    /// Refuses values that would crash jq or give nonsense, because it converts them to C integers unchecked. jq has
+    /// its own messages for values of other kinds.
     static func check(_ value: jv, _ name: String) throws(Refusal) {
         if let number = value.number {
             guard number.magnitude <= 8.64e12 else { throw outOfRange(name, value) }
@@ -75,7 +76,7 @@ enum ProgramTime {
             let part = jv_array_get(jv_copy(value), Int32(index))
             defer { jv_free(part) }
             guard let number = part.number else { continue }
-            // mktime carries what exceeds a month or a minute, so that programs can add to it.
+            // mktime normalizes overflowing parts, so programs may add to them.
             guard name == "mktime" && index > 0 ? number.magnitude <= 0x1p31 - 1 : range.contains(number) else {
                 throw Refusal(
                     message: "\(name) gets \(value.excerpt), which is no time: \(names[index]) is \(part.excerpt)")
@@ -87,7 +88,8 @@ enum ProgramTime {
         "the year", "the month, counted from 0,", "the day", "the hour", "the minute", "the second", "the weekday",
         "the day of the year, counted from 0,",
     ]
-    /// With the day 0, the weekday 8 and the days -1 and 367 of the year, which `strptime` leaves where a text names none.
+    /// Includes the day 0, the weekday 8 and the year days -1 and 367, which `strptime` returns for a text that does
+    /// not set them.
     private static let ranges: [Range<Double>] = [
         -271_821..<275_761, 0..<12, 0..<32, 0..<24, 0..<60, 0..<62, 0..<9, -1..<368,
     ]

@@ -2,14 +2,13 @@ internal import CJQ
 internal import Encodings
 internal import Glibc
 
-/// jq's `strptime`, which itself ignores zones and takes 30 February for 2 March.
+/// jq's `strptime` with corrections: jq ignores zones and reads 30 February as 2 March.
 enum TimeFormat {
     typealias Refusal = ProgramFunctions.Refusal
 
-    /// Reads a text as the C library does, in UTC: with `%z`, its offset is honoured. With `%Z`, the name must be that of
-    /// UTC.
+    /// Reads a text like the C library, in UTC. Applies the offset of `%z`. With `%Z`, the name must denote UTC.
     ///
-    /// - Returns: The list that jq makes of a `tm`. Spaces after the time, and what follows, are its last element.
+    /// - Returns: The list that jq makes of a `tm`. Any trailing text is its last element.
     static func parse(_ value: jv, _ format: jv) throws(Refusal) -> jv {
         guard let text = value.text, let pattern = format.text else {
             throw Refusal(message: "strptime/1 requires string inputs and arguments")
@@ -23,7 +22,7 @@ enum TimeFormat {
         guard let rest = read(text, pattern, &time) else {
             throw Refusal(message: "date \(value.excerpt) does not match format \(format.excerpt)")
         }
-        // A birthday: it exists, whatever the year.
+        // 29 February without a year, such as a birthday, is valid.
         let isLeapDay = time.tm_mon == 1 && time.tm_mday == 29
         if !isLeapDay || letters.contains(where: { "YyCGgFDcxs+".contains($0.letter) }) {
             try complete(&time, value, hasOffset: letters.contains { $0.letter == "z" })
@@ -31,7 +30,7 @@ enum TimeFormat {
         return list(time, rest)
     }
 
-    /// The letters after `%`, and where each begins.
+    /// The letters after `%`, with their positions.
     private static func conversions(_ pattern: String) -> [(letter: Character, start: String.Index)] {
         var found: [(letter: Character, start: String.Index)] = []
         var at = pattern.startIndex
@@ -46,7 +45,7 @@ enum TimeFormat {
         return found
     }
 
-    /// What is left of the text; nil if it does not match.
+    /// The rest of the text. Nil if it does not match.
     private static func read(_ text: String, _ pattern: String, _ time: inout tm) -> String? {
         text.withCString { start in
             guard let end = strptime(start, pattern, &time) else { return nil }
@@ -55,7 +54,7 @@ enum TimeFormat {
         }
     }
 
-    /// The C library skips the name.
+    /// The C library skips the name without checking it.
     private static func checkZoneName(_ text: String, _ before: String, _ value: jv) throws(Refusal) {
         var time = tm()
         let rest = text.withCString { start in strptime(start, before, &time).map { String(cString: $0) } }

@@ -26,10 +26,10 @@ public enum JSONOrdering: Int8, Sendable {
 ///
 /// - Note: Source: CouchDB 3.5 `couch_ejson_compare`; tested against recorded answers of a real server.
 public enum JSONCollation {
-    /// Does not recurse: walks both tapes, which have names and values in the order to compare.
+    /// Does not recurse: walks both tapes, which list names and values in the order of comparison.
     public static func compare(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
         var (left, right) = (left, right)
-        /// Where the open containers end; both sides have the same number open.
+        /// The ends of the open containers. Both sides have the same number of them.
         var ends: [(left: Int, right: Int)] = []
         while true {
             let order = compareHeads(left, right)
@@ -57,8 +57,8 @@ public enum JSONCollation {
         }
     }
 
-    /// Whether ``compare(_:_:)`` is `.equal`. Mostly cheaper, because different printable ASCII strings never collate
-    /// as equal and need no collator.
+    /// Whether ``compare(_:_:)`` is `.equal`. Usually cheaper, because different printable ASCII strings are never
+    /// equal under collation and need no collator.
     public static func areEqual(_ left: JSONValue, _ right: JSONValue) -> Bool {
         guard left.kind == right.kind else { return false }
         if left.isPlainASCII, right.isPlainASCII, !left.hasDelete, !right.hasDelete {
@@ -103,6 +103,6 @@ public enum JSONCollation {
 }
 
 extension JSONValue {
-    /// DEL is the only ASCII character that may stand unescaped in a string and that collation ignores.
+    /// DEL is the only ASCII character that may appear unescaped in a string and that collation ignores.
     fileprivate var hasDelete: Bool { rawContent.contains(0x7F) }
 }

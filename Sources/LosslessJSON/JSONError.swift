@@ -1,8 +1,8 @@
 /// The first place where a text is not JSON.
 public struct JSONError: Error, Equatable, Sendable {
-    /// Only ``unexpectedEnd`` can be cured by more bytes.
+    /// Only ``unexpectedEnd`` can be fixed by more bytes.
     public enum Reason: Equatable, Sendable {
-        /// The text ends inside a value. More bytes may make it valid, so a stream reads on.
+        /// The text ends inside a value. More bytes may make it valid, so a stream continues reading.
         case unexpectedEnd
         case unexpectedByte(UInt8, expected: Expectation)
         case invalidUTF8
@@ -12,7 +12,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case tooLong(limit: Int)
     }
 
-    /// What the grammar allows at the offending byte; the raw value is the wording for messages.
+    /// What the grammar allows at the offending byte. The raw value is the wording for messages.
     public enum Expectation: String, Equatable, Sendable {
         case value = "a value"
         case memberName = "a member name in double quotes"
@@ -27,9 +27,9 @@ public struct JSONError: Error, Equatable, Sendable {
         case completeRow = "a row with its sequence or id"
     }
 
-    /// Holds at most one byte of the text, and nothing else of it.
+    /// Contains at most one byte of the text.
     public let reason: Reason
-    /// Index of the offending byte in the scanned text; its length if the text ended too early.
+    /// The index of the offending byte in the scanned text, or the text's length if it ended too early.
     public let offset: Int
 
     /// - Parameter offset: Index of the offending byte in the scanned text.
@@ -57,7 +57,7 @@ public struct JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// What is wrong, with at most one byte of the text: safe to log.
+    /// What is wrong, with at most one byte of the text, so that it is safe to log.
     public var description: String {
         switch reason {
         case .unexpectedEnd: "the text ends inside a value"

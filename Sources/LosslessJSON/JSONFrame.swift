@@ -1,6 +1,6 @@
-/// Finds the end of an object, array or string without checking its content: it knows only brackets and strings.
+/// Finds the end of an object, array or string by its brackets and quotes, without checking the content.
 ///
-/// Keeps its position between calls, so that a row in many pieces is scanned once. It also finds the end of a row that
+/// Keeps its position between calls, so that a row in many pieces is scanned once. Also finds the end of a row that
 /// contains invalid JSON.
 package struct JSONFrame {
     private var depth = 0
@@ -8,24 +8,24 @@ package struct JSONFrame {
     private var isEscaped = false
     private var end: Int?
     private let endsAtBrokenString: Bool
-    /// The text has been scanned up to this offset.
+    /// The offset up to which the text has been scanned.
     package private(set) var reached: Int
 
     /// - Parameters:
     ///   - start: Offset of the opening bracket or quote.
-    ///   - endsAtBrokenString: Whether a line break inside a string, after which the value can't be valid, counts as
-    ///     its end.
+    /// - endsAtBrokenString: Whether a line break inside a string counts as the value's end. Such a value can't be
+    ///   valid.
     package init(start: Int, endsAtBrokenString: Bool = false) {
         reached = start
         self.endsAtBrokenString = endsAtBrokenString
     }
 
-    /// Whether the end of a value that begins with this byte can be found.
+    /// Whether a value that begins with this byte has an end that can be found.
     package static func canStart(with byte: UInt8) -> Bool {
         byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "\"")
     }
 
-    /// - Returns: The offset after the closing bracket or quote, the same on every call; nil if it has not arrived yet.
+    /// - Returns: The offset after the closing bracket or quote, the same on every call. Nil if it has not arrived yet.
     package mutating func findEnd(in text: Span<UInt8>) -> Int? {
         while end == nil, reached < text.count {
             let byte = text[reached]
@@ -55,7 +55,7 @@ package struct JSONFrame {
         return end
     }
 
-    /// Adjusts the offsets to a text that has lost its first `count` bytes.
+    /// Adjusts the offsets to a text whose first `count` bytes were removed.
     package mutating func shift(by count: Int) {
         reached -= count
         end = end.map { $0 - count }

@@ -1,13 +1,13 @@
 extension JSONValue {
     /// The value laid out for people: one member or element per line, a short array of scalars on one line.
     ///
-    /// Strings and numbers keep their spelling, except that control characters (also U+0080 to U+009F) and characters
-    /// that change the direction of text become `\uXXXX`, so that no document controls the terminal. Does not recurse.
+    /// Strings and numbers keep their spelling. Control characters (including U+0080 to U+009F) and characters that
+    /// change the direction of text become `\uXXXX`, so that no document can control the terminal. Does not recurse.
     ///
     /// - Parameters:
-    ///   - indent: Spaces per level, for the first 100 levels; deeper ones get no more.
-    ///   - stringLimit: How many bytes of a string, number or member name are shown. The rest becomes `… (N bytes)`,
-    ///     where N is the full length.
+    /// - indent: Spaces per level. Levels beyond the first 100 are not indented further.
+    /// - stringLimit: The most bytes shown of a string, number or member name. The rest becomes `… (N bytes)`, where N
+    ///   is the full length.
     public func indentedLines(indent: Int = 2, stringLimit: Int = 200) -> [String] {
         var layout = JSONLayout(indent: max(indent, 0), limit: max(stringLimit, 0))
         layout.write(self)
@@ -25,12 +25,12 @@ struct JSONLayout {
     private(set) var lines: [String] = []
     private let indent: Int
     private let limit: Int
-    /// The steps still to do, the next one last.
+    /// The remaining steps, next one last.
     private var steps: [Step] = []
 
-    /// Columns within which an array of scalars stays on one line.
+    /// The most columns of an array of scalars on one line.
     private static let shortArray = 60
-    /// Deeper levels are not indented further: at 10 000 levels there would be more spaces than bytes of the document.
+    /// Deeper levels are not indented further: at 10,000 levels the indentation would be larger than the document.
     private static let deepest = 100
 
     init(indent: Int, limit: Int) {
@@ -69,7 +69,7 @@ struct JSONLayout {
         steps.append(contentsOf: inner)
     }
 
-    /// Scalars, empty containers and short arrays of scalars; nil for a value that needs several lines.
+    /// Scalars, empty containers and short arrays of scalars. Nil for a value that needs several lines.
     private func onOneLine(_ value: JSONValue) -> String? {
         guard value.kind >= .array else { return shown(value) }
         guard value.hasChildren else { return value.kind == .array ? "[]" : "{}" }
@@ -83,18 +83,20 @@ struct JSONLayout {
         return line + "]"
     }
 
-    /// A scalar in its own spelling, with control characters escaped, and cut if it is too long.
+    /// A scalar as spelled, with control characters escaped, and cut if it is too long.
     private func shown(_ value: JSONValue) -> String {
-        guard value.bytes.count - (value.kind == .string ? 2 : 0) > limit else { return Self.harmless(value.bytes) }
+        guard value.bytes.count - (value.kind == .string ? 2 : 0) > limit else {
+            return Self.escapingControls(value.bytes)
+        }
         let content = value.kind == .string ? value.rawContent : value.bytes
         var start = content.prefix(limit)
-        // Do not cut inside a character: go back over its UTF-8 continuation bytes.
+        // Does not cut inside a character: goes back over its UTF-8 continuation bytes.
         while let next = content[start.endIndex...].first, next & 0xC0 == 0x80, !start.isEmpty { start.removeLast() }
         let quote = value.kind == .string ? "\"" : ""
-        return quote + Self.harmless(start) + "\(quote)… (\(content.count) bytes)"
+        return quote + Self.escapingControls(start) + "\(quote)… (\(content.count) bytes)"
     }
 
-    private static func harmless(_ bytes: ArraySlice<UInt8>) -> String {
+    private static func escapingControls(_ bytes: ArraySlice<UInt8>) -> String {
         var result = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             switch scalar.value {
@@ -109,6 +111,6 @@ struct JSONLayout {
 }
 
 extension JSONValue {
-    /// Whether this is a container that is not empty.
+    /// Whether this is a non-empty container.
     fileprivate var hasChildren: Bool { Int(node.next) > index + 1 }
 }

@@ -2,7 +2,7 @@
 /// doubles.
 ///
 /// - Note: Source: CouchDB 3.5 decodes integers into Erlang integers and all other numbers into floats. Erlang compares
-///   an integer with a float exactly if the float is at least 2^53, from where on every float is a whole number.
+///   an integer with a float exactly if the float is at least 2^53. From there on every float is a whole number.
 struct JSONNumber {
     private enum Form {
         case integer(isNegative: Bool, digits: ArraySlice<UInt8>)
@@ -36,13 +36,12 @@ struct JSONNumber {
         }
     }
 
-    /// A number too large for a double is an infinity and is beyond every integer; otherwise there would be no total
-    /// order.
+    /// A number too large for a double is an infinity beyond every integer. Otherwise there would be no total order.
     private func compareInteger(with float: Double) -> JSONOrdering {
         guard case .integer(let isNegative, let digits) = form, float.isFinite else {
             return float < 0 ? .greater : .less
         }
-        // Rounding keeps the order; only a tie can hide a difference.
+        // Rounding preserves the order; only a tie can hide a difference.
         let rounded = JSONOrdering(Self.double(text), float)
         guard rounded == .equal, float.magnitude >= 0x1p53 else { return rounded }
         let order = Self.compareDigits(digits, Self.wholeDigits(of: float.magnitude)[...])
@@ -55,7 +54,7 @@ struct JSONNumber {
         return .equal
     }
 
-    /// Infinite if the number is beyond the range of a double.
+    /// Infinite if the number exceeds the range of a double.
     private static func double(_ text: ArraySlice<UInt8>) -> Double {
         Double(String(decoding: text, as: UTF8.self)) ?? .nan
     }

@@ -1,6 +1,6 @@
 /// Changes to the members of one object, as splices of its text.
 ///
-/// A removed member takes its comma and white space with it; all other bytes stay. A thousand changes to a thousand
+/// A removed member is removed with its comma and white space. All other bytes stay. A thousand changes to a thousand
 /// members take a thousand steps.
 struct JSONObjectEdit {
     private let object: JSONValue
@@ -9,7 +9,7 @@ struct JSONObjectEdit {
     private var removed: Set<Int> = []
     private var appended: [UInt8] = []
 
-    /// - Throws: `.duplicateMember` if two members share a name: which one to edit would be a guess.
+    /// - Throws: `.duplicateMember` if two members share a name, because the one to edit is ambiguous.
     init(_ object: JSONValue) throws(JSONEditError) {
         self.object = object
         members = MemberPositions(object)
@@ -18,7 +18,7 @@ struct JSONObjectEdit {
         }
     }
 
-    /// An edit that removes all members that are null and, of members that share a name, all but the last.
+    /// An edit that removes all null members and, of members that share a name, all but the last.
     init(removingNullsOf object: JSONValue) {
         self.object = object
         let members = MemberPositions(object)
@@ -29,13 +29,13 @@ struct JSONObjectEdit {
             })
     }
 
-    /// The member's value in the text, before any change; nil if there is none.
+    /// The member's value in the text before any change. Nil if there is none.
     func value(of name: ArraySlice<UInt8>) -> JSONValue? { members.position(of: name).map { members[$0].value } }
 
-    /// The values of the members that stay.
+    /// The values of the members that are not removed.
     var keptValues: [JSONValue] { members.indices.filter { !removed.contains($0) }.map { members[$0].value } }
 
-    /// Replaces the value of this member, or appends the member. Call at most once per name.
+    /// Replaces the value of this member, or appends the member. Must be called at most once per name.
     mutating func set(_ name: String, to value: [UInt8]) {
         if let position = members.position(of: Array(name.utf8)[...]) {
             replaced[position] = value
@@ -90,7 +90,7 @@ struct JSONObjectEdit {
         if let lastKept {
             splices.insert([UInt8(ascii: ",")] + appended, at: members[lastKept].range.upperBound)
         } else {
-            // At the place of the first member, or right after the bracket.
+            // In place of the first member, or directly after the bracket.
             splices.insert(
                 appended, at: members.indices.first.map { members[$0].range.lowerBound } ?? object.range.lowerBound + 1)
         }

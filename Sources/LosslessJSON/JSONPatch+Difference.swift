@@ -1,15 +1,16 @@
 extension JSONPatch {
     /// A patch that turns `old` into a document equivalent to `new`.
     ///
-    /// Equivalent values are no difference, however they are spelled; new values keep their bytes. In an object,
-    /// removals and changes come in the order of the old members, additions in the order of the new ones. In an array,
-    /// the common start and end stay and the rest is compared element by element. An object that has a member twice, or
-    /// a name with a lone surrogate, is replaced as a whole. The same two documents always give the same patch. Does
-    /// not recurse.
+    /// Values that differ only in spelling count as equivalent. New values keep their bytes.
+    /// - Objects: removals and changes come in the order of the old members, additions in the order of the new ones.
+    /// - Arrays: the common start and end stay, and the rest is compared element by element.
+    /// - An object with a duplicate member, or with a lone surrogate in a name, is replaced as a whole.
+    ///
+    /// Deterministic: the same documents always give the same patch. Does not recurse.
     ///
     /// - Parameters:
-    ///   - leavingOut: Members of the two root objects that are ignored.
-    ///   - numbersAsWritten: Whether another spelling of the same number is a difference.
+    /// - leavingOut: Members of the two root objects to ignore.
+    /// - numbersAsWritten: Whether a different spelling of the same number is a difference.
     public static func difference(
         from old: JSONValue, to new: JSONValue, leavingOut: Set<String> = [], numbersAsWritten: Bool = false
     ) -> JSONPatch {
@@ -20,7 +21,7 @@ extension JSONPatch {
     }
 }
 
-/// Walks two documents side by side, in the order in which the operations must be applied.
+/// Walks two documents in parallel, in the order in which the operations must be applied.
 private struct JSONDifferenceSearch {
     private enum Step {
         case compare(JSONPointer, JSONValue, JSONValue)
@@ -30,7 +31,7 @@ private struct JSONDifferenceSearch {
 
     private(set) var operations: [JSONPatch.Operation] = []
     private let leavingOut: Set<ArraySlice<UInt8>>
-    /// The steps still to do, the next one last.
+    /// The remaining steps, next one last.
     private var steps: [Step] = []
 
     private let numbersAsWritten: Bool
@@ -90,7 +91,7 @@ private struct JSONDifferenceSearch {
     }
 
     private mutating func compareElements(_ old: [JSONValue], _ new: [JSONValue], at pointer: JSONPointer) {
-        // For arrays of equal length, comparing all elements gives the same operations and compares equal parts only
+        // For arrays of equal length, comparing all elements gives the same operations, and compares equal parts only
         // once.
         let common = old.count == new.count ? 0..<old.count : middle(old, new)
         let added = new.count - (old.count - common.count)
@@ -123,7 +124,7 @@ private struct JSONDifferenceSearch {
 }
 
 extension JSONValue {
-    /// The members by name; nil if two share a name, or if a name has a lone surrogate, which no pointer can express.
+    /// The members by name. Nil if two share a name, or if a name has a lone surrogate, which no pointer can express.
     fileprivate var uniqueMembers: [ArraySlice<UInt8>: JSONValue]? {
         var values: [ArraySlice<UInt8>: JSONValue] = [:]
         for member in members {
@@ -133,12 +134,12 @@ extension JSONValue {
         return values
     }
 
-    /// The object without the members of these names, duplicates included; any other value unchanged.
+    /// The object without the members of these names, including duplicates. Other values are unchanged.
     fileprivate func without(_ names: Set<ArraySlice<UInt8>>) -> JSONValue {
         guard kind == .object, members.contains(where: { names.contains($0.name.characters) }) else { return self }
         let kept = members.filter { !names.contains($0.name.characters) }.map { text.bytes[$0.range] }
         let bytes = [UInt8(ascii: "{")] + kept.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
-        // Parts of an object that was scanned already: they exceed no limit but, perhaps, that of depth.
+        // Parts of a scanned object: they can exceed only the depth limit.
         return (try? JSONText(bytes, limits: JSONLimits(depth: .max)))?.root ?? self
     }
 }

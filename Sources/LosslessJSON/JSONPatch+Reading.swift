@@ -1,8 +1,8 @@
 extension JSONPatch {
     /// Reads a patch document: a list of objects with `op`, `path`, and `from` or `value`.
     ///
-    /// Other members are ignored. One of these four that is needed but missing, has the wrong type, or appears twice is
-    /// an error. Values are copied with their bytes and do not keep `json` in memory.
+    /// Ignores other members. A required member that is missing, has the wrong type or appears twice is an error.
+    /// Values are copied with their bytes and do not keep `json` in memory.
     ///
     /// - Throws: ``JSONPatchError/Reason/malformed(_:)`` for the first bad operation.
     /// - Note: Source: RFC 6902, sections 3 and 4.
@@ -55,7 +55,7 @@ private struct OperationReading {
         return value.detached()
     }
 
-    /// Readers differ in which of two members of one name they take, so duplicates are refused.
+    /// Readers differ in which of two duplicate members they take, so duplicates are refused.
     private func member(_ name: String) throws(JSONPatchError) -> JSONValue? {
         let found = json.members.filter { $0.name.isString(name) }
         guard found.count < 2 else { throw malformed("it has '\(name)' twice; leave one of them out") }

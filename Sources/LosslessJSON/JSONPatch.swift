@@ -1,31 +1,31 @@
-/// A JSON Patch: a list of operations, each applied to the result of the ones before it.
+/// A JSON Patch: a list of operations, each applied to the result of the previous one.
 ///
 /// ``JSONText/applying(_:)`` applies a patch, ``difference(from:to:leavingOut:numbersAsWritten:)`` computes one.
 ///
 /// - Note: Source: RFC 6902.
 public struct JSONPatch: Sendable {
-    /// One change at one place. The value of a text is its ``JSONText/root``.
+    /// One change at one place. The value is the ``JSONText/root`` of its text.
     public enum Operation: Sendable {
         /// Inserts an element, adds a member, or replaces the member of this name.
         case add(JSONPointer, JSONText)
         case remove(JSONPointer)
-        /// Replaces a value; fails if there is none.
+        /// Replaces a value. Fails if there is none.
         case replace(JSONPointer, JSONText)
         /// Removes the value at `from` and adds it at `to`.
         case move(from: JSONPointer, to: JSONPointer)
         case copy(from: JSONPointer, to: JSONPointer)
-        /// Changes nothing; fails unless there is an equivalent value at this place.
+        /// Changes nothing. Fails unless this place has an equivalent value.
         case test(JSONPointer, JSONText)
     }
 
-    /// In the order in which they are applied.
+    /// In order of application.
     public let operations: [Operation]
 
     /// An empty list is valid and changes nothing.
     public init(operations: [Operation]) { self.operations = operations }
 
     /// The patch document on one line, with members in the order `op`, `path`, then `from` or `value`. Values keep
-    /// their bytes except for white space between tokens, which is dropped.
+    /// their bytes, except for white space between tokens.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.array { writer in

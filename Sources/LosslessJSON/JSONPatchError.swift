@@ -1,24 +1,24 @@
 /// Why a patch could not be read or applied. The document is unchanged.
 public struct JSONPatchError: Error, Equatable, Sendable {
-    /// What is wrong with the patch, or with the document it was applied to.
+    /// What is wrong with the patch, or with the document that it was applied to.
     public enum Reason: Equatable, Sendable {
-        /// The patch is not valid; the string says what is wrong and what to do.
+        /// The patch is not valid. The string says what is wrong and what to do.
         case malformed(String)
-        /// A `test` found another value at this place, or none.
+        /// A `test` found a different value at this place, or none.
         case testFailed(JSONPointer)
-        /// There is no such place, an object on the path has two members of one name, or the document would grow too
+        /// The place does not exist, an object on the path has duplicate members, or the document would become too
         /// large.
         case edit(JSONEditError)
         /// A `move` of the value at this place to a place inside it.
         case moveIntoItself(JSONPointer)
     }
 
-    /// Position of the operation in the patch, from 0; nil if the patch is not a list of operations.
+    /// Position of the operation in the patch, from 0. Nil if the patch is not a list of operations.
     public let operation: Int?
     /// Why this operation failed.
     public let reason: Reason
 
-    /// - Parameter operation: Position in the patch, from 0; nil for the patch as a whole.
+    /// - Parameter operation: Position in the patch, from 0. Nil for the patch as a whole.
     public init(_ reason: Reason, at operation: Int?) {
         self.operation = operation
         self.reason = reason
@@ -26,7 +26,7 @@ public struct JSONPatchError: Error, Equatable, Sendable {
 }
 
 extension JSONPatchError: CustomStringConvertible {
-    /// What is wrong and where. Has pointers into the document but none of its values.
+    /// What is wrong and where. Contains pointers into the document but none of its values.
     public var description: String {
         guard let operation else { return reason.description }
         return "operation \(operation): \(reason)"

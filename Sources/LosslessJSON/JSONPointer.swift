@@ -36,22 +36,22 @@ public struct JSONPointer: Hashable, Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The pointer to a member or element of this value. The token is not escaped; an element is its index in digits.
+    /// The pointer to a member or element of this value. The token is not escaped. An element's token is its index.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-    /// The pointer to the container of this value; nil for the whole document.
+    /// The pointer to the container of this value. Nil for the whole document.
     public var parent: JSONPointer? { tokens.isEmpty ? nil : JSONPointer(tokens: tokens.dropLast()) }
 }
 
-/// Tokens are compared byte for byte, as member names are: canonically equivalent strings may name different members.
+/// Tokens are compared byte by byte, like member names: canonically equivalent strings may name different members.
 extension JSONPointer {
-    /// Compares UTF-8, not by canonical equivalence as `String` does.
+    /// Compares UTF-8 bytes, unlike `String`, which compares canonical equivalence.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.count == right.tokens.count
             && zip(left.tokens, right.tokens).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
     }
 
-    /// Over the UTF-8 of the tokens, to match `==`.
+    /// Hashes the UTF-8 of the tokens, consistent with `==`.
     public func hash(into hasher: inout Hasher) {
         for token in tokens {
             for byte in token.utf8 { hasher.combine(byte) }
@@ -61,7 +61,7 @@ extension JSONPointer {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The text form of RFC 6901, with "~" and "/" escaped; empty for the whole document.
+    /// The text form of RFC 6901, with "~" and "/" escaped. Empty for the whole document.
     public var description: String {
         var result = ""
         for token in tokens {
@@ -78,7 +78,7 @@ extension JSONPointer: CustomStringConvertible {
     }
 }
 
-/// Why a text is not a JSON Pointer; both cases hold the whole text.
+/// Why a text is not a JSON Pointer. Both cases contain the whole text.
 public enum JSONPointerError: Error, Equatable, Sendable, CustomStringConvertible {
     case missingSlash(String)
     case invalidEscape(String)
@@ -93,7 +93,7 @@ public enum JSONPointerError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension JSONValue {
-    /// The value that `pointer` leads to from this one, or nil. Of duplicate members, the last one.
+    /// The value at `pointer` from this one, or nil. Takes the last of duplicate members.
     public func value(at pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -114,7 +114,7 @@ extension JSONValue {
 }
 
 extension JSONPointer {
-    /// An array index: digits without a leading zero (RFC 6901, section 4); nil for anything else, including "-".
+    /// An array index: digits without a leading zero (RFC 6901, section 4). Nil for anything else, including "-".
     static func arrayPosition(_ token: String) -> Int? {
         guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }), token == "0" || !token.hasPrefix("0") else {
             return nil

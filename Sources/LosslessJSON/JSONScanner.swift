@@ -1,15 +1,15 @@
 extension JSONTape {
     /// Checks the value that begins at `start` (after white space) against RFC 8259 and appends it to the tape.
     ///
-    /// Strict: UTF-8 is checked (Unicode 15, table 3-7) and nothing outside the grammar passes. Lone surrogates in `\u`
-    /// escapes are within the grammar and pass. One pass, no recursion, no allocation but the growth of the tape.
+    /// Strict: UTF-8 is checked (Unicode 15, table 3-7), and nothing outside the grammar is accepted. Lone surrogates
+    /// in `\u` escapes are within the grammar and accepted. One pass, no recursion, no allocation except for the tape.
     ///
     /// - Parameters:
-    ///   - text: May have more after the value. Offsets on the tape are offsets in it.
+    /// - text: May continue after the value. Offsets on the tape are offsets in it.
     ///   - start: The offset to begin at.
     /// - Returns: The offset after the value. A number at the very end of `text` counts as complete.
-    /// - Throws: ``JSONError``; the tape is then unchanged. After `.unexpectedEnd` the same call with more text may
-    ///   succeed, after any other error it will not.
+    /// - Throws: ``JSONError``. The tape is then unchanged. After `.unexpectedEnd`, the same call with more text may
+    ///   succeed. After any other error it will fail again.
     public mutating func scanValue(
         in text: Span<UInt8>, from start: Int = 0, limits: JSONLimits = .documents
     ) throws(JSONError) -> Int {
@@ -29,7 +29,7 @@ extension JSONTape {
     /// Checks that `text` is one value with only white space around it, and appends it to the tape.
     ///
     /// - Returns: The index of its node.
-    /// - Throws: ``JSONError``; the tape is then unchanged.
+    /// - Throws: ``JSONError``. The tape is then unchanged.
     public mutating func scanDocument(
         _ text: Span<UInt8>, limits: JSONLimits = .documents
     ) throws(JSONError) -> Int {
@@ -44,7 +44,7 @@ extension JSONTape {
 
     private static let noParent = UInt32.max
 
-    /// The scanner proper. `open` is the innermost open container; its node's `next` holds the one around it.
+    /// The main loop. `open` is the innermost open container; the `next` of its node is the enclosing container.
     private mutating func scan(
         _ text: Span<UInt8>, from start: Int, depthLimit: Int
     ) throws(JSONError) -> Int {
@@ -84,7 +84,7 @@ extension JSONTape {
                 throw JSONError(.unexpectedByte(byte, expected: mayEnd ? .valueOrEndOfArray : .value), at: at)
             }
 
-            // A value has ended, or an empty container is still open. Close containers until one has another value.
+            // A value has ended, or an empty container is open. Closes containers until one has another value.
             while true {
                 if open == Self.noParent { return at }
                 at = skipWhitespace(text, from: at)
@@ -151,7 +151,7 @@ extension JSONTape {
                 at = try text.skipEscape(from: at)
             case 0x80...:
                 traits.insert(.nonASCII)
-                // They mostly come in runs.
+                // Such characters usually come in runs.
                 repeat {
                     at = try text.skipMultibyteScalar(from: at)
                 } while at < text.count && text[unchecked: at] >= 0x80

@@ -1,4 +1,4 @@
-/// Replacements of byte ranges of one text, applied together. Every edit of a document is made of them.
+/// Replacements of byte ranges of one text, applied together. Every edit of a document consists of them.
 ///
 /// Bytes outside the ranges are copied unchanged.
 struct JSONSplices {
@@ -22,7 +22,7 @@ struct JSONSplices {
 
     func applied(to bytes: [UInt8]) -> [UInt8] { applied(to: bytes, in: bytes.indices) }
 
-    /// The bytes of `part` after the splices; all their ranges must lie in it.
+    /// The bytes of `part` after the splices, whose ranges must all lie in it.
     func applied(to bytes: [UInt8], in part: Range<Int>) -> [UInt8] {
         let ordered = splices.enumerated().sorted { left, right in
             (left.element.range.lowerBound, left.element.range.upperBound, left.offset)

@@ -3,8 +3,7 @@ struct JSONNode: Sendable {
     /// First byte in the text. Strings include their quotes, containers their brackets.
     var start: UInt32
     var end: UInt32
-    /// Index of the first node after this value and everything in it. While a container is open: the index of its
-    /// parent.
+    /// Index of the first node after this value and its contents. While a container is open, the index of its parent.
     var next: UInt32
     var kind: JSONKind
     var traits: Traits
@@ -31,23 +30,23 @@ struct JSONNode: Sendable {
     var range: Range<Int> { Int(start)..<Int(end) }
 }
 
-/// The values of a text as a flat list, in the order in which they begin. A search for a member skips whole values by
-/// `next`.
+/// The values of a text as a flat list, in the order in which they begin. `next` lets a member search skip whole
+/// values.
 ///
 /// An object's node is followed by name, value, name, value …; an array's node by its elements.
 public struct JSONTape: Sendable {
     var nodes: [JSONNode]
 
-    /// - Parameter minimumCapacity: Nodes to make room for, 16 bytes each.
+    /// - Parameter minimumCapacity: Nodes to reserve, 16 bytes each.
     public init(minimumCapacity: Int = 0) {
         nodes = []
         nodes.reserveCapacity(minimumCapacity)
     }
 
-    /// How many nodes are on the tape. The next scanned value gets this index.
+    /// The number of nodes on the tape. The next scanned value gets this index.
     public var count: Int { nodes.count }
 
-    /// Empties the tape for the next text; by default it keeps its memory.
+    /// Empties the tape for the next text. Keeps its memory by default.
     public mutating func removeAll(keepingCapacity: Bool = true) { nodes.removeAll(keepingCapacity: keepingCapacity) }
 }
 
@@ -73,7 +72,7 @@ extension JSONTape {
         return true
     }
 
-    /// Calls `body` with the indices of each member's name and value; not at all if there is no object at `index`.
+    /// Calls `body` with the indices of each member's name and value. Does nothing if there is no object at `index`.
     public func forEachMember(ofObjectAt index: Int, _ body: (_ name: Int, _ value: Int) -> Void) {
         guard nodes[index].kind == .object else { return }
         var at = index + 1

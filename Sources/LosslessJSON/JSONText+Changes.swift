@@ -1,12 +1,13 @@
 extension JSONText {
-    /// Makes the changes that turn `old` into `new`, where `old` is what somebody understood of this text.
+    /// Makes the changes that turn `old` into `new`. `old` is a reader's interpretation of this text, which may be
+    /// incomplete.
     ///
-    /// Whatever the two have in common keeps the bytes that this text has there, and so does every member that neither
-    /// has. In a list, an element is recognised by its value, or by a member `id` or `_id`; else by its position, if the
-    /// list keeps its length. Unlike a merge patch, `null` is a value like any other. Changes nothing: returns this same
-    /// text. Recurses as deep as `new` is.
+    /// Parts that `old` and `new` have in common keep their bytes in this text, and so do members that neither has. A
+    /// list element is matched by its value, or by a member `id` or `_id`; otherwise by its position if the list keeps
+    /// its length. Unlike in a merge patch, `null` is an ordinary value. Without changes, returns this same text.
+    /// Recurses as deep as `new`.
     ///
-    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object to change has two members of one name.
+    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object to change has duplicate members.
     package func applyingChanges(from old: JSONValue, to new: JSONValue) throws(JSONEditError) -> JSONText {
         var splices = JSONSplices()
         try root.addChanges(from: old, to: new, to: &splices)
@@ -77,19 +78,19 @@ extension JSONValue {
     }
 }
 
-/// Where each element of a changed list comes from.
+/// The origin of each element of a changed list.
 private struct ElementChanges {
     enum Element {
-        /// An element that was there; `old` and `new` may be equivalent.
+        /// An existing element. `old` and `new` may be equivalent.
         case changed(own: JSONValue, old: JSONValue, new: JSONValue)
         case new(JSONValue)
     }
 
     private(set) var elements: [Element] = []
-    /// Whether each element is the one that was at its position.
+    /// Whether each element kept its position.
     let keepPositions: Bool
 
-    /// Nil if `old` does not say the same number of elements as the text has.
+    /// Nil if `old` does not have the same number of elements as the text.
     init?(_ own: [JSONValue], _ old: [JSONValue], _ new: [JSONValue]) {
         guard own.count == old.count else { return nil }
         let origins = Self.origins(of: new, in: old)
@@ -100,7 +101,7 @@ private struct ElementChanges {
         keepPositions = old.count == new.count && zip(origins, origins.indices).allSatisfy { $0 == $1 }
     }
 
-    /// For each new element the position that it had.
+    /// For each new element, its previous position.
     private static func origins(of new: [JSONValue], in old: [JSONValue]) -> [Int?] {
         func isSame(_ left: Int, _ right: Int) -> Bool {
             new[left].isEquivalent(to: old[right], numbersAsWritten: true)
@@ -132,6 +133,6 @@ private struct ElementChanges {
 }
 
 extension JSONValue {
-    /// What tells an element of a list from the others.
+    /// The value that distinguishes an element of a list.
     fileprivate var identity: JSONValue? { self["id"] ?? self["_id"] }
 }

@@ -1,13 +1,13 @@
 /// Why an edit was not made. The text is unchanged.
 public enum JSONEditError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Two members of one object have this name, so which one to edit would be a guess.
+    /// Two members of one object have this name, so the one to edit is ambiguous.
     case duplicateMember(name: String)
-    /// The pointer leads to no value, or through a value that is neither object nor array.
+    /// The pointer leads to no value, or through a value that is neither an object nor an array.
     case noSuchPlace(JSONPointer)
     /// The new value is not JSON, or the edited text would exceed the limits.
     case invalidValue(JSONError)
 
-    /// Has the name or the pointer in question, but no values of the document.
+    /// Contains the name or the pointer in question, but no values of the document.
     public var description: String {
         switch self {
         case .duplicateMember(let name): "two members are named '\(name)', so it is not clear which one to edit"
@@ -18,12 +18,12 @@ public enum JSONEditError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension JSONText {
-    /// Replaces the value at `pointer`, or adds it as a member of the object that should hold it.
+    /// Replaces the value at `pointer`, or adds it as a member of its parent object.
     ///
-    /// In an array the element must exist, or the last token be "-", which appends the value. If the value has these
-    /// bytes already, the result is this same text.
+    /// In an array, the element must exist, or the last token must be "-", which appends the value. If the value
+    /// already has these bytes, returns this same text.
     ///
-    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object on the path has two members of one name;
+    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object on the path has duplicate members;
     ///   ``JSONEditError/noSuchPlace(_:)``; ``JSONEditError/invalidValue(_:)``.
     public func setting(_ pointer: JSONPointer, to value: some Sequence<UInt8>) throws(JSONEditError) -> JSONText {
         let value = try Self.checked(value)
@@ -49,9 +49,9 @@ extension JSONText {
         return try applying(splices)
     }
 
-    /// Inserts an element before the one at `pointer`; at the end if its last token is "-" or the array's length.
+    /// Inserts an element before the one at `pointer`, or at the end if its last token is "-" or the array's length.
     ///
-    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``; `noSuchPlace` too if the parent is not an array.
+    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``. Also `noSuchPlace` if the parent is not an array.
     public func inserting(_ value: some Sequence<UInt8>, at pointer: JSONPointer) throws(JSONEditError) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let value = try Self.checked(value)
@@ -74,7 +74,7 @@ extension JSONText {
 
     /// Removes the member or element at `pointer`.
     ///
-    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``; `noSuchPlace` too for the whole document.
+    /// - Throws: ``JSONEditError``, as ``setting(_:to:)``. Also `noSuchPlace` for the whole document.
     public func removing(_ pointer: JSONPointer) throws(JSONEditError) -> JSONText {
         guard let token = pointer.tokens.last, let parent = pointer.parent else { throw .noSuchPlace(pointer) }
         let container = try place(parent)
@@ -100,14 +100,14 @@ extension JSONText {
         return try applying(splices)
     }
 
-    /// The text with the splices applied; the same text if they change nothing.
+    /// The text with the splices applied. Returns this same text if they change nothing.
     func applying(_ splices: JSONSplices) throws(JSONEditError) -> JSONText {
         guard !splices.isEmpty else { return self }
         let edited = splices.applied(to: bytes)
         return edited == bytes ? self : try Self.edited(edited)
     }
 
-    /// Scans a new value on its own: spliced into the text, something like `1,"admin":true` would pass as JSON.
+    /// Scans a new value separately: spliced in unchecked, something like `1,"admin":true` would pass as JSON.
     private static func checked(_ value: some Sequence<UInt8>) throws(JSONEditError) -> [UInt8] {
         let value = Array(value)
         var tape = JSONTape()

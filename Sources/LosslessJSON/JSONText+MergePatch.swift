@@ -1,12 +1,12 @@
 extension JSONText {
-    /// Applies a JSON Merge Patch: members of `patch` replace those of the text, null removes them.
+    /// Applies a JSON Merge Patch: members of `patch` replace members of the text, and null removes them.
     ///
-    /// Members that already have an equivalent value keep their bytes; a patch that changes nothing returns this same
-    /// text. New members come after the last one, in the patch's order and spelling. If the patch has a member twice,
-    /// the last one counts. Does not recurse.
+    /// Members that already have an equivalent value keep their bytes. A patch that changes nothing returns this same
+    /// text. New members come after the last one, in the patch's order and spelling. The last of duplicate members of
+    /// the patch counts. Does not recurse.
     ///
-    /// - Parameter numbersAsWritten: Whether another spelling of the same number is another value.
-    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object to change has two members of one name.
+    /// - Parameter numbersAsWritten: Whether a different spelling of the same number is a different value.
+    /// - Throws: ``JSONEditError/duplicateMember(name:)`` if an object to change has duplicate members.
     /// - Note: Source: RFC 7396.
     public func merging(_ patch: JSONValue, numbersAsWritten: Bool = false) throws(JSONEditError) -> JSONText {
         guard patch.kind == .object, root.kind == .object else {
@@ -38,8 +38,8 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// The value that a merge patch stores where there was no object before: without members that are null, except in
-    /// objects inside arrays.
+    /// The value that a merge patch stores where there was no object before: without null members, except in objects
+    /// inside arrays.
     func withoutNulls() -> [UInt8] {
         var splices = JSONSplices()
         var objects = [self]

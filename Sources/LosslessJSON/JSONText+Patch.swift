@@ -1,33 +1,33 @@
 extension JSONText {
-    /// Applies the operations of a JSON Patch in order: all of them or none.
+    /// Applies the operations of a JSON Patch in order. Either all of them apply or none.
     ///
     /// Bytes that no operation names stay: numbers, white space, the order of members. A replaced member keeps its
-    /// place, an added one comes last. `test` compares as ``JSONValue/isEquivalent(to:numbersAsWritten:)`` does and
+    /// position, an added one comes last. `test` compares with ``JSONValue/isEquivalent(to:numbersAsWritten:)`` and
     /// fails if there is no value.
     ///
-    /// Every operation that changes something copies and scans the whole text, so the cost is the length of the patch
-    /// times the size of the document. A patch that changes nothing returns this same text. Does not recurse.
+    /// Every operation with an effect copies and scans the whole text, so the cost is the length of the patch times the
+    /// size of the document. A patch that changes nothing returns this same text. Does not recurse.
     ///
     /// - Throws: ``JSONPatchError`` for the first operation that fails. Since each copy can double a document, a copy
-    ///   fails with ``JSONError/Reason/tooLong(limit:)`` if document and value together exceed 32 MiB.
+    ///   fails with ``JSONError/Reason/tooLong(limit:)`` if the document and the value together exceed 32 MiB.
     /// - Note: Source: RFC 6902, sections 4 and 5. Where the RFC is silent: removing the whole document fails.
     public func applying(_ patch: JSONPatch) throws(JSONPatchError) -> JSONText {
         var text = self
         for (position, operation) in patch.operations.enumerated() {
-            var objection: JSONPatchError.Reason?
+            var failureReason: JSONPatchError.Reason?
             do throws(JSONEditError) {
-                objection = try text.objection(to: operation)
-                if objection == nil { text = try text.applying(operation) }
+                failureReason = try text.failureReason(to: operation)
+                if failureReason == nil { text = try text.applying(operation) }
             } catch {
-                objection = .edit(error)
+                failureReason = .edit(error)
             }
-            if let objection { throw JSONPatchError(objection, at: position) }
+            if let failureReason { throw JSONPatchError(failureReason, at: position) }
         }
         return text
     }
 
-    /// Why the operation must fail although its places exist; nil if it need not.
-    private func objection(to operation: JSONPatch.Operation) throws(JSONEditError) -> JSONPatchError.Reason? {
+    /// Why the operation must fail although its places exist. Nil if it can be applied.
+    private func failureReason(to operation: JSONPatch.Operation) throws(JSONEditError) -> JSONPatchError.Reason? {
         switch operation {
         case .test(let pointer, let value):
             do {

@@ -1,13 +1,13 @@
-/// Checked JSON: the bytes exactly as received, and the tape that indexes them.
+/// Checked JSON: the bytes exactly as received, with the tape that indexes them.
 ///
-/// Immutable, and shared rather than copied. A text may hold several values in a row (the documents of a batch);
+/// Immutable, and shared rather than copied. A text may contain several consecutive values (the documents of a batch);
 /// ``root`` is the first.
 public final class JSONText: Sendable {
     /// UTF-8, with any white space around the values.
     public let bytes: [UInt8]
     let nodes: [JSONNode]
 
-    /// Nothing is checked again: `tape` must have been scanned from these bytes.
+    /// Checks nothing: `tape` must have been scanned from these bytes.
     public init(bytes: [UInt8], tape: JSONTape) {
         self.bytes = bytes
         nodes = tape.nodes
@@ -22,7 +22,7 @@ public final class JSONText: Sendable {
         self.init(bytes: bytes, tape: tape)
     }
 
-    /// As ``init(_:limits:)`` with the UTF-8 of `text`; offsets in errors count bytes.
+    /// Like ``init(_:limits:)`` with the UTF-8 of `text`. Offsets in errors count bytes.
     public convenience init(_ text: String, limits: JSONLimits = .documents) throws(JSONError) {
         try self.init(Array(text.utf8), limits: limits)
     }
@@ -30,14 +30,14 @@ public final class JSONText: Sendable {
     /// The first value of the text.
     public var root: JSONValue { JSONValue(text: self, index: 0) }
 
-    /// The value whose node has this index: ``JSONTape/count`` before it was scanned.
+    /// The value whose node has this index: ``JSONTape/count`` before the value was scanned.
     public func value(at index: Int) -> JSONValue { JSONValue(text: self, index: index) }
 
     func node(_ index: Int) -> JSONNode { nodes[index] }
 }
 
 extension JSONValue {
-    /// The value as a text of its own, copied and scanned again, so that it does not keep the larger text in memory.
-    /// Nil only if it exceeds the default limits.
+    /// The value as a separate text, copied and scanned again, so that it does not keep the larger text in memory. Nil
+    /// only if it exceeds the default limits.
     public func copied() -> JSONText? { try? JSONText(Array(bytes)) }
 }

@@ -1,9 +1,9 @@
 extension JSONValue {
     /// Whether a gateway that stored one value may return the other: members in any order, equal numbers in different
-    /// spellings, strings with different escapes. Of duplicate members, the last one counts.
+    /// spellings, strings with different escapes. The last of duplicate members counts.
     ///
-    /// Gateways sort members and normalise floats; that must not cause the same value to be written again and again.
-    /// Does not recurse.
+    /// Gateways sort members and normalise floats. This must not cause the same value to be written repeatedly. Does
+    /// not recurse.
     ///
     /// - Parameter numbersAsWritten: Whether equal numbers with different spellings count as different.
     public func isEquivalent(to other: JSONValue, numbersAsWritten: Bool = false) -> Bool {

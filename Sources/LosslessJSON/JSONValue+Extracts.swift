@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The value as a text of its own, like ``copied()``, but with its part of the tape instead of a second scan, so no
+    /// The value as a separate text, like ``copied()``, but with its part of the tape instead of a second scan, so no
     /// limits apply.
     func detached() -> JSONText {
         let start = range.lowerBound

@@ -1,9 +1,9 @@
-/// Lookups that run for every change of a feed: on the tape itself, without copies or allocations.
+/// Lookups that run for every change of a feed: directly on the tape, without copies or allocations.
 extension JSONValue {
-    /// Calls `body` for each member of an object, duplicates included, in the order of the text.
+    /// Calls `body` for each member of an object, including duplicates, in the order of the text.
     ///
-    /// - Parameter body: Gets the name as spelled between its quotes, whether that has escapes, and the tape index of
-    ///   the value.
+    /// - Parameter body: Receives the name as spelled between its quotes, whether that has escapes, and the tape index
+    ///   of the value.
     package func forEachMember(_ body: (_ name: Span<UInt8>, _ isEscaped: Bool, _ value: Int) -> Void) {
         let tape = text.nodes
         let content = text.bytes
@@ -20,7 +20,7 @@ extension JSONValue {
         }
     }
 
-    /// Calls `body` with the bytes between a string's quotes, escapes not resolved. The value must be a string.
+    /// Calls `body` with the bytes between a string's quotes, with escapes unresolved. The value must be a string.
     package func withRawContent<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -29,7 +29,7 @@ extension JSONValue {
         return try body(content.span.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }
 
-    /// The first member name that appears twice in one object, at any depth; nil if there is none. Does not recurse.
+    /// The first member name that appears twice in one object, at any depth. Nil if there is none. Does not recurse.
     package var duplicateMemberName: String? {
         let end = Int(node.next)
         for at in index..<end where text.nodes[at].kind == .object {

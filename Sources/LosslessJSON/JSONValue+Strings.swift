@@ -1,39 +1,39 @@
 internal import Glibc
 
 extension JSONValue {
-    /// The characters of a string, escapes resolved; nil if the value is not a string.
+    /// The characters of a string, with escapes resolved. Nil if the value is not a string.
     ///
-    /// A lone surrogate becomes U+FFFD, so use it for display and comparison only. What is sent back to a gateway is
-    /// made from ``bytes``.
+    /// A lone surrogate becomes U+FFFD, so use it only for display and comparison. Values sent back to a gateway use
+    /// ``bytes``.
     public var string: String? {
         kind == .string ? String(decoding: shownCharacters, as: UTF8.self) : nil
     }
 
-    /// The UTF-8 of ``string``; nil if the value is not a string.
+    /// The UTF-8 of ``string``. Nil if the value is not a string.
     public var utf8: [UInt8]? {
         guard kind == .string else { return nil }
         return isEscaped ? unescaped(keepingHalves: false) : Array(rawContent)
     }
 
-    /// Whether this is a string with at least one escape, so that ``rawContent`` is not its characters.
+    /// Whether this is a string with at least one escape, so that ``rawContent`` differs from its characters.
     public var isEscaped: Bool { node.traits.contains(.escaped) }
 
     /// Whether this is a string without escapes and without bytes outside ASCII.
     public var isPlainASCII: Bool { kind == .string && node.traits.isEmpty }
 
-    /// The bytes between a string's quotes, escapes not resolved. The value must be a string.
+    /// The bytes between a string's quotes, with escapes unresolved. The value must be a string.
     public var rawContent: ArraySlice<UInt8> {
         let range = range
         return text.bytes[range.lowerBound + 1..<range.upperBound - 1]
     }
 
-    /// Whether this is a string of exactly this text. Never true for one with a lone surrogate.
+    /// Whether this is a string with exactly this text. Never true for a string with a lone surrogate.
     public func isString(_ text: String) -> Bool {
         var text = text
         return text.withUTF8(isString)
     }
 
-    /// Whether this is a string of exactly these characters, given as UTF-8. Never true for one with a lone surrogate.
+    /// Whether this is a string with exactly these characters in UTF-8. Never true for a string with a lone surrogate.
     public func isString(_ characters: UnsafeBufferPointer<UInt8>) -> Bool {
         let node = node
         guard node.kind == .string else { return false }
@@ -46,9 +46,10 @@ extension JSONValue {
         }
     }
 
-    /// The form in which strings are compared: equal bytes if and only if the strings have equal UTF-16 code units.
+    /// The form in which strings are compared: the bytes are equal if and only if the strings have equal UTF-16 code
+    /// units.
     ///
-    /// UTF-8 with escapes resolved; a lone surrogate is the three bytes of its code point (WTF-8), which never occur in
+    /// UTF-8 with escapes resolved. A lone surrogate is the three bytes of its code point (WTF-8), which never occur in
     /// UTF-8. Copied only if there are escapes. Empty if the value is not a string.
     package var characters: ArraySlice<UInt8> {
         guard kind == .string else { return [] }
@@ -61,12 +62,12 @@ extension JSONValue {
         return isEscaped ? unescaped(keepingHalves: false)[...] : rawContent
     }
 
-    /// Whether this is a string without lone surrogates, which a Swift `String` can hold.
+    /// Whether this is a string without lone surrogates, which a Swift `String` can represent.
     package var isText: Bool {
         guard kind == .string else { return false }
         guard isEscaped else { return true }
         let bytes = characters
-        // In UTF-8, ED is never followed by a byte of A0 or more.
+        // In UTF-8, ED is never followed by A0 or higher.
         return !zip(bytes, bytes.dropFirst()).contains { $0 == 0xED && $1 >= 0xA0 }
     }
 

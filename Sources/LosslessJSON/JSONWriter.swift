@@ -1,12 +1,12 @@
 /// Writes compact JSON in the order of the calls.
 ///
-/// It sets the commas; the caller must nest correctly and write one value after each name.
+/// It writes the commas. The caller must nest correctly and write one value after each name.
 public struct JSONWriter: Sendable {
     /// The JSON written so far; complete once all containers are closed.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// - Parameter minimumCapacity: Bytes to make room for.
+    /// - Parameter minimumCapacity: Bytes to reserve.
     public init(minimumCapacity: Int = 0) { bytes.reserveCapacity(minimumCapacity) }
 
     /// Writes an object; `members` writes its names and values.
@@ -27,13 +27,13 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Writes a string with its quotes, escaping only what must be.
+    /// Writes a string with its quotes, with only the required escapes.
     public mutating func string(_ value: some StringProtocol) {
         separate()
         bytes.appendJSONString(value.utf8)
     }
 
-    /// Writes all digits, also beyond 2^53.
+    /// Writes all digits, even beyond 2^53.
     public mutating func integer(_ value: some BinaryInteger) { raw(String(value).utf8) }
 
     /// Writes `true` or `false`.
@@ -42,7 +42,7 @@ public struct JSONWriter: Sendable {
     /// Writes `null`.
     public mutating func null() { raw("null".utf8) }
 
-    /// Writes a value that is JSON already, unchecked and unchanged.
+    /// Writes existing JSON, unchecked and unchanged.
     public mutating func raw(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -72,7 +72,7 @@ extension JSONWriter {
         string(value)
     }
 
-    /// Writes a name and its string; `null` if there is no value.
+    /// Writes a name and its string, or `null` if there is no value.
     public mutating func member(_ name: String, optional value: String?) {
         self.name(name)
         if let value { string(value) } else { null() }
@@ -90,7 +90,7 @@ extension JSONWriter {
         bool(value)
     }
 
-    /// Writes a name and a value that is JSON already, unchecked.
+    /// Writes a name and existing JSON, unchecked.
     public mutating func member(_ name: String, raw json: some Sequence<UInt8>) {
         self.name(name)
         raw(json)
@@ -98,7 +98,7 @@ extension JSONWriter {
 }
 
 extension [UInt8] {
-    /// Appends a JSON string with its quotes. `characters` is UTF-8; only what must be escaped is escaped.
+    /// Appends a JSON string with its quotes. `characters` is UTF-8. Adds only the required escapes.
     ///
     /// Reads contiguous memory: a generic sequence from another module would cost a witness call per byte.
     public mutating func appendJSONString(_ characters: some Sequence<UInt8>) {

@@ -1,16 +1,16 @@
-/// Where among the members of one object each name stands.
+/// The position of each name among the members of one object.
 struct MemberPositions {
-    /// Most objects are small, and names mostly differ in length: up to this many members, comparing them is faster than
-    /// hashing them.
+    /// Most objects are small, and names usually differ in length. Up to this number of members, comparing names is
+    /// faster than hashing them.
     private static let comparedMembers = 16
 
     private let text: JSONText
-    /// The nodes of the names, in order. Each is followed by that of its value.
+    /// The nodes of the names, in order. Each is followed by the node of its value.
     private var names: [Int] = []
-    /// Of objects with more members: the last position of each name.
+    /// For objects with more members: the last position of each name.
     private var lastPositions: [ArraySlice<UInt8>: Int] = [:]
 
-    /// None if this is not an object.
+    /// Empty if this is not an object.
     init(_ object: JSONValue) {
         text = object.text
         guard object.kind == .object else { return }
@@ -32,13 +32,13 @@ struct MemberPositions {
         return JSONValue.Member(name: text.value(at: name), value: text.value(at: name + 1))
     }
 
-    /// Of duplicates the last one. Nil if no member has this name.
+    /// The position of the last member with this name. Nil if there is none.
     func position(of name: ArraySlice<UInt8>) -> Int? {
         guard names.count <= Self.comparedMembers else { return lastPositions[name] }
         return name.withUnsafeBufferPointer { name in names.lastIndex { text.value(at: $0).isString(name) } }
     }
 
-    /// The first member whose name an earlier one has; nil if there is none.
+    /// The first member that repeats an earlier name. Nil if there is none.
     var firstDuplicate: Int? {
         guard names.count > Self.comparedMembers else {
             return indices.first { position in names[..<position].contains { areEqual($0, names[position]) } }

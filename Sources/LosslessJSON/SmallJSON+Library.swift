@@ -1,6 +1,6 @@
 internal import CJSONC
 
 extension SmallJSON {
-    /// The library that reads small answers, as it is loaded now, with its version: `json-c 0.16`.
+    /// The name and version of the loaded library that reads small answers: `json-c 0.16`.
     package static var libraryVersion: String { "json-c \(String(cString: json_c_version()))" }
 }

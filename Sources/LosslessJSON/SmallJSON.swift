@@ -1,9 +1,9 @@
 internal import CJSONC
 
-/// A small JSON answer, read by json-c and copied: server greetings, errors, rows of `_bulk_docs`.
+/// A small JSON answer, parsed by json-c and copied: server greetings, errors, rows of `_bulk_docs`.
 ///
-/// Never used for documents: json-c clamps integers beyond 64 bits and cuts names at `\u0000`. Other input that json-c
-/// accepts against RFC 8259 (`NaN`, `'name'`, `5.`, raw control characters) is refused by the scanner first.
+/// Never used for documents: json-c clamps integers beyond 64 bits and cuts names at `\u0000`. The scanner first
+/// refuses other input that violates RFC 8259 but that json-c accepts (`NaN`, `'name'`, `5.`, raw control characters).
 public indirect enum SmallJSON: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -25,7 +25,7 @@ public indirect enum SmallJSON: Equatable, Sendable {
         else { return nil }
         defer { json_tokener_free(tokener) }
         json_tokener_set_flags(tokener, Int32(JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8))
-        // Without the final NUL, json-c would wait for more of a number or literal at the top level.
+        // Without the final NUL, json-c would wait for the rest of a top-level number or literal.
         let terminated = bytes.map { CChar(bitPattern: $0) } + [0]
         let tree = terminated.withUnsafeBufferPointer { buffer in
             json_tokener_parse_ex(tokener, buffer.baseAddress, Int32(buffer.count))
@@ -69,7 +69,7 @@ public indirect enum SmallJSON: Equatable, Sendable {
 }
 
 extension SmallJSON {
-    /// A member of an object; nil if there is none or this is not an object.
+    /// A member of an object. Nil if there is none or this is not an object.
     public subscript(name: String) -> SmallJSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]

@@ -1,10 +1,10 @@
-/// The lowest level of JSON's grammar: what may be inside a string or a number.
+/// The lowest level of the JSON grammar: the contents of strings and numbers.
 extension Span<UInt8> {
     /// The offset of the first byte at or after `start` that is not an ordinary character of a string: a quote, a
-    /// backslash, a control character or a byte outside ASCII; `count` if there is none.
+    /// backslash, a control character or a non-ASCII byte. `count` if there is none.
     ///
-    /// Eight bytes per step. In `found`, the lowest set bit always marks such a byte; higher bits may be wrong, because
-    /// borrows only propagate upwards.
+    /// Processes eight bytes per step. In `found`, the lowest set bit always marks such a byte. Higher bits may be
+    /// wrong, because borrows propagate only upwards.
     @inline(__always)
     func indexOfStringStop(from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101

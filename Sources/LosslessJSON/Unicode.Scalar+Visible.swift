@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-    /// Whether a terminal shows the character as itself. False for control and format characters (which change the
+    /// Whether a terminal displays the character itself. False for control and format characters (which change the
     /// direction of text or have no width), line and paragraph separators, private use and unassigned characters.
     package var isVisible: Bool {
         if isASCII { return value >= 0x20 && value != 0x7F }

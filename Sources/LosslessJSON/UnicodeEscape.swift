@@ -4,7 +4,7 @@
 package enum UnicodeEscape {
     /// - Parameter end: The index after the escape, or after the pair.
     case scalar(Unicode.Scalar, end: Int)
-    /// Half of a surrogate pair without the other half, which no valid Unicode text can hold.
+    /// Half of a surrogate pair without the other half, which valid Unicode text can't contain.
     case loneSurrogate(UInt16, end: Int)
 
     /// Nil if there is no such escape at `start`.

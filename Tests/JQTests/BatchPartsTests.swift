@@ -3,7 +3,7 @@ import Testing
 
 @testable import JQ
 
-@Suite("How many helper processes there are, and how calls are divided among them")
+@Suite("The number of helper processes and the division of calls among them")
 struct BatchPartsTests {
     @Test(
         "Parts are worth their helper",

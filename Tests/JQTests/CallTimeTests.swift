@@ -5,29 +5,29 @@ import Testing
 @Suite struct CallTimeTests {
     private let start = ContinuousClock.now
 
-    /// Answers to looks a second apart, at a process that uses so much of each second.
+    /// The results of checks one second apart, on a process that uses this share of each second.
     private func endings(_ looks: Int, using share: Duration?) -> [Bool] {
         var time = CallTime(start: start)
         return (1...looks).map { second in
-            // What the process did for calls before does not count.
+            // Time used by earlier calls does not count.
             let used = share.map { .seconds(50) + $0 * second }
             return time.isUp(.seconds(2), now: start + .seconds(second), used: used)
         }
     }
 
-    @Test func onAQuietMachineTheDeadlineIsWhatPasses() {
+    @Test func elapsedTimeCountsOnAnIdleMachine() {
         #expect(endings(4, using: .seconds(1)) == [false, false, true, true])
     }
 
-    @Test func onABusyMachineProcessorTimeCounts() {
+    @Test func processorTimeCountsOnABusyMachine() {
         #expect(endings(10, using: .milliseconds(250)).firstIndex(of: true) == 8)
     }
 
-    @Test func withoutAnyProcessorTimeThereIsAnEndToo() {
+    @Test func callWithoutProcessorTimeEndsEventually() {
         #expect(endings(21, using: .zero).firstIndex(of: true) == 19)
     }
 
-    @Test func whereTheSystemDoesNotTellTheTimeThatPassesCounts() {
+    @Test func elapsedTimeCountsIfProcessorTimeIsUnknown() {
         #expect(endings(3, using: nil) == [false, true, true])
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JQ
 
-/// A helper process that ends while it runs a program, and has not read all that was sent: the connection is reset.
+/// A helper process that ends while it runs a program, before it has read all input: the connection is reset.
 @Suite(.limitedParallelism) struct EndedProcessTests {
     @Test(
         arguments: [
@@ -14,12 +14,12 @@ import Testing
                 "jq was killed while the program ran, by the system if its memory ran out"
             ),
             (SIGTERM, .killed(signal: SIGTERM), "signal 15 (Terminated) ended jq while the program ran"),
-            // As after jq used memory that it did not get.
+            // As after jq dereferenced a failed allocation.
             (SIGSEGV, .crashed, "jq ended while the program ran, most likely out of memory"),
             // As after a failed assertion of jq.
-            (SIGABRT, .brokeDown, "a function of jq ended on a value that it can't take"),
+            (SIGABRT, .aborted, "a function of jq ended on a value that it can't take"),
         ] as [(Int32, JQError, String)])
-    func theErrorNamesTheSignal(signal: Int32, error: JQError, message: String) throws {
+    func errorNamesTheSignal(signal: Int32, error: JQError, message: String) throws {
         var settings = JQPool.Settings()
         settings.deadline = .seconds(600)
         let processes = Locked<Set<pid_t>>([])
@@ -34,7 +34,7 @@ import Testing
             [.call(try call(1), variant: nil), .call(try call(0, long), variant: nil)],
             stopping: {
                 checks += 1
-                // The handler of Swift's backtraces may take the first signal.
+                // Swift's backtrace handler may catch the first signal.
                 if checks == 10 { victim = processes.withLock(\.first) }
                 if let victim { kill(victim, signal) }
                 return nil

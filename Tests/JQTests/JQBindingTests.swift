@@ -5,7 +5,7 @@ import Testing
 
 @testable import JQ
 
-/// Values that programs know by name.
+/// Values that programs read by name.
 @Suite(.limitedParallelism, .serialized) struct JQBindingTests {
     private func pool(
         _ programs: [String], _ bindings: [String: String], _ change: (inout JQPool.Settings) -> Void = { _ in }
@@ -18,7 +18,7 @@ import Testing
         return JQPool(programs: programs.map { JQProgram($0) }, bindings: values, settings: settings)
     }
 
-    @Test func allProgramsKnowThem() async throws {
+    @Test func allProgramsReadBindings() async throws {
         let pool = try pool(
             ["$a | length", ". as $x | $b[$x]", "def f: $a[0]; f", "def g: 1;"],
             ["a": "[1.10,2]", "b": #"{"k":"v","change":null}"#])
@@ -26,12 +26,12 @@ import Testing
         #expect(await pool.run(calls).map(\.texts) == [["2"], [#""v""#], ["1.1"], ["7"]])
     }
 
-    @Test func whatARunDoesWithThemIsNotSeenByTheNext() async throws {
+    @Test func runsCannotChangeBindingsForLaterRuns() async throws {
         let pool = try pool(["$a | .[0] = 9", "$a"], ["a": "[1]"])
         #expect(await pool.run([try call(0), try call(1), try call(0)]).map(\.texts) == [["[9]"], ["[1]"], ["[9]"]])
     }
 
-    @Test func aProcessThatTakesThePlaceOfAnotherKnowsThemToo() async throws {
+    @Test func replacementProcessHasTheBindings() async throws {
         let pool = try pool(["$a", "[limit(100000000; repeat(\"x\" * 1000))] | length"], ["a": "[1]"]) {
             $0.memoryLimit = 64 << 20
         }
@@ -43,13 +43,13 @@ import Testing
         #expect(await pool.run([try call(0)]).map(\.texts) == [["[1]"]])
     }
 
-    @Test func startingTakesThemIn() async throws {
+    @Test func startReadsTheBindings() async throws {
         #expect(await (try pool(["$a"], ["a": "[1]"])).start() == nil)
         #expect(await JQPool(programs: []).start() == nil)
     }
 
     @Test(arguments: [("a", 32 << 20), ("b", 1 << 10)])
-    func whatIsTooLargeFailsEveryCallAndSaysSo(name: String, memory: Int) async throws {
+    func tooLargeBindingFailsEveryCall(name: String, memory: Int) async throws {
         let text = "[\(Array(repeating: "[0]", count: 500_000).joined(separator: ","))]"
         let pool = try pool(["1"], [name: text]) { $0.memoryLimit = memory }
         let error = JQError.bindingTooLarge(name: name, length: text.utf8.count, limit: memory)
@@ -58,7 +58,7 @@ import Testing
         #expect(!error.isTemporary)
     }
 
-    @Test func whatIsNestedTooDeeplyIsNotRead() async throws {
+    @Test func tooDeepBindingFailsEveryCall() async throws {
         let text = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
         let pool = try pool(["1"], ["a": text])
         #expect(await pool.start() == .unreadableBinding(name: "a", nil))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["[12345678901234567890]", "[0.1000000000000000000001]", #"{"a":"\ud800"}"#])
-    func whatJQCantHoldIsRefused(text: String) throws {
+    func inexactValuesAreRefused(text: String) throws {
         #expect(throws: JQError.self) { try JQBinding(name: "a", JSONText(text)) }
     }
 
@@ -75,13 +75,13 @@ import Testing
         ("__loc__", false), ("now", false), ("match", false), ("change", false), ("ENV", false), ("end", false),
         (String(repeating: "a", count: 65), false),
     ])
-    func namesAreThoseOfVariables(name: String, isName: Bool) throws {
+    func onlyVariableNamesAreAccepted(name: String, isName: Bool) throws {
         #expect(JQBinding.isName(name) == isName)
         let errors = try JQCompiler.check(["$\(name)"], variables: isName ? [name] : [])
         #expect(!isName || errors == [nil])
     }
 
-    @Test func aNameThatIsNotDeclaredDoesNotCompile() throws {
+    @Test func undeclaredNameDoesNotCompile() throws {
         let errors = try JQCompiler.check(["$a", "$b"], variables: ["a"])
         #expect(errors.map { $0?.message } == [nil, "$b is not defined"])
     }

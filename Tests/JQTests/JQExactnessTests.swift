@@ -43,7 +43,7 @@ struct JQExactnessTests {
         #expect(try await outcome("\"12.5\" | tonumber", "{}").texts == ["12.5"])
     }
 
-    @Test("do no harm where the result does not depend on them")
+    @Test("are harmless if the result does not depend on them")
     func independent() async throws {
         let document = #"{"big":12345678901234567890,"tiny":0.12345678901234567890123,"y":7,"odd":"\ud800"}"#
         #expect(try await outcome("{y: .y}", document).texts == [#"{"y":7}"#])
@@ -51,7 +51,7 @@ struct JQExactnessTests {
         #expect(try await outcome(".big > 5", document).texts == ["true"])
     }
 
-    @Test("Two different numbers with the same double are never taken for equal")
+    @Test("Different numbers with the same double never compare as equal")
     func distinctNumbers() async throws {
         let document = #"{"a":12345678901234567890,"b":12345678901234567891,"c":12345678901234567890}"#
         #expect(try await outcome(".a == .b", document).error == .inexactNumber("12345678901234567890"))
@@ -73,7 +73,7 @@ struct JQExactnessTests {
         arguments: ["9007199254740991 + 1", "1e300", "[{a: 12345678901234567890}]"],
         ["{}", #"{"big":12345678901234567890}"#])
     func results(program: String, document: String) async throws {
-        // A number of the document that the program does not use has nothing to do with it.
+        // A number of the document that the program does not use is irrelevant.
         let error = try #require(try await outcome(program, document).error)
         guard case .inexactResult = error else {
             Issue.record("\(error)")
@@ -82,7 +82,7 @@ struct JQExactnessTests {
         #expect(error.description.hasPrefix("the program gives a number that can't be written exactly, about "))
     }
 
-    @Test("Halves of surrogate pairs fail the call where the result depends on them")
+    @Test("Unpaired surrogates fail the call if the result depends on them")
     func surrogates() async throws {
         let document = #"{"a":"x\ud800","b":"x\udc00y","c":"\ud83d\ude00","d":1}"#
         #expect(try await outcome(".a", document).error == .brokenCharacter(#"\ud800"#))

@@ -5,10 +5,10 @@ import Testing
 
 @testable import JQ
 
-/// One after the other: some take all of a processor.
+/// Serialized, because some tests use a whole processor.
 @Suite("Processes for jq programs", .limitedParallelism, .serialized)
 struct JQPoolTests {
-    @Test("A program that never ends fails at the deadline, and the rest of its batch goes on")
+    @Test("A program that never ends fails at the deadline, and the rest of its batch continues")
     func deadline() async throws {
         let pool = pool(["def f: f; f", ".+1"]) { $0.deadline = .seconds(2) }
         let outcomes = await pool.run([try call(1, "1"), try call(0), try call(1, "2"), try call(1, "3")])
@@ -53,7 +53,7 @@ struct JQPoolTests {
         #expect(await pool.run([try call(0, "1")])[0].texts == ["2"])
     }
 
-    @Test("Thousands of calls go over in one batch, in order")
+    @Test("Thousands of calls are answered in one batch, in order")
     func largeBatch() async throws {
         let calls = try (0..<5000).map { try call(0, "\($0)") }
         let outcomes = await pool([".", "1"]).run(calls)
@@ -75,7 +75,7 @@ struct JQPoolTests {
         #expect(pool.processes.count <= 3)
     }
 
-    @Test("Big documents go over in both directions at once")
+    @Test("Large documents are sent in both directions at the same time")
     func bigDocuments() async throws {
         let document = "\"" + String(repeating: "x", count: 4 << 20) + "\""
         let outcomes = await pool(["."]) { $0.deadline = .seconds(120) }.run([
@@ -111,7 +111,7 @@ struct JQPoolTests {
         #expect(await task.value.map(\.error) == [.cancelled, .cancelled])
     }
 
-    @Test("Nothing is left after the end: no process that runs, none that nobody has waited for")
+    @Test("Shutdown leaves neither running processes nor zombies")
     func nothingLeft() async throws {
         let pool = pool([".", "def f: f; f"]) {
             $0.helpers = 2

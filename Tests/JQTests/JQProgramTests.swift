@@ -88,7 +88,9 @@ struct JQProgramTests {
         #expect(alone.contains { $0 != nil })
     }
 
-    @Test("that compile alone do so among many", arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
+    @Test(
+        "that compile alone also compile together with others",
+        arguments: [["", "def f: 1;"], [".a # b", "1 #", "# \\"]])
     func validAmongMany(programs: [String]) throws {
         let many = Array(repeating: programs, count: 3).joined() + [".b"]
         #expect(try JQCompiler.check(Array(many)).allSatisfy { $0 == nil })

@@ -1,7 +1,7 @@
 import JQ
 import LosslessJSON
 
-/// A pool of one process, which has time even on a machine that is busy with other tests.
+/// A pool of one process, with a generous deadline for machines that are busy with other tests.
 func pool(_ programs: [String], _ change: (inout JQPool.Settings) -> Void = { _ in }) -> JQPool {
     var settings = JQPool.Settings()
     settings.helpers = 1

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Memory of the machine and of control groups")
 struct MachineMemoryTests {
-    @Test("The files of all groups around the process are looked at")
+    @Test("The files of all enclosing groups are read")
     func groups() {
         #expect(
             MachineMemory.groupFiles("0::/system.slice/changebot.service\n") == [
@@ -23,7 +23,7 @@ struct MachineMemoryTests {
         #expect(MachineMemory.bytes(text) == limit)
     }
 
-    @Test("Programs that ask for gigabytes end, and the next call is answered")
+    @Test("Programs that need gigabytes fail, and the next call is answered")
     func greed() async throws {
         let programs = [
             "[range(1e9)]", "\"a\" * 1e9", "def f: [., .] | f; f", "[limit(1e9; repeat(.))] | length", ".+1",

@@ -36,7 +36,7 @@ struct ProgramTimeTests {
             ("\"20 Nov 2026 08:15\" | strptime(\"%d %b %Y %H:%M\") | mktime", "1795162500"),
             ("\"20 Nov 2026 08:15\" | strptime(\"%d %b %Y %H:%M\")", "[2026,10,20,8,15,0,5,323]"),
             ("\"2026 324\" | strptime(\"%Y %j\") | mktime", "1795132800"),
-            // A text may name a part of a date only.
+            // A text may contain only a part of a date.
             ("\"2026-11\" | strptime(\"%Y-%m\") | strftime(\"%m/%Y\")", "\"11/2026\""),
             ("\"10:30\" | strptime(\"%H:%M\") | strftime(\"%H.%M\")", "\"10.30\""),
             ("\"29 Feb\" | strptime(\"%d %b\") | strftime(\"%m-%d\")", "\"02-29\""),
@@ -99,7 +99,9 @@ struct ProgramTimeTests {
         #expect(errors[5] == JQCompileError(message: "add_days/0 is not defined", line: 1))
     }
 
-    @Test("A program can ask nothing else of the process", arguments: ["_input", "[\"todate\", 1] | debug | _input"])
+    @Test(
+        "A program can't request anything else from the process",
+        arguments: ["_input", "[\"todate\", 1] | debug | _input"])
     func asking(program: String) async throws {
         #expect(try await outcome(program).texts == nil)
     }

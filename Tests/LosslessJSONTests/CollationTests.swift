@@ -3,7 +3,7 @@ import Testing
 
 /// CouchDB's order of values.
 @Suite struct CollationTests {
-    /// Each stands before the next. As in CouchDB: types, then numbers, strings, arrays and objects among themselves.
+    /// In ascending order, as in CouchDB: by type, then by value.
     private static let ascending = [
         "null", "false", "true",
         "-1e400", "-100000000000000000000000", "-99999999999999999999999", "-9007199254740993", "-9007199254740992",
@@ -17,7 +17,7 @@ import Testing
         #"{"b":1,"a":1}"#, #"{"b":2}"#,
     ]
 
-    @Test func ordersEveryPairOfValues() throws {
+    @Test func everyPairOfValuesIsOrdered() throws {
         let values = try Self.ascending.map { try json($0) }
         for (position, value) in values.enumerated() {
             for (other, otherValue) in values.enumerated() {
@@ -39,12 +39,12 @@ import Testing
         ("\"e\u{301}\"", "\"\u{E9}\""),
         ("\"a\u{7F}\"", "\"a\""), ("[1, 2.0]", "[1.0,2]"), ("{\"\\u0061\":1}", "{\"a\":1.0}"),
     ])
-    func equalsWhatIsSpelledDifferently(left: String, right: String) throws {
+    func differentSpellingsAreEqual(left: String, right: String) throws {
         #expect(try JSONCollation.compare(json(left), json(right)) == .equal)
         #expect(try JSONCollation.areEqual(json(left), json(right)))
     }
 
-    /// Floats with a neighbour that only an exact comparison distinguishes.
+    /// Pairs that only an exact comparison distinguishes.
     @Test(arguments: [
         ("9007199254740993", "9007199254740992.0", JSONOrdering.greater),
         ("9007199254740991", "9007199254740992.0", .less),
@@ -57,12 +57,12 @@ import Testing
         ("-1" + String(repeating: "0", count: 400), "-1e308", .less),
         ("9007199254740993", "-9007199254740992.0", .greater),
     ])
-    func comparesIntegersWithFloatsExactly(integer: String, float: String, expected: JSONOrdering) throws {
+    func integersAndFloatsAreComparedExactly(integer: String, float: String, expected: JSONOrdering) throws {
         #expect(try JSONCollation.compare(json(integer), json(float)) == expected)
         #expect(try JSONCollation.compare(json(float), json(integer)).rawValue == -expected.rawValue)
     }
 
-    @Test func comparesTheLargestFloatToItsLastDigit() throws {
+    @Test func largestFloatIsComparedExactly() throws {
         let digits =
             "1797693134862315708145274237317043567980705675258449965989174768031572607800285387605895586327668781"
             + "7154045895351438246423432132688946418276846754670353751698604991057655128207624549009038932894407586"
@@ -82,7 +82,7 @@ import Testing
         #expect(JSONCollation.compareStrings(Array("a".utf8), ContiguousArray("B".utf8)) == .less)
     }
 
-    @Test(.enabled(if: Suites.folder != nil)) func ordersStringsAsCouchDBDid() throws {
+    @Test(.enabled(if: Suites.folder != nil)) func stringsAreOrderedLikeCouchDB() throws {
         let recorded = try JSONText(Suites.read("mango/string-order-couchdb-3.5.0.json"))
         let strings = try Array(#require(recorded.root["order"]).elements)
         #expect(strings.count == 53)

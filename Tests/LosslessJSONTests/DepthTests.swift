@@ -2,7 +2,7 @@ import Testing
 
 @testable import LosslessJSON
 
-/// Hostile nesting: refused at the limit; within it nothing recurses, whatever the stack.
+/// Hostile nesting: refused beyond the limit. Within the limit, nothing recurses.
 @Suite struct DepthTests {
     private static func nested(_ depth: Int, _ opening: String, _ closing: String, _ core: String = "") -> [UInt8] {
         Array((String(repeating: opening, count: depth) + core + String(repeating: closing, count: depth)).utf8)
@@ -11,11 +11,11 @@ import Testing
     private static func objects(_ depth: Int, _ core: String = "1") -> [UInt8] { nested(depth, "{\"a\":", "}", core) }
 
     @Test(arguments: [("[", "]", ""), ("{\"a\":", "}", "1"), ("[{\"a\":", "}]", "1")])
-    func athousandLevelsPass(opening: String, closing: String, core: String) throws {
+    func thousandLevelsAreAccepted(opening: String, closing: String, core: String) throws {
         _ = try JSONText(Self.nested(1000, opening, closing, core))
     }
 
-    @Test func theLimitPassesAndOneMoreIsRefusedWhereItOpens() throws {
+    @Test func depthLimitIsAcceptedAndOneLevelMoreIsRefused() throws {
         let limits = JSONLimits(depth: 100)
         #expect(scan(Self.nested(100, "[", "]"), limits: limits).isSuccess)
         #expect(try error(of: Self.nested(101, "[", "]"), limits: limits) == JSONError(.tooDeep(limit: 100), at: 100))
@@ -23,13 +23,13 @@ import Testing
         #expect(try error(of: Self.nested(10_001, "[", "]")).reason == .tooDeep(limit: 10_000))
     }
 
-    @Test func depthCountsOpenContainersOnly() throws {
+    @Test func depthCountsOnlyOpenContainers() throws {
         let limits = JSONLimits(depth: 2)
         #expect(scan("[[],[],{},[]]".utf8, limits: limits).isSuccess)
         #expect(scan("1".utf8, limits: JSONLimits(depth: 0)).isSuccess)
     }
 
-    @Test func aHundredThousandLevelsDoNotOverflowTheStack() throws {
+    @Test func hundredThousandLevelsDoNotOverflowTheStack() throws {
         let limits = JSONLimits(depth: 100_000)
         let left = try JSONText(Self.objects(100_000), limits: limits).root
         let right = try JSONText(Self.objects(100_000, "1.0"), limits: limits).root
@@ -51,7 +51,7 @@ import Testing
         #expect(fresh.bytes == Self.objects(9_999, "{}"))
     }
 
-    @Test func anEditThatNestsTooDeepIsRefused() throws {
+    @Test func tooDeepEditIsRefused() throws {
         let text = try JSONText(Self.objects(10_000))
         let pointer = JSONPointer(tokens: Array(repeating: "a", count: 10_000))
         #expect(throws: JSONEditError.self) { try text.setting(pointer, to: "{}".utf8) }

@@ -3,7 +3,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Damaged documents that are still JSON: an edit of any of them, and its reversal, lose no byte.
+/// Mutated documents that are still JSON: an edit and its reversal lose no byte.
 @Suite struct EditFuzzTests {
     private static let seeds = [
         #"{"_id":"t","_rev":"3-917fa","n":-1.50e+10,"tags":["a","b",{"x":[]}],"n2":12345678901234567890,"":{"é":null}}"#,
@@ -12,7 +12,7 @@ import Testing
     ].map { Array($0.utf8) }
     private static let interesting = Array("{}[]:,\"\\ \n0189eE+-.atfn".utf8) + [0xC3, 0xFF]
 
-    @Test(arguments: 0..<4) func whatParsesEditsLosslessly(seed: Int) throws {
+    @Test(arguments: 0..<4) func validTextsAreEditedLosslessly(seed: Int) throws {
         var random = SplitMix64(seed: UInt64(seed))
         let rounds = ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 1500
         var edited = 0
@@ -42,7 +42,7 @@ import Testing
         guard !unique.isEmpty else { return 0 }
         let member = random.pick(unique)
         guard let name = member.name.string, let pointer = try? JSONPointer("").appending(name) else { return 0 }
-        // Names that are no Unicode can't be pointed at.
+        // No pointer can express names that are not valid Unicode.
         guard text.root.value(at: pointer)?.range == member.value.range else { return 0 }
         let replaced: JSONText
         do { replaced = try text.setting(pointer, to: Array("[\"new\"]".utf8)) } catch { return 0 }

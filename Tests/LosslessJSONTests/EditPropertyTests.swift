@@ -2,9 +2,9 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Random edits of random documents: what comes out is the document that was meant, and every byte outside is as it was.
+/// Random edits of random documents: the result is as intended, and all other bytes stay the same.
 @Suite struct EditPropertyTests {
-    @Test func settingAMemberTouchesNothingElse() throws {
+    @Test func settingAMemberChangesNothingElse() throws {
         var generator = RandomJSON(seed: 10)
         for _ in 0..<400 {
             let (text, place) = try document(&generator, of: .object)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func removingTakesOneRunOfBytes() throws {
+    @Test func removalDeletesOneRunOfBytes() throws {
         var generator = RandomJSON(seed: 11)
         for round in 0..<400 {
             let (text, place) = try document(&generator, of: round % 2 == 0 ? .object : .array)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func insertingAddsTheValueAndOneCommaInOneRun() throws {
+    @Test func insertionAddsTheValueAndOneCommaInOneRun() throws {
         var generator = RandomJSON(seed: 12)
         for _ in 0..<400 {
             let (text, place) = try document(&generator, of: .array)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func mergingDoesWhatTheRFCDoesAndTheSecondTimeNothing() throws {
+    @Test func mergeFollowsTheRFCAndIsIdempotent() throws {
         var generator = RandomJSON(seed: 13)
         for _ in 0..<1000 {
             let document = generator.document()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func mergingOneMemberTouchesNothingElse() throws {
+    @Test func mergingOneMemberChangesNothingElse() throws {
         var generator = RandomJSON(seed: 14)
         for _ in 0..<400 {
             let text = try JSONText(generator.text(generator.document()))
@@ -126,7 +126,7 @@ extension Model {
 }
 
 extension [UInt8] {
-    /// Whether `shorter` is what remains without one run of bytes.
+    /// Whether removing one run of bytes gives `shorter`.
     fileprivate func removingOneRun(gives shorter: [UInt8]) -> Bool {
         guard shorter.count <= count else { return false }
         let common = zip(self, shorter).prefix { $0 == $1 }.count

@@ -1,7 +1,7 @@
 import LosslessJSON
 import Testing
 
-/// Edits by pointer: the exact bytes that come out.
+/// Edits by pointer: the exact resulting bytes.
 @Suite struct EditTests {
     @Test(arguments: [
         // An existing member: only its value.
@@ -9,7 +9,7 @@ import Testing
         (#"{"a":1,"b" : 2 }"#, "/b", "{}", #"{"a":1,"b" : {} }"#),
         (#"{"a":1,"b":[ 2 ],"c":3}"#, "/b", #""x""#, #"{"a":1,"b":"x","c":3}"#),
         (#"{"\u0061":1}"#, "/a", "2", #"{"\u0061":2}"#),
-        // A new one: behind the last.
+        // A new member: after the last one.
         ("{}", "/a", "1", #"{"a":1}"#), ("{ }", "/a", "1", #"{"a":1 }"#),
         ("{\n  \"a\": 1\n}", "/b", "2", "{\n  \"a\": 1,\"b\":2\n}"),
         (#"{"a":{}}"#, "/a/b", "1", #"{"a":{"b":1}}"#), (#"{"a":[{"x":1}]}"#, "/a/0/y", "2", #"{"a":[{"x":1,"y":2}]}"#),
@@ -49,7 +49,7 @@ import Testing
         #expect(try JSONText(text).removing(pointer).string == expected)
     }
 
-    @Test func settingWhatIsThereAlreadyGivesBackTheSameText() throws {
+    @Test func settingTheSameValueReturnsTheSameText() throws {
         let text = try JSONText(#"{ "a" : [ 1.0 , {} ] }"#)
         #expect(try text.setting("/a", to: "[ 1.0 , {} ]") === text)
         #expect(try text.setting("/a/0", to: "1.0") === text)
@@ -57,9 +57,9 @@ import Testing
         #expect(try text.setting("/a/0", to: "1") !== text)
     }
 
-    /// Was accepted: within the text such a value makes JSON, and members that nobody meant.
+    /// Was accepted: spliced into the text, such a value is valid JSON with unintended members.
     @Test(arguments: [#"1,"admin":true"#, "1}", "1],[2", "", " ", "1 2", "NaN", "\"a", "{", "[1,]", "\u{FEFF}1"])
-    func refusesAValueThatIsNotJSONOnItsOwn(value: String) throws {
+    func valueMustBeJSONByItself(value: String) throws {
         let text = try JSONText(#"{"a":1,"list":[1,[2]]}"#)
         for pointer in ["/a", "/new", "/list/0", "/list/-", "/list/1/0", ""] {
             #expect(throws: JSONEditError.invalidValue(try error(of: value.utf8))) {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/a/b", "/list/3", "/list/01", "/list/x", "/none/b", "/list/0/x"]) func refusesPlacesThatAreNot(
+    @Test(arguments: ["/a/b", "/list/3", "/list/01", "/list/x", "/none/b", "/list/0/x"]) func missingPlacesAreRefused(
         pointer: String
     ) throws {
         let text = try JSONText(#"{"a":1,"list":[1,[2],3]}"#)
@@ -79,7 +79,7 @@ import Testing
         #expect(throws: JSONEditError.self) { try text.removing(pointer) }
     }
 
-    @Test func refusesToRemoveOrInsertWhereThatHasNoMeaning() throws {
+    @Test func meaninglessRemovalsAndInsertionsAreRefused() throws {
         let text = try JSONText(#"{"a":1,"list":[1]}"#)
         for pointer in ["", "/b", "/list/1", "/list/-"] {
             #expect(throws: JSONEditError.noSuchPlace(try JSONPointer(pointer))) { try text.removing(pointer) }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"b":0,"a":1,"c":0,"a":2}"#])
-    func refusesToEditAnObjectThatNamesAMemberTwice(text: String) throws {
+    func objectWithDuplicateMembersIsNotEdited(text: String) throws {
         let error = JSONEditError.duplicateMember(name: "a")
         #expect(throws: error) { try JSONText(text).setting("/b", to: "1") }
         #expect(throws: error) { try JSONText(text).removing("/a") }
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// Was accepted: the last one was edited.
-    @Test func refusesAWayThroughAnObjectThatNamesAMemberTwice() throws {
+    @Test func pathThroughDuplicateMembersIsRefused() throws {
         let text = try JSONText(#"{"a":{"x":[1]},"a":{"x":[2]}}"#)
         let error = JSONEditError.duplicateMember(name: "a")
         #expect(throws: error) { try text.setting("/a/x/0", to: "1") }
@@ -110,7 +110,7 @@ import Testing
         #expect(throws: error) { try text.removing("/a/x") }
     }
 
-    @Test func duplicatesElsewhereAreNoHindrance() throws {
+    @Test func duplicatesElsewhereDoNotPreventAnEdit() throws {
         let text = try JSONText(#"{"twice":{"a":1,"a":2},"b":1}"#)
         #expect(try text.setting("/b", to: "2").string == #"{"twice":{"a":1,"a":2},"b":2}"#)
     }

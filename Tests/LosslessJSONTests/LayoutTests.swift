@@ -9,7 +9,7 @@ import Testing
         ("\"\u{7F}\u{9B}\u{202E}\u{2066}é\"", [#""\u007f\u009b\u202e\u2066é""#]),
         ("{\"\u{202A}\":0}", ["{", #"  "\u202a": 0"#, "}"]),
     ])
-    func laysOut(text: String, expected: [String]) throws {
+    func valuesAreLaidOut(text: String, expected: [String]) throws {
         #expect(try json(text).indentedLines() == expected)
     }
 
@@ -19,7 +19,7 @@ import Testing
         #expect(try json(#""abc""#).indentedLines(stringLimit: 3) == [#""abc""#])
     }
 
-    @Test func longArraysTakeALineForEachElement() throws {
+    @Test func longArraysTakeOneLinePerElement() throws {
         let text = "[" + Array(repeating: "1000000", count: 20).joined(separator: ",") + "]"
         #expect(try json(text).indentedLines().count == 22)
     }

@@ -15,7 +15,7 @@ import Testing
         (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
         ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#), ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
     ])
-    func doesWhatTheRFCDoes(text: String, patch: String, expected: String) throws {
+    func examplesOfTheRFC(text: String, patch: String, expected: String) throws {
         #expect(try JSONText(text).merging(patch).string == expected)
     }
 
@@ -29,15 +29,15 @@ import Testing
         (#"{ "a" : 1 , "b" : 2 , "c" : 3 }"#, #"{"a":null,"b":20,"c":null}"#, #"{ "b" : 20 }"#),
         (#"{"a":{"x":1,"y":2},"b":3}"#, #"{"b":null,"a":{"y":null,"z":4},"c":5}"#, #"{"a":{"x":1,"z":4},"c":5}"#),
         (#"{"a":{},"b":{ }}"#, #"{"a":{"x":1},"b":{"y":{"z":null}}}"#, #"{"a":{"x":1},"b":{"y":{} }}"#),
-        // New values keep their bytes, nulls of their objects aside.
+        // New values keep their bytes, except for null members of their objects.
         (
             "{}", #"{"a" : { "x" : 1.50 , "n" : null , "l" : [ null , { "k" : null } ] } }"#,
             #"{"a":{ "x" : 1.50 , "l" : [ null , { "k" : null } ] }}"#
         ),
-        // Names keep the spelling that they have where they come from.
+        // Names keep their original spelling.
         (#"{"\u0061":1}"#, #"{"a":2,"\u0062\ud800":3}"#, #"{"\u0061":2,"\u0062\ud800":3}"#),
     ])
-    func changesWhatItMust(text: String, patch: String, expected: String) throws {
+    func patchKeepsOtherBytes(text: String, patch: String, expected: String) throws {
         #expect(try JSONText(text).merging(patch).string == expected)
     }
 
@@ -46,18 +46,18 @@ import Testing
         #"{"b":{"y":[1e2,{"q":2,"p":1.0}],"none":null}}"#, #"{"s":"\u00e9"}"#,
         #"{"b":{"x":{}}}"#, #"{"big":123456789012345678901234567890}"#,
     ])
-    func aPatchThatChangesNothingGivesBackTheSameText(patch: String) throws {
+    func patchWithoutChangeReturnsTheSameText(patch: String) throws {
         let text = try JSONText(
             #"{ "a" : 1.10, "b":{"x":{}, "y":[100, {"p":1,"q":2}]}, "s":"é","big":123456789012345678901234567890 }"#)
         #expect(try text.merging(patch) === text)
     }
 
-    @Test func scalarsAndArraysThatAreEquivalentStayToo() throws {
+    @Test func equivalentScalarsAndArraysStay() throws {
         let text = try JSONText(" [1.0,{\"a\":1,\"b\":2}] ")
         #expect(try text.merging(#"[1,{"b":2,"a":1}]"#) === text)
     }
 
-    /// Used to trap, to make a duplicate, or to let the first one count.
+    /// Used to trap, to create a duplicate, or to take the first one.
     @Test(arguments: [
         (#"{"a":0}"#, #"{"a":null,"a":1}"#, #"{"a":1}"#), (#"{"a":0}"#, #"{"a":1,"a":null}"#, "{}"),
         ("{}", #"{"a":1,"a":2}"#, #"{"a":2}"#),
@@ -66,7 +66,7 @@ import Testing
         ("{}", #"{"x":{"a":1,"b":0,"a":null}}"#, #"{"x":{"b":0}}"#),
         ("{}", #"{"x":{"a":null,"a":1}}"#, #"{"x":{"a":1}}"#),
     ])
-    func ofMembersThatThePatchNamesTwiceTheLastOneCounts(text: String, patch: String, expected: String) throws {
+    func lastDuplicateMemberOfThePatchCounts(text: String, patch: String, expected: String) throws {
         #expect(try JSONText(text).merging(patch).string == expected)
     }
 
@@ -76,7 +76,7 @@ import Testing
         (#"{"a":1}"#, #"{"a":2}"#), (#"{"a":1}"#, #"{"A":1}"#), ("\"é\"", "\"e\u{301}\""), ("1", "\"1\""), ("{}", "[]"),
         ("9007199254740993", "9007199254740992.0"),
     ])
-    func whatDiffersIsNotEquivalent(left: String, right: String) throws {
+    func differentValuesAreNotEquivalent(left: String, right: String) throws {
         #expect(try !json(left).isEquivalent(to: json(right)))
         #expect(try !json(right).isEquivalent(to: json(left)))
     }
@@ -85,13 +85,13 @@ import Testing
         (#"{"a":1,"b":[{}]}"#, #"{"b":[{}],"a":1.0}"#), (#"{"a":1,"a":2}"#, #"{"a":2}"#),
         (#"{"\u0061":"\u0062"}"#, #"{"a":"b"}"#), ("1e2", "100"), ("-0", "0.0"),
     ])
-    func whatAGatewayMayRespellIsEquivalent(left: String, right: String) throws {
+    func gatewayRespellingsAreEquivalent(left: String, right: String) throws {
         #expect(try json(left).isEquivalent(to: json(right)))
         #expect(try json(right).isEquivalent(to: json(left)))
     }
 
-    /// Took minutes while every name was looked up by walking through all members.
-    @Test(.timeLimit(.minutes(5))) func manyMembersAreNoMatter() throws {
+    /// Took minutes when every lookup searched all members.
+    @Test(.timeLimit(.minutes(5))) func manyMembersTakeLinearTime() throws {
         func object(_ count: Int, _ value: String, from start: Int = 0) -> String {
             "{" + (start..<start + count).map { "\"member-\($0)\":\(value)" }.joined(separator: ",") + "}"
         }

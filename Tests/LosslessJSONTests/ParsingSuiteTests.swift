@@ -2,7 +2,7 @@ import Foundation
 import LosslessJSON
 import Testing
 
-/// nst/JSONTestSuite, where `CHANGEBOT_SUITES` says that it is.
+/// nst/JSONTestSuite, in the folder `CHANGEBOT_SUITES`.
 @Suite(.enabled(if: Suites.folder != nil)) struct ParsingSuiteTests {
     private static func files(_ prefix: String) throws -> [(name: String, bytes: [UInt8])] {
         let folder = try #require(Suites.folder) + "/json-parsing"
@@ -10,13 +10,13 @@ import Testing
             .map { ($0, try Suites.read("json-parsing/" + $0)) }
     }
 
-    @Test func acceptsWhatMustBeAccepted() throws {
+    @Test func validTextsAreAccepted() throws {
         let files = try Self.files("y_")
         #expect(files.count > 90)
         for file in files { #expect(scan(file.bytes).isSuccess, "\(file.name)") }
     }
 
-    @Test func refusesWhatMustBeRefused() throws {
+    @Test func invalidTextsAreRefused() throws {
         let files = try Self.files("n_")
         #expect(files.count > 180)
         for file in files {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func ofTheRestRefusesOnlyWhatIsNotUTF8() throws {
+    @Test func onlyInvalidUTF8IsRefusedOfTheRest() throws {
         let files = try Self.files("i_")
         #expect(files.count > 30)
         for file in files {

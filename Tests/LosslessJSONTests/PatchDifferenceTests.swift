@@ -15,19 +15,19 @@ import Testing
         ("[1,1]", "[1]", #"[{"op":"remove","path":"/1"}]"#),
         (#"{"a":{"x":1,"x":2}}"#, #"{"a":{"x":3}}"#, #"[{"op":"replace","path":"/a","value":{"x":3}}]"#),
     ])
-    func finds(old: String, new: String, expected: String) throws {
+    func differenceIsMinimal(old: String, new: String, expected: String) throws {
         let patch = try JSONPatch.difference(from: json(old), to: json(new))
         #expect(String(decoding: patch.json, as: UTF8.self) == expected)
     }
 
-    @Test func whatIsLeftOutIsNotLookedAt() throws {
+    @Test func ignoredMembersAreNotCompared() throws {
         let old = try json(#"{"_rev":"1","a":{"_rev":1},"gone":0}"#)
         let new = try json(#"{"_rev":"2","a":{"_rev":2},"gone":0,"_id":"x"}"#)
         let patch = JSONPatch.difference(from: old, to: new, leavingOut: ["_rev", "_id"])
         #expect(String(decoding: patch.json, as: UTF8.self) == #"[{"op":"replace","path":"/a/_rev","value":2}]"#)
     }
 
-    @Test func appliedToTheOldDocumentItMakesTheNewOne() throws {
+    @Test func differenceAppliedToTheOldDocumentGivesTheNew() throws {
         var generator = RandomJSON(seed: 22)
         for _ in 0..<1000 {
             let old = try JSONText(generator.text(generator.value(depth: 4)))

@@ -18,7 +18,7 @@ import Testing
         (#"[{"op":"add","path":"/a","value":1,"value":1}]"#, 0),
         (#"[{"op":"move","path":"/a","from":"/b","from":"/b"}]"#, 0),
     ])
-    func saysWhichOperationIsMalformed(patch: String, operation: Int?) throws {
+    func errorNamesTheMalformedOperation(patch: String, operation: Int?) throws {
         let patch = try json(patch)
         let error = try #require(throws: JSONPatchError.self) { try JSONPatch(patch) }
         #expect(error.operation == operation)
@@ -38,7 +38,7 @@ import Testing
         (#"[{"op":"remove","path":"/a","path":""}]"#, "operation 0: it has 'path' twice; leave one of them out"),
         ("{}", "a JSON Patch is a list of operations: write them between [ and ]"),
     ])
-    func saysWhatToDo(patch: String, description: String) throws {
+    func errorNamesTheRemedy(patch: String, description: String) throws {
         let patch = try json(patch)
         #expect(try #require(throws: JSONPatchError.self) { try JSONPatch(patch) }.description == description)
     }
@@ -56,7 +56,7 @@ import Testing
         ),
         (.moveIntoItself(JSONPointer(tokens: ["a"])), "the value at '/a' can't be moved to a place within itself"),
     ])
-    func saysWhyAPatchWasNotApplied(reason: JSONPatchError.Reason, description: String) {
+    func errorNamesTheReason(reason: JSONPatchError.Reason, description: String) {
         #expect(JSONPatchError(reason, at: 7).description == "operation 7: " + description)
     }
 
@@ -66,11 +66,11 @@ import Testing
         #"[{"op":"remove","path":""},{"op":"test","path":"/é","value":"\u00e9\t"}]"#,
         #"[{"op":"move","path":"/a","from":"/b"},{"op":"copy","path":"/\"","from":""}]"#,
     ])
-    func writesWhatItReads(patch: String) throws {
+    func writtenPatchEqualsTheOriginal(patch: String) throws {
         #expect(try String(decoding: JSONPatch(json(patch)).json, as: UTF8.self) == patch)
     }
 
-    @Test func writesOneLineWhateverTheValueLooksLike() throws {
+    @Test func writtenPatchIsOneLine() throws {
         let patch = try JSONPatch(
             json(
                 "[ {\"value\" :{\n\t\"a b\" : [ 1.10 ,\r\n \" \\\" , \" ] } ,\"path\":\"\",\"op\":\"add\",\"x\":{}} ]"
@@ -79,12 +79,12 @@ import Testing
             String(decoding: patch.json, as: UTF8.self) == #"[{"op":"add","path":"","value":{"a b":[1.10," \" , "]}}]"#)
     }
 
-    @Test func unknownMembersAreIgnoredEvenIfTheyComeTwice() throws {
+    @Test func unknownMembersAreIgnored() throws {
         let patch = try JSONPatch(json(#"[{"x":1,"op":"remove","x":2,"path":"/a","value":3,"value":4}]"#))
         #expect(String(decoding: patch.json, as: UTF8.self) == #"[{"op":"remove","path":"/a"}]"#)
     }
 
-    @Test func aValueIsTheSameAsIfItHadBeenScannedAlone() throws {
+    @Test func valueEqualsASeparateScan() throws {
         var generator = RandomJSON(seed: 21)
         for _ in 0..<300 {
             let value = generator.text(generator.value(depth: 4))

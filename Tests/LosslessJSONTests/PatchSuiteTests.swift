@@ -1,7 +1,7 @@
 import LosslessJSON
 import Testing
 
-/// json-patch/json-patch-tests, where `CHANGEBOT_SUITES` says that it is.
+/// json-patch/json-patch-tests, in the folder `CHANGEBOT_SUITES`.
 @Suite(.enabled(if: Suites.folder != nil)) struct PatchSuiteTests {
     private struct Case: CustomTestStringConvertible {
         let number: Int
@@ -10,13 +10,13 @@ import Testing
         var testDescription: String { "\(number): " + (json["comment"]?.string ?? json["error"]?.string ?? "") }
     }
 
-    /// Those that the suite disables are run too: they are not about what implementations may differ in here.
+    /// Includes the cases that the suite disables, because they do not concern permitted differences.
     private static func cases() throws -> [Case] {
         let text = try JSONText(try Suites.read("json-patch/tests.json"))
         return text.root.elements.enumerated().map { Case(number: $0, json: $1) }
     }
 
-    @Test func appliesWhatMustBeAppliedAndRefusesTheRest() throws {
+    @Test func suitePatchesAreAppliedOrRefused() throws {
         let cases = try Self.cases()
         #expect(cases.count > 90)
         for one in cases {

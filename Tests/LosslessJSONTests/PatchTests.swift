@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @Suite struct PatchTests {
-    /// RFC 6902, appendix A, where the document is patched.
+    /// The successful examples of RFC 6902, appendix A.
     @Test(arguments: [
         (#"{ "foo": "bar"}"#, #"[{"op":"add","path":"/baz","value":"qux"}]"#, #"{ "foo": "bar","baz":"qux"}"#),
         (
@@ -41,16 +41,16 @@ import Testing
             #"{"foo":["bar",["abc","def"]]}"#
         ),
     ])
-    func doesWhatTheRFCDoes(text: String, patch: String, expected: String) throws {
+    func examplesOfTheRFC(text: String, patch: String, expected: String) throws {
         #expect(try JSONText(text).patched(with: patch).string == expected)
     }
 
     @Test(arguments: [
-        // An added member that is there already keeps its place.
+        // Adding an existing member keeps its position.
         (#"{ "a" : 1 , "b" : 2 }"#, #"[{"op":"add","path":"/a","value":3}]"#, #"{ "a" : 3 , "b" : 2 }"#),
         (#"{ "a" : 1 , "b" : 2 }"#, #"[{"op":"move","from":"/b","path":"/a"}]"#, #"{ "a" : 2 }"#),
         (#"{ "a" : 1 , "b" : 2 }"#, #"[{"op":"copy","from":"/b","path":"/a"}]"#, #"{ "a" : 2 , "b" : 2 }"#),
-        // Numbers and values in the spelling that they came with.
+        // Numbers and values keep their spelling.
         (
             #"{ "n":12345678901234567890123, "f" : 1.10,"x":0 }"#, #"[{"op":"move","from":"/n","path":"/x"}]"#,
             #"{ "f" : 1.10,"x":12345678901234567890123 }"#
@@ -72,14 +72,14 @@ import Testing
             #"{"0":1}"#, #"[{"op":"add","path":"/00","value":2},{"op":"add","path":"/-","value":3}]"#,
             #"{"0":1,"00":2,"-":3}"#
         ),
-        // Each operation sees what the ones before it left.
+        // Each operation sees the result of the previous ones.
         (
             "[1,2,3]",
             #"[{"op":"remove","path":"/0"},{"op":"remove","path":"/0"},{"op":"test","path":"","value":[3]}]"#, "[3]"
         ),
         ("{}", #"[{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":null}]"#, #"{"a":{"b":null}}"#),
     ])
-    func changesOnlyWhatItNames(text: String, patch: String, expected: String) throws {
+    func patchChangesOnlyNamedPlaces(text: String, patch: String, expected: String) throws {
         #expect(try JSONText(text).patched(with: patch).string == expected)
     }
 
@@ -88,13 +88,13 @@ import Testing
         #"[{"op":"add","path":"/a","value":1.0}]"#, #"[{"op":"copy","from":"/l/0","path":"/a"}]"#,
         #"[{"op":"test","path":"","value":{"l":[1],"a":1}}]"#, #"[{"op":"test","path":"/a","value":100e-2}]"#,
     ])
-    func aPatchThatChangesNothingGivesBackTheSameText(patch: String) throws {
+    func patchWithoutChangeReturnsTheSameText(patch: String) throws {
         let text = try JSONText(#"{ "a" : 1.0, "l" : [ 1.0 ] }"#)
         #expect(try text.patched(with: patch) === text)
     }
 
     @Test(arguments: ["/a", "/none", "/none/b", "/l/1", "/l/00", "/l/-", "/a/b", ""])
-    func aTestOfAnotherValueOrOfNoneFails(pointer: String) throws {
+    func testOfADifferentOrMissingValueFails(pointer: String) throws {
         let patch = try JSONPatch(
             json(#"[{"op":"add","path":"/x","value":1},{"op":"test","path":"\#(pointer)","value":9}]"#))
         let error = JSONPatchError(.testFailed(try JSONPointer(pointer)), at: 1)
@@ -119,13 +119,13 @@ import Testing
         (#"{"op":"move","from":"/l/0","path":"/l/2"}"#, "/l/2"),
         (#"{"op":"copy","from":"/none","path":"/b"}"#, "/none"),
     ])
-    func refusesPlacesThatAreNot(operation: String, place: String) throws {
+    func missingPlacesAreRefused(operation: String, place: String) throws {
         let error = JSONPatchError(.edit(.noSuchPlace(try JSONPointer(place))), at: 0)
         #expect(throws: error) { try JSONText(#"{"a":1,"l":[1,2]}"#).patched(with: "[\(operation)]") }
     }
 
     @Test(arguments: [("", "/a"), ("/a", "/a/b"), ("/a", "/a/b/c"), ("/l/0", "/l/0/-")])
-    func refusesToMoveAValueIntoItself(origin: String, path: String) throws {
+    func moveOfAValueIntoItselfIsRefused(origin: String, path: String) throws {
         let error = JSONPatchError(.moveIntoItself(try JSONPointer(origin)), at: 0)
         #expect(throws: error) {
             try JSONText(#"{"a":{"b":{}},"l":[[]]}"#).patched(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aNameThatOnlyBeginsTheSameIsNotWithin() throws {
+    @Test func nameWithACommonPrefixIsNotWithin() throws {
         #expect(
             try JSONText(#"{"a":1}"#).patched(with: #"[{"op":"move","from":"/a","path":"/ab"}]"#).string == #"{"ab":1}"#
         )
@@ -145,15 +145,15 @@ import Testing
         #"{"op":"replace","path":"/a","value":1}"#, #"{"op":"copy","from":"/a","path":"/b"}"#,
         #"{"op":"move","from":"/a","path":"/b"}"#,
     ])
-    func refusesAWayThroughAnObjectThatNamesAMemberTwice(operation: String) throws {
+    func pathThroughDuplicateMembersIsRefused(operation: String) throws {
         let error = JSONPatchError(.edit(.duplicateMember(name: "a")), at: 0)
         #expect(throws: error) { try JSONText(#"{"a":1,"b":0,"\u0061":2}"#).patched(with: "[\(operation)]") }
     }
 }
 
-/// What nobody writes by hand.
+/// Patches that only an attacker or a program would write.
 @Suite struct HostilePatchTests {
-    @Test func aPlaceAThousandLevelsDownCanBeChanged() throws {
+    @Test func placeAThousandLevelsDeepCanBeChanged() throws {
         let depth = 1000
         let text = try JSONText(String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
         let pointer = JSONPointer(tokens: Array(repeating: "0", count: depth - 1) + ["-"])
@@ -163,14 +163,14 @@ import Testing
             try patched.applying(JSONPatch(operations: [.remove(pointer.replacingLast("0"))])).string == text.string)
     }
 
-    @Test func aPatchThatNestsTooDeepIsRefused() throws {
+    @Test func tooDeepPatchIsRefused() throws {
         let deep = try JSONText(String(repeating: "[", count: 9_999) + String(repeating: "]", count: 9_999))
         let patch = JSONPatch(operations: [.add(try JSONPointer("/a/b"), deep)])
         #expect(throws: JSONPatchError.self) { try JSONText(#"{"a":{}}"#).applying(patch) }
     }
 
-    /// Forty of them would make a text of a terabyte.
-    @Test func copiesThatDoubleTheDocumentAreRefusedInTime() throws {
+    /// Forty of them would give a text of a terabyte.
+    @Test func doublingCopiesAreRefusedInTime() throws {
         let text = try JSONText("{\"a\":\"" + String(repeating: "x", count: 10 << 20) + "\"}")
         let copies = (0..<40).map { number in
             JSONPatch.Operation.copy(from: JSONPointer(tokens: []), to: JSONPointer(tokens: ["\(number)"]))
@@ -179,8 +179,8 @@ import Testing
         #expect(throws: error) { try text.applying(JSONPatch(operations: copies)) }
     }
 
-    /// Most of it is refused, none of it makes what is not JSON.
-    @Test func operationsAtRandomPlacesMakeJSONOrAnError() throws {
+    /// Most are refused, and none gives invalid JSON.
+    @Test func randomOperationsGiveJSONOrAnError() throws {
         var generator = RandomJSON(seed: 20)
         var applied = 0
         for _ in 0..<3000 {

@@ -11,12 +11,12 @@ import Testing
         ("/g|h", "4"),
         ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),
     ])
-    func findsWhatTheRFCFinds(pointer: String, expected: String) throws {
+    func examplesOfTheRFC(pointer: String, expected: String) throws {
         let value = try #require(try json(document).value(at: JSONPointer(pointer)))
         #expect(String(decoding: value.bytes, as: UTF8.self) == expected)
     }
 
-    @Test func theEmptyPointerIsTheDocument() throws {
+    @Test func emptyPointerIsTheDocument() throws {
         let root = try json(document)
         #expect(try root.value(at: JSONPointer(""))?.index == root.index)
     }
@@ -26,7 +26,7 @@ import Testing
         "/foo/18446744073709551616",
         "/foo/0/0", "/nope", "//", "/m~01n",
     ])
-    func findsNothingElse(pointer: String) throws {
+    func pointerToAMissingPlaceFindsNothing(pointer: String) throws {
         #expect(try json(document).value(at: JSONPointer(pointer)) == nil)
     }
 
@@ -34,24 +34,25 @@ import Testing
         ("foo", JSONPointerError.missingSlash("foo")), ("#/foo", .missingSlash("#/foo")), ("/~", .invalidEscape("/~")),
         ("/a~2", .invalidEscape("/a~2")), ("/~~0", .invalidEscape("/~~0")), ("/a~/b", .invalidEscape("/a~/b")),
     ])
-    func refusesWhatIsNoPointer(text: String, error: JSONPointerError) {
+    func invalidPointersAreRefused(text: String, error: JSONPointerError) {
         #expect(throws: error) { try JSONPointer(text) }
         #expect(error.description.contains(text))
     }
 
-    @Test(arguments: ["", "/", "//", "/a~1b/~0/é/0", "/~01", "/ /\u{0}"]) func isSpelledAsItWasRead(text: String) throws
+    @Test(arguments: ["", "/", "//", "/a~1b/~0/é/0", "/~01", "/ /\u{0}"]) func pointerPrintsAsItWasParsed(text: String)
+        throws
     {
         #expect(try JSONPointer(text).description == text)
     }
 
-    @Test func knowsItsParentAndChildren() throws {
+    @Test func parentAndChildren() throws {
         let pointer = try JSONPointer("/a/b")
         #expect(try pointer.parent == JSONPointer("/a"))
         #expect(JSONPointer(tokens: []).parent == nil)
         #expect(pointer.appending("c/d").description == "/a/b/c~1d")
     }
 
-    @Test func namesThatOnlyLookTheSameAreDifferentPlaces() throws {
+    @Test func equivalentNamesAreDifferentPlaces() throws {
         let composed = JSONPointer(tokens: ["\u{E9}"])
         let decomposed = JSONPointer(tokens: ["e\u{301}"])
         #expect(composed != decomposed)
@@ -59,12 +60,12 @@ import Testing
         #expect(JSONPointer(tokens: ["a", "b"]) != JSONPointer(tokens: ["ab"]))
     }
 
-    @Test func ofDuplicateMembersTheLastOneIsMeant() throws {
+    @Test func lastDuplicateMemberCounts() throws {
         #expect(try json(#"{"a":{"b":1},"a":{"b":2}}"#).value(at: JSONPointer("/a/b"))?.integer == 2)
     }
 
-    /// A pointer is text, and no text is half a surrogate pair.
-    @Test func aLoneSurrogateIsNotItsReplacementCharacter() throws {
+    /// A pointer is text, which can't contain a lone surrogate.
+    @Test func loneSurrogateIsNotItsReplacementCharacter() throws {
         #expect(try json(#"{"\ud800":1}"#).value(at: JSONPointer("/\u{FFFD}")) == nil)
         #expect(try json(#"{"\ud800":1,"\ufffd":2}"#).value(at: JSONPointer("/\u{FFFD}"))?.integer == 2)
     }

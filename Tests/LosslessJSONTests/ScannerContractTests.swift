@@ -1,13 +1,13 @@
 import LosslessJSON
 import Testing
 
-/// Where a scan begins and ends, what it leaves on the tape, how it reports.
+/// Where a scan begins and ends, the resulting tape, and the errors.
 @Suite struct ScannerContractTests {
     @Test(arguments: [
         ("{\"a\":\n  x}", 2, 3), ("x", 1, 1), ("[1,\n\n\n", 4, 1), ("[\"日本\",x]", 1, 7), ("[\r\n\"😀\" x]", 2, 5),
         ("", 1, 1),
     ])
-    func countsLinesAndColumnsFromOne(text: String, line: Int, column: Int) throws {
+    func linesAndColumnsCountFromOne(text: String, line: Int, column: Int) throws {
         let position = try error(of: text.utf8).position(in: Array(text.utf8).span)
         #expect(position == (line, column))
     }
@@ -24,11 +24,11 @@ import Testing
         (JSONError(.tooDeep(limit: 3), at: 1), "nested deeper than 3 levels"),
         (JSONError(.tooLong(limit: 3), at: 1), "longer than 3 bytes"),
     ])
-    func saysWhatIsWrong(error: JSONError, description: String) {
+    func errorsAreDescribed(error: JSONError, description: String) {
         #expect(error.description == description)
     }
 
-    @Test func scansOneValueAfterTheOther() throws {
+    @Test func consecutiveValuesAreScanned() throws {
         let bytes = Array(" {\"a\":1} ,[2]x".utf8)
         var tape = JSONTape()
         let first = try tape.scanValue(in: bytes.span)
@@ -40,12 +40,12 @@ import Testing
         #expect(text.value(at: second).element(0)?.integer == 2)
     }
 
-    @Test func aNumberAtTheEndOfTheBytesIsComplete() throws {
+    @Test func numberAtTheEndIsComplete() throws {
         var tape = JSONTape()
         #expect(try tape.scanValue(in: Array("12".utf8).span) == 2)
     }
 
-    @Test func anErrorLeavesTheTapeUnchanged() throws {
+    @Test func errorLeavesTheTapeUnchanged() throws {
         var tape = JSONTape()
         _ = try tape.scanValue(in: Array("[1]".utf8).span)
         let count = tape.count
@@ -55,18 +55,18 @@ import Testing
         }
     }
 
-    @Test func aStartBehindTheTextIsItsEnd() throws {
+    @Test func startBeyondTheTextIsItsEnd() throws {
         var tape = JSONTape()
         #expect(throws: JSONError(.unexpectedEnd, at: 2)) { try tape.scanValue(in: Array("{}".utf8).span, from: 7) }
     }
 
-    @Test func refusesWhatIsLongerThanTheLimit() throws {
+    @Test func textLongerThanTheLimitIsRefused() throws {
         let limits = JSONLimits(length: 4)
         #expect(scan("1234".utf8, limits: limits).isSuccess)
         #expect(try error(of: "12345".utf8, limits: limits) == JSONError(.tooLong(limit: 4), at: 4))
     }
 
-    @Test func aLengthBeyondTheReachOfTheTapeDoesNotTrap() throws {
+    @Test func lengthBeyondTheTapesRangeDoesNotTrap() throws {
         var limits = JSONLimits(length: .max)
         limits.length = .max
         #expect(scan("[1]".utf8, limits: limits).isSuccess)

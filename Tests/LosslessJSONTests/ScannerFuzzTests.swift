@@ -2,7 +2,7 @@ import LosslessJSON
 import TestKit
 import Testing
 
-/// Damaged documents and change rows: never a crash, and never accepted where json-c's strict mode finds an error.
+/// Mutated documents and change rows: never a crash, and never accepted if json-c's strict mode finds an error.
 @Suite struct ScannerFuzzTests {
     private static let seeds = [
         #"{"seq":"3-g1AAAACLeJzLYWBg","id":"task-1","changes":[{"rev":"3-917fa2381192822767f010b95b45325b"}],"#
@@ -15,7 +15,7 @@ import Testing
     private static let interesting =
         Array("{}[]:,\"\\/ \n\tutfnbr0123456789eE+-.aé😀\u{7F}\0\u{1F}".utf8) + [0xC0, 0xED, 0xFF]
 
-    @Test(arguments: 0..<4) func mutationsNeverCrashAndAreNeverTakenWronglyForJSON(seed: Int) {
+    @Test(arguments: 0..<4) func mutationsNeverCrashAndInvalidJSONIsRefused(seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var accepted = 0
         for _ in 0..<10_000 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Looks at everything that a tape can tell.
+    /// Reads everything on the tape.
     private func walk(_ document: JSONText) {
         let model = Model(document.root)
         #expect(document.root.isEquivalent(to: document.root))

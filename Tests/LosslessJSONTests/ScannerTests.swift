@@ -1,7 +1,7 @@
 import LosslessJSON
 import Testing
 
-/// What is JSON, what is not, and where it stops being JSON.
+/// Valid and invalid JSON, and the offset of the first error.
 @Suite struct ScannerTests {
     @Test(arguments: [
         "{}", "[]", " [ ] ", "\t{\r\n}", "[1,2]", "{\"a\":{\"b\":[]},\"c\":null}", " 1 ", "0", "-0", "-0.5e+7", "1E400",
@@ -9,7 +9,7 @@ import Testing
         "\"\u{7F}\u{80}\u{FFFF}\"",
         "true", "false", "null", "[[[[]]],{}]", "{\"\":0,\"\":1}", "\"\u{10FFFF}\"", "[0,-1,1.5,1e5,1E-5]",
     ])
-    func acceptsJSON(text: String) throws {
+    func validJSONIsAccepted(text: String) throws {
         let scanned = try JSONText(text)
         #expect(scanned.bytes == Array(text.utf8))
     }
@@ -56,7 +56,7 @@ import Testing
             ("\"12345678\u{1F}\"", .controlCharacterInString(0x1F), 9),
             ("\"\0\"", .controlCharacterInString(0), 1), ("'a'", unexpected("'", .value), 0),
         ] as [(String, JSONError.Reason, Int)])
-    func refusesWhatIsNotJSONWithReasonAndPlace(text: String, reason: JSONError.Reason, offset: Int) throws {
+    func invalidJSONIsRefusedWithReasonAndOffset(text: String, reason: JSONError.Reason, offset: Int) throws {
         #expect(try error(of: text.utf8) == JSONError(reason, at: offset))
     }
 
@@ -69,14 +69,14 @@ import Testing
             [0xF5, 0x80, 0x80, 0x80],
             [0xF8, 0x88, 0x80, 0x80, 0x80], [0xFE], [0xFF, 0xFE], [0xF0, 0x9F, 0x98, 0x22], [0xE2, 0x28, 0xA1],
         ] as [[UInt8]])
-    func refusesInvalidUTF8(sequence: [UInt8]) throws {
+    func invalidUTF8IsRefused(sequence: [UInt8]) throws {
         for padding in [0, 1, 7, 8, 9] {
             let text = Array("\"".utf8) + Array(repeating: 0x61, count: padding) + sequence + Array("12345678\"".utf8)
             #expect(try error(of: text) == JSONError(.invalidUTF8, at: 1 + padding))
         }
     }
 
-    @Test func acceptsEveryUnicodeScalarAtEveryAlignment() throws {
+    @Test func everyUnicodeScalarIsAcceptedAtEveryAlignment() throws {
         for value in Swift.stride(from: UInt32(0x20), through: 0x10FFFF, by: 61) {
             guard let scalar = Unicode.Scalar(value), scalar != "\"", scalar != "\\" else { continue }
             let text = "\"" + String(repeating: "x", count: Int(value % 9)) + String(scalar) + "\""
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func findsTheByteThatEndsAPlainRunAtEveryPlaceOfAWord() throws {
+    @Test func byteThatEndsAPlainRunIsFoundAtEveryAlignment() throws {
         for stop in UInt8.min...UInt8.max where stop < 0x20 || stop >= 0xF5 {
             for place in 0..<17 {
                 var content = [UInt8](repeating: 0x21, count: 20)
@@ -100,7 +100,7 @@ import Testing
         " { \"überschrift\" : \"„été“\" } ",
     ]
 
-    @Test(arguments: wholeTexts) func everyProperPrefixAsksForMore(text: String) throws {
+    @Test(arguments: wholeTexts) func everyProperPrefixIsAnUnexpectedEnd(text: String) throws {
         let bytes = Array(text.utf8)
         let end = try #require(bytes.lastIndex { $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "]") })
         for length in 0...end {

@@ -12,7 +12,7 @@ import Testing
             (#"{"a":1,"a":2}"#, .object(["a": .number("2")])),
             (#"["\ud83d\ude00","\ud800"]"#, .array([.string("😀"), .string("\u{FFFD}")])),
         ] as [(String, SmallJSON)])
-    func copiesAnAnswer(text: String, expected: SmallJSON) {
+    func answersAreCopied(text: String, expected: SmallJSON) {
         #expect(SmallJSON(text.utf8) == expected)
     }
 
@@ -22,7 +22,7 @@ import Testing
         "TRUE",
         "{\"a\":1", "\"a", "\u{FEFF}{}", "[\"\t\"]",
     ])
-    func refusesWhatIsNotOneStrictValue(text: String) {
+    func textThatIsNotOneStrictValueIsRefused(text: String) {
         #expect(SmallJSON(text.utf8) == nil)
     }
 
@@ -35,7 +35,7 @@ import Testing
         #expect(SmallJSON(nested(100_000)) == nil)
     }
 
-    @Test func readsMembersByKind() throws {
+    @Test func membersAreReadByKind() throws {
         let answer = try #require(SmallJSON(#"{"s":"x","i":-7,"b":false,"a":[1],"f":1.5}"#.utf8))
         #expect(answer["s"]?.string == "x")
         #expect(answer["i"]?.integer == -7)

@@ -2,11 +2,11 @@ import Testing
 
 @testable import LosslessJSON
 
-/// Finding one's way on the tape, and what strings say.
+/// Navigation on the tape, and the content of strings.
 @Suite struct ValueTests {
     private let document = #"{"a":1,"b":[10,{"x":[]},[30]],"\u0063":"c","a":2,"":{},"é":null}"#
 
-    @Test func membersComeInTheOrderOfTheTextWithDuplicates() throws {
+    @Test func membersIncludeDuplicatesInTextOrder() throws {
         let root = try json(document)
         #expect(root.members.map { $0.name.string } == ["a", "b", "c", "a", "", "é"])
         #expect(root.members.map { String(decoding: $0.value.bytes, as: UTF8.self) }.first == "1")
@@ -14,7 +14,7 @@ import Testing
         #expect(Array(root.elements).isEmpty)
     }
 
-    @Test func theLastOfDuplicateMembersWins() throws {
+    @Test func lastDuplicateMemberWins() throws {
         #expect(try json(document)["a"]?.integer == 2)
         #expect(try json(document).member(named: Array("a".utf8))?.integer == 2)
         #expect(try json(document).duplicateMemberName == "a")
@@ -25,7 +25,7 @@ import Testing
         #expect(try json(document).member(named: Array(name.utf8)) != nil)
     }
 
-    @Test(arguments: ["d", "C", "\\u0063", "e\u{301}", "a\0"]) func otherNamesAreNot(name: String) throws {
+    @Test(arguments: ["d", "C", "\\u0063", "e\u{301}", "a\0"]) func otherNamesAreNotFound(name: String) throws {
         #expect(try json(document)[name] == nil)
         #expect(try json(document).member(named: Array(name.utf8)) == nil)
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(try json("{}").element(0) == nil)
     }
 
-    @Test func whatIsNotAContainerHoldsNothing() throws {
+    @Test func scalarsHaveNoChildren() throws {
         for text in ["1", "\"a\"", "null", "true"] {
             let value = try json(text)
             #expect(value["a"] == nil)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aTapeTellsNamesThatAreSpelledWithoutEscapes() throws {
+    @Test func tapeComparesUnescapedNames() throws {
         let bytes = Array(#"["seq","se\u0071","\n","s"]"#.utf8)
         var tape = JSONTape()
         _ = try tape.scanDocument(bytes.span)
@@ -65,14 +65,14 @@ import Testing
         (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
         (#""\u0041\u00e9\u20AC""#, "Aé€"),
         (#""\u0000x""#, "\0x"), (#""\ud83d\ude00""#, "😀"), (#""\uD800\uDC00\uDBFF\uDFFF""#, "\u{10000}\u{10FFFF}"),
-        // A surrogate on its own stands for nothing, and no text is equal to it.
+        // A lone surrogate has no meaning, and equals no text.
         (#""\ud800""#, "\u{FFFD}"), (#""\udc00x""#, "\u{FFFD}x"), (#""\ud800\u0041""#, "\u{FFFD}A"),
         (#""\ud800A""#, "\u{FFFD}A"),
         (#""\ude00\ud83d""#, "\u{FFFD}\u{FFFD}"), (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"),
         (#""\ud83d\n""#, "\u{FFFD}\n"),
         (#""é\u00e9日""#, "éé日"),
     ])
-    func stringsSayTheirCharacters(text: String, expected: String) throws {
+    func stringsAreUnescaped(text: String, expected: String) throws {
         let value = try json(text)
         #expect(value.string.map { Array($0.utf8) } == Array(expected.utf8))
         #expect(value.utf8 == Array(expected.utf8))
@@ -81,7 +81,7 @@ import Testing
         #expect(value.isEscaped == text.contains("\\"))
     }
 
-    @Test func whatIsNotAStringHasNoCharacters() throws {
+    @Test func otherValuesHaveNoCharacters() throws {
         #expect(try json("1").string == nil)
         #expect(try json("[]").utf8 == nil)
         #expect(try !json("1").isString("1"))
@@ -91,11 +91,11 @@ import Testing
         ("42", 42), ("-0", 0), ("9223372036854775807", Int.max), ("9223372036854775808", nil), ("1.0", nil),
         ("1e2", nil), ("\"1\"", nil),
     ])
-    func integersAreWhatFits(text: String, expected: Int?) throws {
+    func integersMustFitIntoInt(text: String, expected: Int?) throws {
         #expect(try json(text).integer == expected)
     }
 
-    @Test func aCopyStandsOnItsOwn() throws {
+    @Test func copyIsIndependent() throws {
         let part = try #require(try json(document)["b"]?.element(1))
         let copy = try #require(part.copied())
         #expect(copy.string == #"{"x":[]}"#)

@@ -2,7 +2,7 @@ import LosslessJSON
 import Testing
 
 @Suite struct WriterTests {
-    @Test func writesCommasWhereTheyBelong() {
+    @Test func commasSeparateValues() {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("a", integer: -1)
@@ -31,7 +31,7 @@ import Testing
         ("\0\u{01}\u{08}\u{0C}\u{1F}", #""\u0000\u0001\u0008\u000c\u001f""#),
         ("\u{7F}é日😀\u{2028}", "\"\u{7F}é日😀\u{2028}\""),
     ])
-    func escapesWhatMustBeEscapedAndNoMore(characters: String, expected: String) {
+    func onlyRequiredCharactersAreEscaped(characters: String, expected: String) {
         var writer = JSONWriter()
         writer.string(characters)
         #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
@@ -40,7 +40,7 @@ import Testing
         #expect(String(decoding: name.bytes, as: UTF8.self) == "{\(expected):1}")
     }
 
-    @Test func whatIsWrittenReadsTheSame() throws {
+    @Test func writtenTextReadsTheSame() throws {
         for value in (0...0x2FF).compactMap(Unicode.Scalar.init) {
             let characters = "x\(value)y\(value)"
             var writer = JSONWriter()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func anErrorFromInsideComesThrough() {
+    @Test func errorOfAClosureIsRethrown() {
         var writer = JSONWriter()
         #expect(throws: Unexpected.self) { try writer.array { _ in throw Unexpected("stop") } }
     }

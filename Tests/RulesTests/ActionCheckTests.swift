@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rules
 
-/// What `rules check` says of actions and programs.
+/// Warnings of `rules check` about actions and programs.
 @Suite struct ActionCheckTests {
     private func messages(_ rule: String) throws -> [String] {
         let shared = RuleReading.Shared()
@@ -66,7 +66,7 @@ import Testing
         ),
         ("when: {}, then: [merge: {done: yes}]", "yes is a text here; write true for the boolean"),
     ])
-    func warnsOf(rule: String, message: String) throws {
+    func warnsAboutRule(rule: String, message: String) throws {
         let found = try messages("name: a, " + rule)
         #expect(found.count == 1 && found[0].contains(message), "\(found)")
     }
@@ -83,7 +83,7 @@ import Testing
         "when: {}, then: [merge: {a: '\"quoted\" + more', b: $5.00, c: '../a-b/c.png', h: '.a-b/c.png', d: '[x] + y', e: 'costs $.50'}]",
         "when: {}, on: [delete], then: [put: {id: x, document: {}}]",
     ])
-    func isSilentAbout(rule: String) throws {
+    func acceptsRule(rule: String) throws {
         #expect(try messages("name: a, " + rule) == [])
     }
 }

@@ -14,7 +14,7 @@ import Testing
         (#"{"x":1}"#, #"{"x":1}"#),
         (#"{"x":1,"_attachments":[]}"#, #"{"x":1,"_attachments":[]}"#),
     ])
-    func detachTakesOneAttachmentAway(document: String, expected: String) throws {
+    func detachRemovesOneAttachment(document: String, expected: String) throws {
         for action in ["detach: image", "detach: {name: image}"] {
             let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: [\(action)]").decide(document)
             #expect(decision.error == nil)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func patchChangesOnlyWhatItNames() throws {
+    @Test func patchChangesOnlyNamedMembers() throws {
         let set = try ruleSet(
             """
             version: 1
@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test func aTestThatFailsMeansThatTheRuleDoesNotFire() throws {
+    @Test func failedPatchTestPreventsFiring() throws {
         let set = try ruleSet(
             """
             version: 1
@@ -70,7 +70,7 @@ import Testing
         ("[{ op: remove, path: /none }]", "the document has no place '/none'"),
         ("[{ op: replace, path: /x/0, value: 1 }]", "the document has no place '/x/0'"),
     ])
-    func anyOtherFaultOfAPatchSetsTheDocumentAside(patch: String, reason: String) throws {
+    func otherPatchErrorsDeadLetterTheDocument(patch: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: [patch: \(patch)]").decide(#"{"x":1}"#)
         #expect(decision.error?.rule == "a")
         #expect(decision.error?.reason.contains(reason) == true, "\(decision.error?.reason ?? "")")
@@ -89,12 +89,12 @@ import Testing
         ("[{ op: add, path: /x }]", "value"),
         ("[1]", "patch: write an object"),
     ])
-    func patchesThatCantBeAreFaultsOfTheFile(patch: String, message: String) {
+    func invalidPatchesAreErrorsOfTheFile(patch: String, message: String) {
         let found = errors("version: 1\nrules:\n  - {name: a, when: {}, then: [{patch: \(patch)}]}\n")
         #expect(found.count == 1 && found[0].hasPrefix("r.yaml:3:41: ") && found[0].contains(message), "\(found)")
     }
 
-    @Test func aPatchMayReadWhatItMayNotTouch() throws {
+    @Test func patchMayReadReservedMembers() throws {
         let set = try ruleSet(
             lines:
                 "name: a, when: {x: 1}, then: [patch: [{op: test, path: /_id, value: d}, {op: copy, from: /_id, path: /was}]]"
@@ -102,7 +102,7 @@ import Testing
         #expect(try set.decide(#"{"_id":"d","x":1}"#).document.string == #"{"_id":"d","x":1,"was":"d"}"#)
     }
 
-    @Test func deleteLeavesATombstone() throws {
+    @Test func deleteMakesATombstone() throws {
         let set = try ruleSet(
             lines: "name: a, when: {done: true}, then: [merge: {y: 1}, delete: {}]",
             "name: later, when: {done: true}, then: [merge: {z: 1}]")
@@ -113,7 +113,7 @@ import Testing
         #expect(decision.bodySegments() == [decision.document.bytes])
     }
 
-    @Test func putAsksForAnotherDocument() throws {
+    @Test func putRequestsAnotherDocument() throws {
         let set = try ruleSet(
             lines: "name: list, when: {type: list}, then: [put: {id: summary, document: {type: summary, n: 1.10}}]",
             "name: again, when: {type: list}, then: [merge: {seen: true}, put: {document: {_id: log, a: 1}, if_exists: merge, keyspace: db.s.c}]"
@@ -137,7 +137,7 @@ import Testing
         ("{id: a, document: {_id: b}}", "put: 'id' is 'a', but the document's '_id' is 'b'"),
         ("{document: {_id: 1}}", "put: neither the rule's 'id' nor the document's '_id' names a document"),
     ])
-    func putsThatCantBeSetTheDocumentAside(put: String, reason: String) throws {
+    func invalidPutDeadLettersTheDocument(put: String, reason: String) throws {
         let decision = try ruleSet(lines: "name: a, when: {}, then: [put: \(put)]").decide(#"{"_id":"l1"}"#)
         #expect(decision.error?.reason.hasPrefix(reason) == true, "\(decision)")
         #expect(decision.puts.isEmpty)
@@ -148,7 +148,7 @@ import Testing
         (.replace, #"{"_id":"d","a":{"n":null},"b":2,"_rev":"1-a","_attachments":{"i":{}}}"#),
         (.merge, #"{"_id":"d","_rev":"1-a","_attachments":{"i":{}},"c":3,"a":{},"b":2}"#),
     ])
-    func whatIsThereIsKeptReplacedOrMerged(existing: PutEffect.Existing, expected: String?) throws {
+    func existingDocumentIsKeptReplacedOrMerged(existing: PutEffect.Existing, expected: String?) throws {
         let put = PutEffect(
             id: "d", keyspace: nil, document: try JSONText(#"{"_id":"d","a":{"n":null},"b":2}"#), ifExists: existing)
         let current = try JSONText(#"{"_id":"d","_rev":"1-a","_attachments":{"i":{}},"c":3,"a":{"n":1}}"#)
@@ -160,12 +160,12 @@ import Testing
                 == (existing == .merge ? #"{"_id":"d","a":{},"b":2}"# : #"{"_id":"d","a":{"n":null},"b":2}"#))
     }
 
-    @Test func aFilterLeavesOtherDocumentsAlone() throws {
+    @Test func filterLeavesOtherDocumentsUnchanged() throws {
         let rules = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 2}, then: [merge: {y: 1}]")
         let filtered = RuleSet(rules.rules, filter: try DocumentFilter(#"{"x": 1, "only": true}"#, name: "--selector"))
         #expect(try filtered.decide(#"{"x":1}"#).fired == [])
-        // The filter is about the document as it came.
+        // The filter applies to the original document.
         #expect(try filtered.decide(#"{"x":1,"only":true}"#).document.string == #"{"x":2,"only":true,"y":1}"#)
         #expect(!filtered.makeDecider().mayFire(on: try JSONText(#"{"x":1}"#).root, isDeleted: false))
         #expect(filtered.makeDecider().mayFire(on: try JSONText(#"{"x":1,"only":true}"#).root, isDeleted: false))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rules
 
-/// Rules that count documents into others.
+/// Rules that keep totals over documents.
 @Suite(.limitedParallelism) struct AggregateTests {
     private static let counts = """
         version: 1
@@ -45,7 +45,7 @@ import Testing
             #"{"_id":"t","type":"task","list":"b","complete":true,"due":7}"#,
             #"counts:b 1 0 0 0 2 {"type":"counts","list":"b"}"#
         ),
-        // It is counted as the other rules leave it, those behind it included.
+        // The final document is counted, after all other rules.
         (
             #"{"_id":"t","type":"task","list":"a","closes":true,"due":9}"#,
             #"counts:a 1 0 0 0 2 {"type":"counts","list":"a"}"#
@@ -53,11 +53,11 @@ import Testing
         (#"{"_id":"t","type":"task","list":"a","hides":true}"#, nil),
         (#"{"_id":"t","type":"note","list":"a"}"#, nil),
     ])
-    func aDocumentAddsItsShare(document: String, expected: String?) async throws {
+    func documentContributesToTotals(document: String, expected: String?) async throws {
         #expect(try await contribution(document) == expected)
     }
 
-    @Test func aTombstoneAddsNothing() async throws {
+    @Test func tombstoneContributesNothing() async throws {
         #expect(try await contribution(#"{"_id":"t","type":"task","list":"a"}"#, isDeleted: true) == nil)
     }
 
@@ -71,23 +71,23 @@ import Testing
         (#"{"_id":"t","type":"task","list":5}"#, "aggregate: "),
         (#"{"_id":"t","type":"task","list":"\u0000"}"#, "U+0000"),
     ])
-    func whatCannotBeCountedIsAnError(document: String, message: String) async throws {
+    func uncountableValueIsAnError(document: String, message: String) async throws {
         let decision = try await ruleSet(Self.counts).decided(document)
         #expect(decision.error?.rule == "counts")
         #expect(decision.error?.reason.contains(message) == true, "\(decision.error?.reason ?? "")")
         #expect(decision.contributions.isEmpty)
     }
 
-    @Test func aComputedIDMayNotBeTheGateways() async throws {
+    @Test func computedIDCannotBeReserved() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {}, then: [{aggregate: {into: {jq: .into}, count: {n: true}}}]")
         #expect(try await rules.decided(#"{"_id":"a","into":"_design/x"}"#).error?.reason.contains("'_'") == true)
-        // No id: nothing to add to.
+        // Without an id there is no totals document.
         let without = try await rules.decided(#"{"_id":"a"}"#)
         #expect(without.error == nil && without.contributions.isEmpty && without.fired == [0])
     }
 
-    @Test func onlyTheCountsCanBeAsked() async throws {
+    @Test func countsOnlySkipsOtherRules() async throws {
         let rules = try ruleSet(Self.counts)
         let document = try JSONText(#"{"_id":"t","type":"task","list":"a","closes":true}"#)
         let decision = try #require(
@@ -97,7 +97,7 @@ import Testing
         #expect(decision.contributions.first?.amounts.map(\.description) == ["1", "0", "1", "0", "2"])
     }
 
-    @Test func aRuleThatFailsAndIsSkippedAddsNothing() async throws {
+    @Test func skippedRuleContributesNothing() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {}, on_error: skip, then: [{aggregate: {into: x, sum: {n: {jq: .n}}}}]",
             "name: b, when: {a: 1}, then: [{merge: {a: 2}}]")
@@ -106,7 +106,7 @@ import Testing
         #expect(decision.skipped.map(\.rule) == ["a"])
     }
 
-    @Test func theReportShowsWhatIsAdded() async throws {
+    @Test func reportShowsContributions() async throws {
         let rules = try ruleSet(Self.counts)
         let document = try JSONText(#"{"_id":"t","type":"task","list":"a","hours":0.25,"due":1}"#)
         let decision = try await rules.decided(document.string)
@@ -122,7 +122,7 @@ import Testing
         (#"{"type":"counts","open":1}"#, true), (#"{"type":"counts","open":0,"all":0}"#, false),
         (#"{"type":"counts"}"#, false), (#"{"type":"other","open":1}"#, false), (#"{"type":"counts","all":"x"}"#, true),
     ])
-    func oldTotalsAreToldByTheirMembers(document: String, isOne: Bool) throws {
+    func totalsOfOtherVersionsAreRecognizedByTheirMembers(document: String, isOne: Bool) throws {
         let rule = try #require(try ruleSet(Self.counts).aggregates.first)
         #expect(rule.mayHoldTotals(try JSONText(document).root) == isOne)
     }
@@ -151,22 +151,22 @@ import Testing
         ("{into: a, count: {n: true}}, for_each: '.a[]'", "'aggregate' can't have 'for_each'"),
         ("{into: a, count: {n: true}}}, {merge: {a: 1}", "has no other action"),
     ])
-    func mistakesAreExplained(body: String, message: String) {
+    func invalidAggregatesAreExplained(body: String, message: String) {
         let found = errors(Self.rule(body))
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func aRuleForDeletionsIsRefused() {
+    @Test func ruleForDeletionsIsRefused() {
         let found = errors(Self.rule("{into: a, count: {n: true}}", ", on: [change, delete]"))
         #expect(found.contains { $0.contains("takes back what a deleted document added") }, "\(found)")
     }
 
-    @Test func aRuleThatWaitsForATimeIsRefused() {
+    @Test func ruleWithATimeIsRefused() {
         let found = errors(Self.rule("{into: a, count: {n: true}}", ", at: .dueAt"))
         #expect(found.contains { $0.contains("at no certain time") }, "\(found)")
     }
 
-    @Test func aMappingCannotCount() {
+    @Test func mappingWithAggregateIsRefused() {
         let found = errors("kind: mapping\n" + Self.rule("{into: a, count: {n: true}}"))
         #expect(found.contains { $0.contains("a mapping can't have it") }, "\(found)")
     }

@@ -20,7 +20,7 @@ import Testing
         #expect(found.first?.description.hasSuffix(" [fires-again]") == true)
     }
 
-    @Test func oneWarningIsAcceptedWhereItStands() throws {
+    @Test func warningIsAcceptedOnlyForItsRule() throws {
         #expect(try Self.warnings(Self.again + ", allow: [fires-again]") == [])
         let both = try Self.warnings(
             "name: a, allow: [white-space], when: {type: ' task'}, then: [{merge: {state: open}}]")
@@ -30,13 +30,13 @@ import Testing
         #expect(other.map(\.rule) == ["b"])
     }
 
-    @Test func whatIsAcceptedOfActionsIsAcceptedToo() throws {
+    @Test func warningsOfActionsAreAccepted() throws {
         let rule = "name: a, when: {type: task, x: {$exists: false}}, then: [{merge: {x: $now}}]"
         #expect(try Self.warnings(rule).map(\.code) == [.notAProgram])
         #expect(try Self.warnings(rule + ", allow: [not-a-program]") == [])
     }
 
-    @Test func anAllowThatAcceptsNothingIsAWarning() throws {
+    @Test func unusedAllowIsAWarning() throws {
         let found = try Self.warnings("name: a, when: {}, then: [], allow: [fires-again]")
         #expect(
             found.map(\.description) == [
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func whatOnlyOtherRulesMakeWrongMayBeAcceptedWithoutThem() throws {
+    @Test func allowThatDependsOnOtherRulesIsNotReportedAsUnused() throws {
         let up = "name: up, when: {x: 1}, then: [{merge: {x: 2}}]"
         let down = "name: down, when: {x: 2}, then: [{merge: {x: 1}}], allow: [rule-loop]"
         #expect(try Self.warnings(up, down) == [])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func anUndoneEffectIsAcceptedWhereItStands() throws {
+    @Test func undoneEffectIsAcceptedOnlyForItsRule() throws {
         let put = "name: a, when: {type: list}, then: [{put: {id: x, if_exists: replace, document: {type: sum}}}]"
         let seen = "name: b, when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"
         #expect(try Self.warnings(put, seen).map(\.code) == [.undoneEffect])
@@ -67,12 +67,12 @@ import Testing
         ("fires-agian", "'fires-agian' is not the code of a warning: did you mean 'fires-again'? Codes: never-fires, "),
         ("1", "'a number' is not the code of a warning"),
     ])
-    func unknownCodesAreFaults(code: String, error: String) {
+    func unknownCodesAreErrors(code: String, error: String) {
         let found = errors("version: 1\nrules: [{name: a, when: {}, then: [], allow: [\(code)]}]\n")
         #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:2:47: " + error) }, "\(found)")
     }
 
-    @Test func acceptedWarningsDoNotChangeWhatIsDecided() throws {
+    @Test func acceptedWarningsDoNotChangeDecisions() throws {
         #expect(try ruleSet(lines: Self.again).hash == ruleSet(lines: Self.again + ", allow: [fires-again]").hash)
     }
 }

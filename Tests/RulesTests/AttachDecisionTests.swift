@@ -5,7 +5,7 @@ import Testing
 @testable import Rules
 
 @Suite struct AttachDecisionTests {
-    /// A rule set with one attached file, which is gone again before it decides.
+    /// A rule set with one attached file, which is deleted before the first decision.
     private func set(_ lines: String..., content: String = "hello\n") throws -> RuleSet {
         let file = FileManager.default.temporaryDirectory.appending(path: "note-\(UUID().uuidString).txt")
         try Data(content.utf8).write(to: file)
@@ -35,7 +35,7 @@ import Testing
             #"{"x":1,"_attachments":{"note":NOTE}}"#
         ),
     ])
-    func aPlaceholderStandsForTheContent(document: String, expected: String) throws {
+    func placeholderStandsForTheContent(document: String, expected: String) throws {
         let decision = try set(Self.attach).decide(document)
         #expect(decision.error == nil)
         #expect(decision.isChanged)
@@ -49,7 +49,7 @@ import Testing
         #"{"x":1,"_attachments":{"note":{"stub":true,"content_type":"text/plain","digest":"md5-sZRqySSS0jR8YjW00mERhA=="}}}"#,
         #"{"x":1,"_attachments":{"note":\#(stub)}}"#,
     ])
-    func theSameContentIsNotAttachedAgain(document: String) throws {
+    func sameContentIsNotAttachedAgain(document: String) throws {
         let decision = try set(Self.attach).decide(document)
         #expect(decision.fired == [0])
         #expect(!decision.isChanged)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"x":1,"_attachments":null}"#, #"{"x":1,"_attachments":"none"}"#])
-    func attachmentsThatAreNotAnObjectAreAnError(document: String) throws {
+    func attachmentsMemberMustBeAnObject(document: String) throws {
         let error = try set(Self.attach).decide(document).error
         #expect(error?.description == "rule 'a': the document has no place '/_attachments/note'")
     }
@@ -81,7 +81,7 @@ import Testing
                 == #"{"x":1,"_attachments":{"note":\#(Self.sent),"other":\#(Self.sent)},"seen":true}"#)
     }
 
-    @Test func theBase64IsShared() throws {
+    @Test func base64IsShared() throws {
         let set = try set(Self.attach, content: String(repeating: "picture ", count: 1_000))
         func storage(_ bytes: [UInt8]) -> UnsafeRawPointer? { bytes.withUnsafeBytes { $0.baseAddress } }
         let decisions = try (0..<3).map { try set.decide(#"{"_id":"\#($0)","x":1}"#) }
@@ -89,7 +89,7 @@ import Testing
         #expect(decisions.allSatisfy { storage($0.bodySegments()[1]) == storage(base64) })
     }
 
-    @Test func attachmentNamesMayHoldAnyCharacter() throws {
+    @Test func attachmentNamesMayContainAnyCharacter() throws {
         let set = try set(#"name: a, when: {x: 1}, then: [attach: {name: "a/b~ \"é", file: FILE}]"#)
         let decision = try set.decide(#"{"x":1,"_attachments":{"a":{}}}"#)
         #expect(decision.error == nil)

@@ -6,8 +6,8 @@ import Testing
 @Suite struct AttachmentTests {
     private let note = Attachment(AttachmentContent(Array("hello\n".utf8)), contentType: "text/plain")
 
-    /// Digests as `sha1sum`, `md5sum` and `sha256sum` give them.
-    @Test func contentIsNamedByItsDigests() {
+    /// The digests that `sha1sum`, `md5sum` and `sha256sum` print.
+    @Test func digestsMatchCommandLineTools() {
         #expect(note.content.sha1 == "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=")
         #expect(note.content.md5 == "md5-sZRqySSS0jR8YjW00mERhA==")
         #expect(note.content.sha256 == "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03")
@@ -26,21 +26,21 @@ import Testing
         (#"{"content_type":"text/plain"}"#, false),
         ("null", false),
     ])
-    func aStubIsComparedByTheDialectOfItsDigest(stub: String, isSame: Bool) throws {
+    func stubIsComparedByTheKindOfItsDigest(stub: String, isSame: Bool) throws {
         #expect(note.isContent(of: try JSONText(stub).root) == isSame)
     }
 
-    /// Digests as CouchDB 3.5 gives them: of the text as it compresses it.
+    /// Digests from CouchDB 3.5, which hashes the compressed text.
     @Test(arguments: [
         (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, Optional(true)),
-        // At another level of compression.
+        // Another compression level.
         (#""digest":"md5-i0ZWeJWju+eePIfcgK35Mg==","length":23"#, true),
         (#""digest":"md5-iZnIgHaZ3ETVHDtRSQc4IA==","length":24"#, false),
-        // At a level of CouchDB's settings: only the bytes can tell.
+        // A configured compression level: only a comparison of the bytes can decide.
         (#""digest":"md5-jZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, nil),
         (#""digest":"sha1-iZnIgHaZ3ETVHDtRSQc4IA==","length":23"#, false),
     ])
-    func aTextIsTheSameThoughCouchDBHasPackedIt(members: String, isSame: Bool?) throws {
+    func compressedTextOnCouchDBIsRecognized(members: String, isSame: Bool?) throws {
         let content = AttachmentContent(Array("hello hello hello hello".utf8))
         let stub = try JSONText(#"{"content_type":"text/plain","revpos":1,\#(members),"stub":true}"#)
         #expect(Attachment(content, contentType: "text/plain").isContent(of: stub.root) == isSame)
@@ -52,7 +52,7 @@ import Testing
         ("a.json", "application/json"), ("a.tar.gz", "application/octet-stream"), ("a", "application/octet-stream"),
         ("b.png/a", "application/octet-stream"), ("", "application/octet-stream"),
     ])
-    func theEndingTellsTheContentType(file: String, type: String) {
+    func extensionDeterminesContentType(file: String, type: String) {
         #expect(ContentType.ofFile(named: file) == type)
     }
 
@@ -60,7 +60,7 @@ import Testing
         ("text/plain", true), ("text/plain; charset=utf-8", true), ("png", false), ("/png", false), ("image/", false),
         ("a b/c", false), ("a/b\n", false), ("ä/b", false),
     ])
-    func contentTypesAreChecked(text: String, isValid: Bool) {
+    func contentTypesAreValidated(text: String, isValid: Bool) {
         #expect(ContentType.isValid(text) == isValid)
     }
 }

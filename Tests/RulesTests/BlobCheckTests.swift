@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rules
 
-/// What `rules check` says of blobs of which a rule changes one part.
+/// Warnings of `rules check` about blobs of which a rule changes only one part.
 @Suite struct BlobCheckTests {
     private func messages(_ rules: [String]) throws -> [String] {
         let text = "version: 1\nrules:\n" + rules.map { "- {\($0.replacing("FILE", with: #filePath))}\n" }.joined()
@@ -27,7 +27,7 @@ import Testing
         ("related: {selector: {x: 1}, then: [merge: {front: null}]}", "this leaves the attachment"),
         ("related: {selector: {x: 1}, then: [detach: blob_/image]}", "write blob: /image"),
         ("put: {id: x, document: {a: {image: {'@type': blob}}}}", "'/a/image' of the other document becomes a blob"),
-        // What the text of a program tells.
+        // Members that the text of a program shows.
         ("merge: {jq: '{image: {\"@type\":\"blob\", digest: .d}}'}", "'/image' becomes a blob without its attachment"),
         ("merge: {image: {jq: '{\"@type\": \"blob\"} + .x'}}", "'/image' becomes a blob without its attachment"),
         ("merge: {a: {b: {jq: 'if .c then {\"@type\": \"blob\"} else null end'}}}", "'/a/b' becomes a blob"),
@@ -39,7 +39,7 @@ import Testing
         ("patch: [{op: replace, path: /front, value: {jq: '\"none\"'}}]", "this leaves the attachment"),
         ("put: {id: x, document: {jq: '{image: {\"@type\": \"blob\"}}'}}", "the other document gets a blob without"),
     ])
-    func aRuleThatChangesOnePartIsNamed(then: String, message: String) throws {
+    func ruleThatChangesOnePartIsReported(then: String, message: String) throws {
         let found = try messages([
             "name: other, when: {side: {'@type': blob}}, then: [attach: {blob: front, file: FILE}]",
             "name: a, when: {}, then: [\(then)]",
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["front.@type: blob", "front: {'@type': {$eq: blob}}", "$and: [{front.@type: blob}]"])
-    func aSelectorMakesABlobKnown(when: String) throws {
+    func selectorCanDeclareABlob(when: String) throws {
         #expect(try messages(["name: a, when: {\(when)}, then: [merge: {front: null}]"]).count == 1)
     }
 
@@ -64,7 +64,7 @@ import Testing
         "put: {id: x, document: {image: {'@type': person}, front: null}}",
         "related: {selector: {x: 1}, then: [attach: {blob: image, file: FILE}]}",
     ])
-    func otherActionsAreNot(then: String) throws {
+    func otherActionsAreNotReported(then: String) throws {
         let steps = then.components(separatedBy: ", merge").joined(separator: "}, {merge")
         #expect(try messages(["name: a, when: {}, then: [{\(steps)}]"]) == [])
     }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Rules
 
-/// Blobs as Couchbase Lite 2 and later keeps them.
+/// Blobs in the format of Couchbase Lite 2 and later.
 @Suite(.limitedParallelism) struct BlobTests {
-    /// A rule set that attaches `hello\n`, which is gone from the disk before it decides.
+    /// A rule set that attaches `hello\n` from a file, which is deleted before the first decision.
     private func set(_ then: String) throws -> RuleSet {
         let file = FileManager.default.temporaryDirectory.appending(path: "note-\(UUID().uuidString).png")
         try Data("hello\n".utf8).write(to: file)
@@ -37,7 +37,7 @@ import Testing
         #expect(decision.error == nil)
         let sent = String(decoding: decision.bodySegments().joined(), as: UTF8.self)
         #expect(sent == expected.replacing("BLOB", with: Self.blob).replacing("SENT", with: Self.sent))
-        // The gateway's answer to it needs nothing more.
+        // The gateway's stub for it needs no further change.
         let stored = expected.replacing("BLOB", with: Self.blob)
         for stub in [Self.stub, Self.couchDBStub] {
             let next = try set("attach: {blob: '\(blob)', file: FILE}").decide(stored.replacing("SENT", with: stub))
@@ -54,7 +54,7 @@ import Testing
             #"{"@type":"blob","content_type":"image/png","digest":null,"length":6}"#,
             #"{"content_type":"image/png","digest":"\#(sha1)","length":6}"#, #""apple.png""#,
         ], [stub, couchDBStub])
-    func aMemberThatDisagreesIsRepairedAlone(member: String, stub: String) throws {
+    func mismatchedMemberIsRepairedWithoutAttachment(member: String, stub: String) throws {
         let decision = try set("attach: {blob: image, file: FILE}")
             .decide(#"{"image":\#(member),"_attachments":{"blob_/image":\#(stub)}}"#)
         #expect(decision.error == nil)
@@ -69,7 +69,7 @@ import Testing
         #","_attachments":{"blob_/image":{"content_type":"image/png","digest":"md5-AAAA","length":6,"stub":true}}"#,
         #","_attachments":{"blob_/image":{"content_type":"a/b","digest":"\#(sha1)","length":6,"stub":true}}"#,
     ])
-    func anAttachmentThatDisagreesIsRepaired(attachments: String) throws {
+    func mismatchedAttachmentIsRepaired(attachments: String) throws {
         let decision = try set("attach: {blob: image, file: FILE}").decide(#"{"image":\#(Self.blob)\#(attachments)}"#)
         #expect(decision.error == nil)
         let sent = String(decoding: decision.bodySegments().joined(), as: UTF8.self)
@@ -93,7 +93,7 @@ import Testing
         ("/a/x", #"{"a":[1]}"#, "the list '/a' has no element x"),
         ("/a/-", #"{"a":[1]}"#, "'-' would add another blob to '/a' at each change"),
     ])
-    func aPlaceThatCanNotHoldABlobIsAnError(blob: String, document: String, error: String) throws {
+    func unwritablePlaceIsAnError(blob: String, document: String, error: String) throws {
         let decision = try set("attach: {blob: \(blob), file: FILE}").decide(document)
         #expect(decision.error?.description.contains("rule 'a': attach: \(error)") == true, "\(decision.error as Any)")
         #expect(!decision.isChanged)
@@ -109,7 +109,7 @@ import Testing
         ("attach: {file: FILE}", "the attachment needs a name: name: image, or blob: image"),
         ("detach: {blob: a.b}", "for a nested member write blob: /a/b"), ("detach: {}", "name: image, or blob: image"),
     ])
-    func aWrongPlaceIsAnErrorOfTheRuleFile(then: String, error: String) {
+    func invalidPlaceIsAnErrorOfTheRuleFile(then: String, error: String) {
         let text = "version: 1\nrules:\n- { name: a, when: {}, then: [\(then.replacing("FILE", with: #filePath))] }\n"
         let found = errors(text)
         #expect(found.count == 1 && found[0].hasPrefix("r.yaml:3:") && found[0].contains(error), "\(found)")
@@ -123,20 +123,20 @@ import Testing
         ("image", #"{"x":1,"image":\#(blob)}"#, #"{"x":1}"#),
         ("image", #"{"image":"text","_attachments":{"blob_/image":\#(stub)}}"#, #"{"image":"text"}"#),
         ("image", #"{"x":1}"#, #"{"x":1}"#), ("/a/b", #"{"a":7}"#, #"{"a":7}"#),
-        // The blobs behind it keep their attachments.
+        // Later blobs of the list keep their attachments.
         (
             "/p/0", #"{"p":[\#(blob),\#(blob)],"_attachments":{"blob_/p/0":\#(stub),"blob_/p/1":\#(stub)}}"#,
             #"{"p":[null,\#(blob)],"_attachments":{"blob_/p/1":\#(stub)}}"#
         ),
     ])
-    func detachRemovesBoth(blob: String, document: String, expected: String) throws {
+    func detachRemovesMemberAndAttachment(blob: String, document: String, expected: String) throws {
         let decision = try set("detach: {blob: '\(blob)'}").decide(document)
         #expect(decision.error == nil)
         #expect(decision.document.string == expected)
         #expect(try !set("detach: {blob: '\(blob)'}").decide(expected).isChanged)
     }
 
-    @Test func aProgramNamesTheBlob() async throws {
+    @Test func programCanNameTheBlob() async throws {
         let decision = try await set("attach: {blob: {jq: '\"/\" + .side'}, file: FILE}").decided(#"{"side":"front"}"#)
         #expect(decision.error == nil)
         #expect(decision.document.root["front"]?.bytes.elementsEqual(Self.blob.utf8) == true)
@@ -144,7 +144,7 @@ import Testing
         #expect(wrong.error?.description.contains("blob: '/_rev' can't be a blob") == true)
     }
 
-    @Test func aDownloadIsConfirmedOnlyIfMemberAndAttachmentAgree() async throws {
+    @Test func downloadIsRevalidatedOnlyIfMemberAndAttachmentAgree() async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [attach: {blob: image, url: 'https://h/x.png'}]")
         func decide(_ document: String) async throws -> Decision {
             let downloader = Downloader(answer: { request, _, _ in
@@ -159,7 +159,7 @@ import Testing
         for stub in [Self.stub, Self.couchDBStub] {
             let right = #"{"image":\#(Self.blob),"_attachments":{"blob_/image":\#(stub)}}"#
             #expect(try await !decide(right).isChanged)
-            // The member is written anew, the attachment is not.
+            // The member is rewritten, the attachment is not.
             let repaired = try await decide(#"{"image":null,"_attachments":{"blob_/image":\#(stub)}}"#)
             #expect(repaired.document.string == right)
             #expect(repaired.attachments.isEmpty)
@@ -171,7 +171,7 @@ import Testing
         ("blobs: { /image: {} }", true), ("blobs: {}", true), ("attachments: { blob_/image: {} }", true),
         ("attachments: {}, blobs: { image: {} }", true), ("attachments: {}", false),
     ])
-    func testsOfRuleFilesExpectBlobs(expectation: String, passes: Bool) async throws {
+    func ruleFileTestsCanExpectBlobs(expectation: String, passes: Bool) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "blobs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -184,7 +184,7 @@ import Testing
         let path = folder.appending(path: "r.yaml").path
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let results = await (try RuleFileSet.load(paths: [path])).runTests(now: 0)
-        // `blobs: {}` says nothing of attachments.
+        // `blobs: {}` does not check attachments.
         #expect(results.map { $0.mismatches.isEmpty } == [passes])
     }
 }

@@ -35,7 +35,7 @@ import Testing
         (#"patch: [{ op: replace, path: /x, value: { jq: '.x + 1' } }]"#, #"{"x":2,"task":"tea"}"#),
     ]
 
-    /// One rule for each action, all in one set: jq takes long to compile. The rule `r2` is for the type `t2`.
+    /// One rule for each action, all in one set because jq compiles slowly. The rule `r2` is for the type `t2`.
     private func oneSet(_ actions: [String]) throws -> RuleSet {
         try ruleSet(
             "version: 1\nrules:\n"
@@ -87,7 +87,7 @@ import Testing
         (#"put: { document: { jq: '"text"' } }"#, #"put writes objects; the program gives "text""#),
     ]
 
-    @Test func whatCantBeDeadLettersTheDocument() async throws {
+    @Test func invalidResultsDeadLetterTheDocument() async throws {
         let set = try oneSet(Self.failing.map(\.0))
         for (number, (action, reason)) in Self.failing.enumerated() {
             let members = #""type":"t\#(number)","task":"tea","x":1,"big":12345678901234567890"#
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func aWholeDocumentMayComeBackAndKeepsItsBytes() async throws {
+    @Test func programMayReturnTheWholeDocumentUnchanged() async throws {
         let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {jq: '.task |= ascii_downcase'}]")
         let document = #"{"_id":"d","_rev":"1-a" ,"n":1.10,"task":"TEA","_attachments":{"i":{"stub":true}}}"#
         let decision = try await set.decided(document)
@@ -110,14 +110,14 @@ import Testing
         ("'.a > .b'", #"{"a":2,"b":1}"#, true), ("'.a > .b'", #"{"a":1,"b":1}"#, false),
         ("{jq: empty}", #"{"a":1}"#, false), ("'.a'", #"{"a":null}"#, false), ("'.a'", #"{"a":0}"#, true),
     ])
-    func ifIsAConditionOfJQ(condition: String, document: String, fires: Bool) async throws {
+    func ifFollowsJQTruth(condition: String, document: String, fires: Bool) async throws {
         let set = try ruleSet(lines: "name: a, when: {}, if: \(condition), then: []")
         #expect(try await set.decided(document).fired == (fires ? [0] : []))
         let explained = await set.explain(DecisionInput(try JSONText(document)), now: 0).rules
         #expect(explained.map(\.outcome) == [fires ? .fires : .doesNotFire])
     }
 
-    @Test func aFailingIfDeadLettersTheDocument() async throws {
+    @Test func failingIfDeadLettersTheDocument() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {}, if: '.a.b', then: []", "name: b, when: {}, if: '1, 2', then: []")
         #expect(
@@ -126,7 +126,7 @@ import Testing
         #expect(try await set.decided("{}").error?.description == "rule 'b': if: the program gives 2 values, not one")
     }
 
-    @Test func matchHoldsTheNamedGroupsOfTheRegularExpressions() async throws {
+    @Test func matchHoldsNamedGroups() async throws {
         let set = try ruleSet(
             """
             version: 1
@@ -145,7 +145,7 @@ import Testing
             "\(decision.document.string)")
     }
 
-    @Test func laterRulesAndPassesSeeWhatProgramsDid() async throws {
+    @Test func laterRulesAndPassesSeeComputedValues() async throws {
         let set = try ruleSet(
             lines: "name: up, when: {n: {$lt: 4}}, then: [merge: {jq: '{n: (.n + 1)}'}, merge: {m: {jq: .n}}]")
         let decision = try await set.decided(#"{"n":1}"#)
@@ -153,7 +153,7 @@ import Testing
         #expect(try await set.decided(#"{"n":-9}"#).error?.reason == "rule loop: up")
     }
 
-    @Test func manyDocumentsAreDecidedSideBySide() async throws {
+    @Test func manyDocumentsAreDecidedConcurrently() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {n: {$mod: [2, 0]}}, if: '.n % 4 == 0', then: [merge: {half: {jq: '.n / 2'}}]",
             "name: bad, when: {n: 7}, then: [merge: {jq: error}]")
@@ -179,7 +179,7 @@ import Testing
             ])
     }
 
-    @Test func programsThatDoNotCompileAreErrorsOfTheFile() {
+    @Test func uncompilableProgramsAreErrorsOfTheFile() {
         let text = """
             version: 1
             rules:
@@ -218,7 +218,7 @@ import Testing
                 "name: a, when: {}, then: [attach: {name: note, folder: '\(folder)/in', file: {jq: .file}\(more)}]")
     }
 
-    @Test func aTableOfNamesChoosesThePicture() async throws {
+    @Test func programChoosesTheFile() async throws {
         try await withFolder { folder in
             let set = try set(folder)
             let apple = try await set.decided(#"{"file":"apple.txt"}"#)
@@ -241,7 +241,7 @@ import Testing
         "../secret.txt", "sub/../../secret.txt", "/etc/passwd", "link.txt", "none.txt", "sub", "apple.txt\\u0000.png",
         ".",
     ])
-    func nothingOutsideTheFolderCanBeReached(file: String) async throws {
+    func filesOutsideTheFolderAreRefused(file: String) async throws {
         try await withFolder { folder in
             let decision = try await set(folder).decided(#"{"file":"\#(file)"}"#)
             #expect(decision.error?.rule == "a")
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatHasChangedIsReadAgain() async throws {
+    @Test func changedFileIsReadAgain() async throws {
         try await withFolder { folder in
             let set = try set(folder)
             _ = try await set.decided(#"{"file":"apple.txt"}"#)
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func theFilesOfTheFolderCountInTheHash() async throws {
+    @Test func filesOfTheFolderAffectTheHash() async throws {
         try await withFolder { folder in
             let before = try set(folder).hash
             #expect(try set(folder).hash == before)

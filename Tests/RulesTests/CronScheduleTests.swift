@@ -31,7 +31,7 @@ import Testing
         ("0 9 * * 7", "2026-11-24T00:00:00Z", ["2026-11-29T09:00:00Z"]),
         ("0 9 * * Sat-Sun", "2026-11-24T00:00:00Z", ["2026-11-28T09:00:00Z", "2026-11-29T09:00:00Z"]),
         ("0 9 * JAN,mar *", "2026-01-31T09:00:00Z", ["2026-03-01T09:00:00Z"]),
-        // Either day is enough, unless one of them has a star.
+        // Either day field is enough, unless one of them has a star.
         (
             "0 0 13 * fri", "2026-11-01T00:00:00Z",
             ["2026-11-06T00:00:00Z", "2026-11-13T00:00:00Z", "2026-11-20T00:00:00Z"]
@@ -47,7 +47,7 @@ import Testing
         ("@monthly", "2026-11-24T10:00:00Z", ["2026-12-01T00:00:00Z"]),
         ("@yearly", "2026-11-24T10:00:00Z", ["2027-01-01T00:00:00Z"]),
     ])
-    func itKnowsTheNextTimes(line: String, start: String, expected: [String]) throws {
+    func nextTimesFollowTheLine(line: String, start: String, expected: [String]) throws {
         #expect(try times(line, after: start, expected.count) == expected)
     }
 
@@ -61,7 +61,7 @@ import Testing
         ("30 2 * * *", "2026-10-24T12:00:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]),
         // Between the two times.
         ("30 2 * * *", "2026-10-25T01:00:00Z", ["2026-10-26T01:30:00Z"]),
-        // Every hour that passes, whatever clocks show.
+        // Every elapsed hour, whatever the clocks show.
         ("30 * * * *", "2026-03-29T00:00:00Z", ["2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z"]),
         (
             "30 * * * *", "2026-10-24T23:45:00Z",
@@ -69,12 +69,12 @@ import Testing
         ),
         ("0 3 * * *", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T01:00:00Z"]),
     ])
-    func changesOfTheClockAreTakenIntoAccount(line: String, start: String, expected: [String]) throws {
+    func clockChangesAreRespected(line: String, start: String, expected: [String]) throws {
         #expect(try times(line, "Europe/Berlin", after: start, expected.count) == expected)
     }
 
-    @Test func clocksThatChangeAtMidnightOrSkipADayAreTakenIntoAccount() throws {
-        // Cuba set its clocks back from 01:00 to 00:00 on 2 November 2025, Samoa left out 30 December 2011.
+    @Test func clockChangesAtMidnightAndSkippedDaysAreRespected() throws {
+        // Cuba set its clocks back from 01:00 to 00:00 on 2 November 2025. Samoa skipped 30 December 2011.
         #expect(
             try times("*/30 * * * *", "America/Havana", after: "2025-11-02T04:00:00Z", 4)
                 == ["2025-11-02T04:30:00Z", "2025-11-02T05:00:00Z", "2025-11-02T05:30:00Z", "2025-11-02T06:00:00Z"])
@@ -83,8 +83,8 @@ import Testing
                 == ["2011-12-29T22:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"])
     }
 
-    /// Each day of a year once, at 3 o'clock in Berlin.
-    @Test func aYearHasEachOfItsDaysOnce() throws {
+    /// Once on each day of a year, at 3 o'clock in Berlin.
+    @Test func dailyLineFiresOncePerDayOfAYear() throws {
         let all = try times("0 3 * * *", "Europe/Berlin", after: "2026-01-01T00:00:00Z", 365)
         #expect(Set(all.map { $0.prefix(10) }).count == 365)
         let hours = Dictionary(grouping: all) { $0.suffix(9) }.mapValues(\.count)
@@ -103,7 +103,7 @@ import Testing
         ("99999999999999999999 * * * *", "is no minute"),
         ("@reboot", "'@reboot' is not known; write one of @annually, @daily"), ("٣ * * * *", "is no minute"),
     ])
-    func aLineThatIsNoneIsAnError(line: String, message: String) throws {
+    func invalidLineIsAnError(line: String, message: String) throws {
         let error = #expect(throws: CronError.self) { try CronSchedule(line) }
         #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
     }
@@ -120,12 +120,12 @@ import Testing
         ("time_zone: UTC\n", "r.yaml:2:12: 'time_zone' is for 'every', which is missing"),
         ("kind: mapping\nevery: \"0 3 * * *\"\n", "r.yaml:3:8: a mapping has no 'every'"),
     ])
-    func aFileWithAWrongScheduleIsRefused(head: String, message: String) {
+    func fileWithAnInvalidScheduleIsRefused(head: String, message: String) {
         let found = errors("version: 1\n\(head)rules: []\n")
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func rulesWithTheSameTimesRunTogether() throws {
+    @Test func rulesWithTheSameScheduleRunTogether() throws {
         let head = "version: 1\nevery: '0 3 * * *'\n"
         let shared = RuleReading.Shared()
         func file(_ path: String, _ head: String, _ rule: String) -> RuleFile {

@@ -12,14 +12,14 @@ import Testing
         ("1e-999999999999999999999", "0"), ("0e999999999999999999999", "0"), ("0.99999999999999", "1"),
         ("9.5e-13", "0.000000000001"),
     ])
-    func isReadAndWritten(number: String, text: String) {
+    func numberIsParsedAndPrinted(number: String, text: String) {
         let amount = DecimalAmount(number: number.utf8)
         #expect(amount?.description == text)
         #expect(amount.flatMap { DecimalAmount(total: $0.description) } == amount)
     }
 
     @Test(arguments: ["10000000000000000", "-1e16", "1e999999999999999999999", "123456789012345678901234567890"])
-    func isTooLarge(number: String) { #expect(DecimalAmount(number: number.utf8) == nil) }
+    func tooLargeNumberIsRefused(number: String) { #expect(DecimalAmount(number: number.utf8) == nil) }
 
     @Test func sumsAreExact() throws {
         let (tenth, fifth) = (
@@ -33,5 +33,7 @@ import Testing
         #expect(DecimalAmount(total: total.description) == total)
     }
 
-    @Test(arguments: ["", "x", ",", "-"]) func isNoTotal(text: String) { #expect(DecimalAmount(total: text) == nil) }
+    @Test(arguments: ["", "x", ",", "-"]) func invalidTotalIsRefused(text: String) {
+        #expect(DecimalAmount(total: text) == nil)
+    }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Rules
 
 @Suite(.limitedParallelism) struct DecisionTests {
-    @Test func aRuleThatOnlyCountsChangesNothing() throws {
+    @Test func ruleWithoutActionsChangesNothing() throws {
         let decision = try ruleSet(lines: "name: a, when: {x: 1}, then: []").decide(#"{"x":1}"#)
         #expect(decision.fired == [0])
         #expect(!decision.isChanged)
@@ -14,7 +14,7 @@ import Testing
         #expect(decision.bodySegments() == [Array(#"{"x":1}"#.utf8)])
     }
 
-    @Test func mergeChangesOnlyWhatItNames() throws {
+    @Test func mergeChangesOnlyNamedMembers() throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: {$exists: true}}, then: [merge: {b: 2, gone: null, in: {y: 1}}]")
         let decision = try set.decide(#"{ "x":1.10,"gone" : 0, "in": {"z":12345678901234567890123} }"#)
@@ -24,7 +24,7 @@ import Testing
         #expect(try set.decide(decision.document.string).fired == [0])
     }
 
-    @Test func rulesSeeWhatTheOnesBeforeDid() throws {
+    @Test func rulesSeeChangesOfEarlierRules() throws {
         let set = try ruleSet(
             lines: "name: third, when: {b: 1}, then: [merge: {c: 1}]",
             "name: first, when: {x: 1}, then: [merge: {a: 1}]",
@@ -34,7 +34,7 @@ import Testing
         #expect(decision.fired.map { set.names[$0] } == ["first", "second", "third"])
     }
 
-    @Test func unlessAndOnChooseTheDocuments() throws {
+    @Test func unlessAndOnSelectDocuments() throws {
         let set = try ruleSet(
             lines: "name: change, when: {}, then: []", "name: delete, on: [delete], when: {}, then: []",
             "name: both, on: [change, delete], when: {}, unless: {type: task}, then: []")
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "1", "null", #""text""#])
-    func whatIsNoDocumentMatchesNothing(text: String) throws {
+    func valueThatIsNotAnObjectMatchesNothing(text: String) throws {
         let set = try ruleSet(lines: "name: a, when: {}, then: [merge: {a: 1}]")
         let decision = try set.decide(text)
         #expect(decision.fired == [] && !decision.isChanged && decision.error == nil)
@@ -60,7 +60,7 @@ import Testing
         #expect(!decision.isChanged)
     }
 
-    /// Each pass of this list moves the document one step on: the rules stand in reverse.
+    /// The rules are in reverse order, so each pass advances the document by one step.
     private func chain(_ length: Int) throws -> RuleSet {
         let lines = (1...length).reversed().map {
             "- {name: s\($0), when: {x: \($0)}, then: [merge: {x: \($0 + 1)}]}\n"
@@ -68,12 +68,12 @@ import Testing
         return try ruleSet("version: 1\nrules:\n" + lines.joined())
     }
 
-    @Test func fourStepsAndAPassWithoutChangeAreFivePasses() throws {
+    @Test func fourChangesFitIntoFivePasses() throws {
         #expect(try chain(4).decide(#"{"x":1}"#).document.string == #"{"x":5}"#)
         #expect(try chain(5).decide(#"{"x":1}"#).error?.description == "rule loop: s5 ↔ s4")
     }
 
-    @Test func aRuleMayUndoItselfWithoutAChange() throws {
+    @Test func ruleThatUndoesItselfChangesNothing() throws {
         let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: 1}, merge: {y: null}]")
         #expect(try set.decide(#"{"x":1,"y":1}"#).document.string == #"{"x":1}"#)
         let decision = try set.decide(#"{"x":1}"#)
@@ -84,7 +84,7 @@ import Testing
         #"{"x":1,"a":1,"a":2}"#, #"{"x":1,"\u0061":1,"a":2}"#, #"{"x":1,"deep":[{"b":1,"b":1}]}"#,
         #"{"x":1,"_attachments":{},"_attachments":{}}"#,
     ])
-    func anEditOfADocumentWithDuplicatesIsAFault(document: String) throws {
+    func editOfADocumentWithDuplicateMembersIsAnError(document: String) throws {
         let set = try ruleSet(
             lines: "name: count, when: {x: 1}, then: []", "name: edit, when: {x: 1}, then: [merge: {n: 1}]")
         let decision = try set.decide(document)
@@ -95,7 +95,7 @@ import Testing
         #expect(try ruleSet(lines: "name: count, when: {x: 1}, then: []").decide(document).error == nil)
     }
 
-    @Test func anExplosivePatternIsAnErrorOfItsRule() throws {
+    @Test func explosivePatternIsAnErrorOfItsRule() throws {
         let set = try ruleSet(lines: "name: slow, when: {a: {$regex: '^(a+)+$'}}, then: []")
         let document = #"{"a":"\#(String(repeating: "a", count: 60))!"}"#
         let decision = try set.decide(document)
@@ -105,14 +105,14 @@ import Testing
         #expect(try set.decide(#"{"a":"aaa"}"#).error == nil)
     }
 
-    @Test func aHostileDocumentIsOnlyADocument() throws {
+    @Test func documentCannotInjectOperators() throws {
         let set = try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: {z: 1}}]")
         let deep = String(repeating: "[", count: 9_000) + String(repeating: "]", count: 9_000)
         let decision = try set.decide(#"{"x":1,"y":\#(deep),"deep":\#(deep)}"#)
         #expect(decision.document.string == #"{"x":1,"y":{"z":1},"deep":\#(deep)}"#)
     }
 
-    @Test func documentsLieWithinALargerText() throws {
+    @Test func documentMayBePartOfALargerText() throws {
         let set = try ruleSet(lines: "name: a, when: {x: {$regex: '^o'}}, then: []")
         let batch = try JSONText(#"[{"doc":{"x":"one"}},{"doc":{"x":"two"}}]"#)
         let decider = set.makeDecider()

@@ -12,7 +12,7 @@ import Testing
         "{_id: {$nin: [_design/x]}}", "{_id: {$not: {$regex: ^_design/x}}}", "{views: {$ne: _design/}}",
         "{$nor: [{_id: _design/x}]}",
     ])
-    func noRuleSeesThemUnlessItNamesThem(selector: String) throws {
+    func rulesDoNotSeeDesignDocumentsByDefault(selector: String) throws {
         for kind in ["change", "delete"] {
             let rules = try ruleSet(lines: "name: a, when: \(selector), on: [\(kind)], then: []")
             let isDeleted = kind == "delete"
@@ -27,7 +27,7 @@ import Testing
         "{_id: {$beginsWith: _design/}}", "{_id: {$gte: _design/, $lt: _design0}}", "{_id: {$gt: _design/}}",
         "{$and: [{views: {}}, {_id: {$eq: _design/app}}]}", "{$or: [{a: 1}, {_id: _design/app}]}",
     ])
-    func aRuleThatNamesThemSeesThem(selector: String) throws {
+    func ruleThatNamesDesignDocumentsSeesThem(selector: String) throws {
         let rules = try ruleSet(lines: "name: a, when: \(selector), then: []", "name: b, when: {}, then: []")
         #expect(try rules.fired(Self.design) == ["a"])
         #expect(try rules.fired(#"{"_id":"app","views":{}}"#).contains("b"))
@@ -37,14 +37,14 @@ import Testing
         "merge: {stamp: 1}", "delete: {}", "put: {id: x, document: {n: 1}}",
         "aggregate: {into: total, count: {n: true}}",
     ])
-    func noActionIsDone(action: String) async throws {
+    func noActionAppliesToDesignDocuments(action: String) async throws {
         let rules = try ruleSet(lines: "name: a, when: {stamp: {$exists: false}}, then: [\(action)]")
         let decision = try await rules.decided(Self.design)
         #expect(!decision.isChanged && !decision.isDeletion && decision.puts.isEmpty && decision.contributions.isEmpty)
         #expect(decision.error == nil)
     }
 
-    @Test func neitherTimesNorConditionsAreAsked() async throws {
+    @Test func timesAndConditionsAreNotEvaluated() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {}, at: 'error(\"asked\")', then: [merge: {x: 1}]",
             "name: b, when: {}, if: 'error(\"asked\")', then: [merge: {x: 1}]")
@@ -52,7 +52,7 @@ import Testing
         #expect(decision.error == nil && decision.times.isEmpty)
     }
 
-    @Test func explanationsSaySo() async throws {
+    @Test func explanationNamesTheDesignDocument() async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: []", "name: b, when: {_id: _design/app}, then: []")
         let (explanations, summary) = await rules.explain(DecisionInput(try JSONText(Self.design)), now: 0)
         #expect(explanations.map(\.outcome) == [.doesNotFire, .fires])

@@ -8,7 +8,7 @@ import Testing
     private static let sha1 = "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8="
     private static let blob = #"{"@type":"blob","content_type":"image/png","digest":"\#(sha1)","length":6}"#
 
-    /// As Sync Gateway 4.1.1 returns what Couchbase Lite pushes.
+    /// A document pushed by Couchbase Lite, as Sync Gateway 4.1.1 returns it.
     private static let recorded =
         #"{"_attachments":{"blob_/image":{"content_type":"image/png","#
         + #""digest":"sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=","length":6,"revpos":1,"stub":true},"blob_/photos/0":{"#
@@ -34,12 +34,12 @@ import Testing
         #"{"image":BLOB,"_attachments":{"blob_/image":STUB}}"#,
         #"{"a":[{"b":BLOB}],"_attachments":{"blob_/a/0/b":STUB}}"#,
         #"{"a/b~":BLOB,"_attachments":{"blob_/a~1b~0":STUB}}"#,
-        // An element that was moved, and a digest of CouchDB.
+        // A moved element, and a digest from CouchDB.
         #"{"a":[BLOB],"_attachments":{"blob_/a/1":STUB}}"#,
         #"{"image":BLOB,"_attachments":{"blob_/image":MD5}}"#,
         recorded,
     ])
-    func blobsWithTheirAttachmentsAreRight(document: String) throws {
+    func blobsWithTheirAttachmentsAreValid(document: String) throws {
         let text = document.replacing("BLOB", with: Self.blob).replacing("STUB", with: Self.stub())
             .replacing("MD5", with: Self.stub(digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="))
         #expect(try problems(text, sha1: Self.sha1) == [])
@@ -70,18 +70,18 @@ import Testing
             "/image: the digest of the blob is \(sha1), and the bytes of its attachment have sha1-B"
         ),
     ])
-    func aBlobThatAppsDoNotShowIsAProblem(document: String, problem: String) throws {
+    func blobThatAppsCannotShowIsAProblem(document: String, problem: String) throws {
         #expect(try problems(document.replacing("BLOB", with: Self.blob), sha1: "sha1-B") == [problem])
     }
 
-    @Test func whatIsNestedDeeplyEndsNothing() throws {
+    @Test func deeplyNestedDocumentsAreSearchedSafely() throws {
         let depth = 5_000
         let deep = String(repeating: #"{"a":"#, count: depth) + Self.blob + String(repeating: "}", count: depth)
         #expect(try problems(deep) == [])
     }
 
-    /// Each blob was searched among all members and all attachments: this took half an hour.
-    @Test(.timeLimit(.minutes(5))) func aDocumentOfManyBlobsTakesTimeInProportionToItsSize() throws {
+    /// A quadratic search took half an hour.
+    @Test(.timeLimit(.minutes(5))) func manyBlobsTakeLinearTime() throws {
         let numbers = 0..<60_000
         let members = numbers.map { #""b\#($0)":\#(Self.blob)"# }.joined(separator: ",")
         let stubs = numbers.map { #""blob_/b\#($0)":\#(Self.stub())"# }.joined(separator: ",")
@@ -94,8 +94,8 @@ import Testing
         #expect(problems.isEmpty && compared == numbers.count)
     }
 
-    /// So did blobs below a long name, or without attachments.
-    @Test(.timeLimit(.minutes(5))) func manyProblemsOfADocumentAreCounted() throws {
+    /// Blobs below a long name, or without attachments, also took half an hour.
+    @Test(.timeLimit(.minutes(5))) func furtherProblemsAreCounted() throws {
         let blobs = Array(repeating: #"{"@type":"blob","digest":"sha1-x"}"#, count: 100_000).joined(separator: ",")
         let stubs = (0..<50_000).map { #""s\#($0)":\#(Self.stub())"# }.joined(separator: ",")
         let name = String(repeating: "n", count: 100_000)
@@ -106,15 +106,15 @@ import Testing
     }
 
     @Test(arguments: [
-        // Canonically equivalent names are different ones; a character may begin with the slash.
+        // Canonically equivalent names are distinct, and the slash may be part of a longer character.
         (#"{"é":BLOB,"_attachments":{"blob_/e\u0301":WRONG}}"#, 0),
         (#"{"é":BLOB,"_attachments":{"blob_/é":WRONG}}"#, 1),
         (#"{"\u0301":BLOB,"_attachments":{"blob_/\u0301":WRONG}}"#, 1), (#"{"a":BLOB,"a":BLOB}"#, 2),
-        // Of two attachments with one name, gateways keep the last.
+        // Of two attachments with the same name, gateways keep the last.
         (#"{"a":BLOB,"_attachments":{"blob_/a":WRONG,"blob_/a":STUB}}"#, 0),
         (#"{"a":BLOB,"_attachments":{"blob_/a":STUB,"blob_/a":WRONG}}"#, 1),
     ])
-    func namesAreComparedByteForByte(document: String, count: Int) throws {
+    func namesAreComparedByteByByte(document: String, count: Int) throws {
         let text = document.replacing("BLOB", with: Self.blob).replacing("STUB", with: Self.stub())
             .replacing("WRONG", with: Self.stub(type: "image/gif"))
         #expect(try problems(text).count == count)

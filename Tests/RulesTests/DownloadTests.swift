@@ -6,9 +6,9 @@ import Testing
 
 @testable import Rules
 
-/// Attachments from URLs: what a decision asks for, and what it makes of the answers.
+/// Attachments from URLs: the requests of a decision, and the use of the answers.
 @Suite(.limitedParallelism) struct DownloadTests {
-    /// Answers requests, and remembers them.
+    /// Answers requests, and records them.
     private final class Server: Sendable {
         private let asked = Locked<[DownloadRequest]>([])
         private let answer: @Sendable (DownloadRequest) -> DownloadAnswer
@@ -38,7 +38,7 @@ import Testing
         try ruleSet(lines: "name: a, when: \(when), then: [attach: {name: image, \(attach)}]")
     }
 
-    @Test func theContentIsAttached() async throws {
+    @Test func contentIsAttached() async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
         let decision = try await server.decide(try Self.rules("url: 'https://Example.org/a.png?x=1'"), #"{"x":1}"#)[0]
         #expect(decision.error == nil)
@@ -57,7 +57,7 @@ import Testing
         ("path: {jq: '\"/p/\" + .n + \".png\"'}", #"{"n":"7"}"#, "https://h/p/7.png"),
         ("path: /fixed", #"{}"#, "https://h/fixed"), ("content_type: image/gif", "{}", "https://h/x"),
     ])
-    func whatIsAskedFor(keys: String, document: String, url: String) async throws {
+    func requestedURLComesFromTheRule(keys: String, document: String, url: String) async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
         let decision = try await server.decide(try Self.rules("url: 'https://h/x', \(keys)"), document)[0]
         #expect(decision.error == nil)
@@ -66,7 +66,7 @@ import Testing
         #expect(type == (keys.hasPrefix("content_type") ? "image/gif" : "image/png"))
     }
 
-    @Test func aPathThatIsNothingAttachesNothing() async throws {
+    @Test func pathProgramWithoutOutputAttachesNothing() async throws {
         let server = Server { _ in .failed(reason: "asked") }
         let decision = try await server.decide(try Self.rules("url: 'https://h', path: {jq: .path}"), "{}")[0]
         #expect(decision.error == nil)
@@ -80,7 +80,7 @@ import Testing
         (#"{"path":"/a b"}"#, "the path can't hold the character ' '"),
         (#"{"path":"/a\r\nHost: x"}"#, "the path can't hold the character"),
     ])
-    func aDocumentCanNotChooseTheHost(document: String, error: String?) async throws {
+    func documentCannotChooseTheHost(document: String, error: String?) async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
         let decision = try await server.decide(try Self.rules("url: 'https://h', path: {jq: .path}"), document)[0]
         #expect(server.requests.allSatisfy { $0.origin == "https://h" })
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func theDocumentsOwnAttachmentIsSentAlong() async throws {
+    @Test func requestNamesTheExistingAttachment() async throws {
         let server = Server { _ in .unchanged }
         let document = #"{"_attachments":{"image":\#(Self.stub)}}"#
         let decision = try await server.decide(try Self.rules("url: 'https://h/x'"), document)[0]
@@ -103,7 +103,7 @@ import Testing
                     digest: "sha1-9XLTlvrpIGYocU+yzgD3LpTyJY8=", length: 6, contentType: "image/png"))
     }
 
-    @Test func theSameContentIsNotAttachedAgain() async throws {
+    @Test func sameContentIsNotAttachedAgain() async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
         let document = #"{"_attachments":{"image":\#(Self.stub)}}"#
         let decision = try await server.decide(try Self.rules("url: 'https://h/x'"), document)[0]
@@ -111,7 +111,7 @@ import Testing
         #expect(decision.attachments.isEmpty)
     }
 
-    @Test func aFailureIsAnErrorOfItsDocument() async throws {
+    @Test func failureIsAnErrorOfItsDocument() async throws {
         let server = Server { request in
             request.path == "/bad"
                 ? .failed(reason: "https://h/bad is gone") : .content(Self.hello, contentType: "image/png")
@@ -123,7 +123,7 @@ import Testing
         #expect(decisions[1].isChanged)
     }
 
-    @Test func aRuleThatMayBeSkippedIsSkippedAfterAFailureButNotWhileItWaits() async throws {
+    @Test func skippableRuleIsSkippedOnlyAfterAPermanentFailure() async throws {
         let rules = try ruleSet(
             lines: "name: a, on_error: skip, when: {}, then: [attach: {name: i, url: 'https://h/'}]")
         let failed = try await Server { _ in .failed(reason: "gone") }.decide(rules, "{}")[0]
@@ -134,7 +134,7 @@ import Testing
         #expect(waits.skipped.isEmpty)
     }
 
-    @Test func eachElementHasItsPicture() async throws {
+    @Test func eachElementGetsItsAttachment() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {}, then: [{for_each: '.lines[]', attach: {name: {jq: $item.sku}, "
                 + "url: 'https://h', path: {jq: '\"/\" + $item.sku'}}}]")
@@ -145,8 +145,8 @@ import Testing
         #expect(server.requests.map(\.path).sorted() == ["/a", "/b"])
     }
 
-    /// 40 pictures of 1 MiB are not held at once.
-    @Test func theBytesOfABatchAreBounded() async throws {
+    /// 40 pictures of 1 MiB are not in memory at once.
+    @Test func downloadedBytesOfABatchAreBounded() async throws {
         let server = Server { request in
             .content(
                 AttachmentContent([UInt8](repeating: request.path.utf8.last ?? 0, count: 1 << 20)),
@@ -160,7 +160,7 @@ import Testing
         #expect(decisions.filter { !$0.isChanged }.allSatisfy { $0.error?.wait == .zero })
     }
 
-    @Test func oneURLIsAskedForOnce() async throws {
+    @Test func sameURLIsRequestedOnce() async throws {
         let server = Server { _ in .content(Self.hello, contentType: "image/png") }
         let decisions = try await server.decide(try Self.rules("url: 'https://h/x'"), "{}", #"{"a":1}"#, #"{"b":1}"#)
         let areChanged = decisions.map(\.isChanged)
@@ -168,7 +168,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func withoutADownloaderTheURLIsShown() async throws {
+    @Test func previewShowsTheURL() async throws {
         let rules = try Self.rules("url: 'https://h/x.png?k=v'", when: "{_attachments.image: {$exists: false}}")
         let input = try JSONText(#"{"_id":"t"}"#)
         let decision = try #require(await rules.makeDecider().decide(on: [DecisionInput(input)], now: 0).first)
@@ -179,7 +179,7 @@ import Testing
         #expect(line.contains(#""effects":[{"action":"attach","name":"image","url":"https://h/x.png?k=v"}]"#))
     }
 
-    @Test func aTestCanExpectAURL() async throws {
+    @Test func ruleFileTestCanExpectAURL() async throws {
         let yaml = """
             version: 1
             rules: [{name: a, when: {}, then: [{attach: {name: i, url: 'https://h/a.png'}}]}]
@@ -197,7 +197,7 @@ import Testing
     @Test(arguments: [
         ("image/png", true), ("IMAGE/PNG", true), ("image/png; q=1", true), ("text/html", false), ("imagex/png", false),
     ])
-    func types(type: String, isPermitted: Bool) async throws {
+    func mediaTypePatternsAreMatched(type: String, isPermitted: Bool) async throws {
         let server = Server { _ in .unchanged }
         _ = try await server.decide(try Self.rules("url: 'https://h/x'"), "{}")
         #expect(server.requests.first?.permits(type) == isPermitted)
@@ -230,19 +230,19 @@ import Testing
         ("url: 'https://h', folder: a", "'folder' is for 'file'; remove it, or write file: PATH for 'url'"),
         ("url: 'http://h', ca_file: a", "'ca_file' has no meaning with http://; write https://"),
     ])
-    func refused(keys: String, message: String) {
+    func invalidDownloadsAreRefused(keys: String, message: String) {
         let found = errors("version: 1\nrules:\n- {name: a, when: {}, then: [attach: {name: i, \(keys)}]}\n")
         #expect(found.contains { $0.hasSuffix(": " + message) }, "\(found)")
     }
 
-    @Test func mappingsDownloadNothing() {
+    @Test func mappingWithADownloadIsRefused() {
         let found = errors(
             "version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [attach: {name: i, url: 'https://h'}]}]\n")
         #expect(found.count == 1)
         #expect(found.first?.contains("a mapping can't download: write 'file'") == true)
     }
 
-    @Test func filesOfARuleAreRelativeToIt() throws {
+    @Test func pathsAreRelativeToTheRuleFile() throws {
         let rules = try ruleSet(
             "version: 1\nrules: [{name: a, when: {}, then: [attach: {name: i, url: 'https://h', token_file: t}]}]\n",
             path: "rules/r.yaml")

@@ -7,7 +7,7 @@ import Testing
 @Suite(.limitedParallelism) struct EmitTests {
     private static let identity = CloudEvent.Identity(id: "k", time: 0, keyspace: "shop")
 
-    /// The lines that rules emit for a document.
+    /// The lines that a rule emits for a document.
     private func lines(_ action: String, _ document: String) async throws -> [String] {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [\(action)]")
         let decision = try await rules.decided(document)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func anEventIsTheDefault() async throws {
+    @Test func eventIsTheDefaultLine() async throws {
         #expect(
             try await lines("emit: {file: a.ndjson}", #"{"_id":"o1","_rev":"1-a","total":1.10}"#) == [
                 #"{"specversion":"1.0","id":"k","source":"/shop","type":"changebot.document.changed","subject":"o1","#
@@ -31,8 +31,8 @@ import Testing
         #expect(line.contains(#""source":"/s","type":"paid","subject":"x""#))
     }
 
-    /// A document may have line feeds between its tokens; in strings they are escaped.
-    @Test func aLineIsOneLine() async throws {
+    /// A document may have line feeds between its tokens. In strings they are escaped.
+    @Test func lineContainsNoLineFeeds() async throws {
         let document = "{ \"_id\":\n\"o\",\r\n\t\"text\": \"a\\n \\\" b\", \"n\": [1.10,\n 12345678901234567890] }"
         let compact = #"{"_id":"o","text":"a\n \" b","n":[1.10,12345678901234567890]}"#
         #expect(try await lines("emit: {file: a, line: document}", document) == [compact])
@@ -45,18 +45,18 @@ import Testing
         ("{jq: empty}", "{}", []), ("{jq: 'null'}", "{}", []),
         ("{kind: order, total: {jq: .t}}", #"{"t":2}"#, [#"{"kind":"order","total":2}"#]),
     ])
-    func linesThatAreComputed(line: String, document: String, expected: [String]) async throws {
+    func computedLines(line: String, document: String, expected: [String]) async throws {
         #expect(try await lines("emit: {file: a, line: \(line)}", document) == expected)
     }
 
-    @Test func eachElementHasItsLine() async throws {
+    @Test func eachElementGetsItsLine() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {}, then: [{for_each: '.lines[]', emit: {file: a, line: {n: {jq: $item}}}}]")
         let decision = try await rules.decided(#"{"lines":[1,2]}"#)
         #expect(decision.outside.map(\.origin.element) == [0, 1])
     }
 
-    @Test func itSeesWhatTheActionsBeforeDid() async throws {
+    @Test func lineSeesChangesOfEarlierActions() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {n: 0}, then: [{merge: {n: 1}}, {emit: {file: a, line: document}}]")
         let decision = try await rules.decided(#"{"n":0}"#)
@@ -67,7 +67,7 @@ import Testing
         #expect(String(decoding: emit.bytes(nil), as: UTF8.self) == #"{"n":1}"#)
     }
 
-    @Test func effectsAreShown() async throws {
+    @Test func reportShowsEffects() async throws {
         let rules = try ruleSet(
             "version: 1\nrules: [{name: a, when: {}, then: [{emit: {file: ../out/a.ndjson, line: document}}]}]",
             path: "rules/r.yaml")
@@ -82,7 +82,7 @@ import Testing
         #expect(decision.outside.map(\.title) == ["emit to ../out/a.ndjson"])
     }
 
-    @Test func aTestCanExpectALine() async throws {
+    @Test func ruleFileTestCanExpectALine() async throws {
         let yaml = """
             version: 1
             rules: [{name: a, when: {}, then: [{emit: {file: a, line: {id: {jq: ._id}}}}]}]
@@ -97,7 +97,7 @@ import Testing
         #expect(await files.runTests(now: 0).map(\.hasPassed) == [true, false])
     }
 
-    @Test func targets() throws {
+    @Test func targetsAreStdoutOrFiles() throws {
         let rotate = "rotate: {size: 1.5MB}"
         #expect(errors(Self.rule("emit: {file: a, \(rotate)}")).count == 1)
         let rules = try ruleSet(
@@ -140,13 +140,13 @@ import Testing
         ("emit: {file: a, rotate: {size: 0}}", "'size' must be a size such as 5MB or 100MB; correct it"),
         ("emit: {file: a, rotate: {size: 9999999GB}}", "'size' must be a size such as 5MB or 100MB; correct it"),
     ])
-    func refused(action: String, message: String) {
+    func invalidEmitsAreRefused(action: String, message: String) {
         let found = errors(Self.rule(action))
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix(": " + message) == true, "\(found)")
     }
 
-    @Test func mappingsEmitNothing() {
+    @Test func mappingWithEmitIsRefused() {
         let found = errors("version: 1\nkind: mapping\nrules: [{name: a, when: {}, then: [{emit: {file: a}}]}]\n")
         #expect(
             found == ["r.yaml:3:43: a mapping can't emit lines: an import only writes documents; remove 'emit'"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rules
 
-/// "é" as one scalar and as two: the same to Swift's strings, different names to a gateway.
+/// "é" as one scalar and as two: equal as Swift strings, but different names for a gateway.
 @Suite(.limitedParallelism) struct ExactNameTests {
     private static let composed = "\u{E9}.png"
     private static let decomposed = "e\u{301}.png"
@@ -17,7 +17,7 @@ import Testing
         try await body(folder.path)
     }
 
-    /// Foundation may normalise the names of files.
+    /// Avoids Foundation, which may normalise file names.
     private func write(_ text: String, _ path: String) throws {
         let file = try #require(fopen(path, "w"))
         defer { fclose(file) }
@@ -28,7 +28,7 @@ import Testing
         attachment.map { String(decoding: Data(base64Encoded: Data($0.content.base64)) ?? Data(), as: UTF8.self) }
     }
 
-    @Test func attachmentsWhoseNamesLookTheSameGetTheirOwnBytes() async throws {
+    @Test func attachmentsWithEquivalentNamesKeepTheirOwnBytes() async throws {
         try await inFolder { folder in
             try write("one", folder + "/" + Self.composed)
             try write("two", folder + "/" + Self.decomposed)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func detachTakesAwayOnlyTheNameThatItSays() throws {
+    @Test func detachRemovesOnlyTheExactName() throws {
         let set = try ruleSet(lines: "name: a, when: {}, then: [detach: \"\(Self.composed)\"]")
         let document = #"{"_id":"a","_attachments":{"\#(Self.composed)":{"stub":true},"\#(Self.decomposed)":{}}}"#
         let decision = try set.decide(document)
@@ -59,7 +59,7 @@ import Testing
         #expect(report.detached.map { Array($0.utf8) } == [Array(Self.composed.utf8)])
     }
 
-    @Test func putsOfIdsThatLookTheSameAreTwo() async throws {
+    @Test func putsOfEquivalentIDsAreDistinct() async throws {
         let rule = #"{name: a, when: {}, then: [{put: {id: {jq: .key}, document: {a: 1}}}, {merge: {jq: .next}}]}"#
         let set = try ruleSet("version: 1\nrules: [\(rule)]\n")
         let document = #"{"_id":"a","key":"\#(Self.composed)","next":{"key":"\#(Self.decomposed)"}}"#
@@ -68,7 +68,7 @@ import Testing
         #expect(decision.puts.map { Array($0.id.utf8) } == [Self.composed, Self.decomposed].map { Array($0.utf8) })
     }
 
-    @Test func programsThatLookTheSameAreTwo() async throws {
+    @Test func equivalentProgramsAreDistinct() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {}, then: [merge: {a: {jq: '\"\(Self.composed)\"'}}]",
             "name: b, when: {}, then: [merge: {b: {jq: '\"\(Self.decomposed)\"'}}]")
@@ -77,7 +77,7 @@ import Testing
             decision.document.bytes == Array(#"{"a":"\#(Self.composed)","b":"\#(Self.decomposed)"}"#.utf8))
     }
 
-    @Test func aNameThatBeginsWithAnUnderscoreAndAnAccentIsRefused() {
+    @Test func nameWithAnAccentedUnderscoreIsRefused() {
         let rule = { (action: String) in "version: 1\nrules: [{name: a, when: {}, then: [\(action)]}]\n" }
         #expect(errors(rule("{merge: {\"_\u{301}x\": 1}}")).count == 1)
         #expect(errors(rule("{put: {id: b, document: {\"_\u{301}x\": 1}}}")).count == 1)
@@ -85,7 +85,7 @@ import Testing
         #expect(errors(rule("{patch: [{op: add, path: \"/_\u{301}x\", value: 1}]}")).count == 1)
     }
 
-    @Test func jsonRuleFilesMayHaveNamesThatLookTheSame() {
+    @Test func jsonRuleFilesMayHaveEquivalentNames() {
         let when = "{\"\(Self.composed)\":1,\"\(Self.decomposed)\":2}"
         let file = #"{"version":1,"rules":[{"name":"a","when":\#(when),"then":[]}]}"#
         #expect(errors(file, path: "r.json").isEmpty)

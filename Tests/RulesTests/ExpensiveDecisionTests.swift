@@ -4,14 +4,14 @@ import Testing
 
 @testable import Rules
 
-/// What a document or a rule could take gigabytes of memory for.
+/// Inputs that could use gigabytes of memory or minutes of time.
 @Suite(.limitedParallelism, .serialized) struct ExpensiveDecisionTests {
     @Test(arguments: [
         (#"^(\w|\s)*$"#, String(repeating: "a ", count: 1_500_000)),
         ("(a|a)*b", String(repeating: "a", count: 5_000_000)),
         (#"^(?<all>\w|\s)*$"#, String(repeating: "a ", count: 1_500_000)),
     ])
-    func aRegularExpressionThatTakesGigabytesIsAFault(pattern: String, text: String) throws {
+    func patternThatNeedsGigabytesIsAnError(pattern: String, text: String) throws {
         let document = #"{"_id":"a","text":"\#(text)"}"#
         let set = try ruleSet(
             lines: "name: greedy, when: {text: {$regex: '\(pattern)'}}, then: []",
@@ -24,12 +24,12 @@ import Testing
         #expect(throws: MatchError.regexMemory(pattern: pattern)) { try filter.matches(JSONText(document).root) }
     }
 
-    /// Each place where such a match begins stays below the limit; there are too many of them.
+    /// Each start position stays below the match limit, but there are too many of them.
     @Test(arguments: [
         (#"(?i)(\w+ )*(kg|pounds)"#, "ab "),
         (#"(?:[a-z]+,)*[0-9]"#, "ab,"),
     ])
-    func aRegularExpressionThatTakesMinutesIsAFault(pattern: String, part: String) throws {
+    func patternThatNeedsMinutesIsAnError(pattern: String, part: String) throws {
         let text = String(repeating: part, count: 80_000)
         let set = try ruleSet(
             lines: "name: slow, when: {text: {$regex: '\(pattern)'}}, then: []",
@@ -39,7 +39,7 @@ import Testing
         #expect(decision.error?.reason.contains("took longer than") == true)
     }
 
-    @Test func aLongTextThatNeedsTheInterpreterStillMatches() async throws {
+    @Test func longTextThatNeedsTheInterpreterMatches() async throws {
         let text = String(repeating: "word ", count: 12_000)
         let set = try ruleSet(
             lines: #"name: a, when: {text: {$regex: '^(?<last>\w|\s)*$'}}, then: [merge: {last: {jq: $match.last}}]"#)
@@ -48,14 +48,14 @@ import Testing
         #expect(decision.document.root["last"]?.string == " ")
     }
 
-    @Test func copiesThatDoubleADocumentEndWhereNoGatewayTakesIt() throws {
+    @Test func doublingCopiesStopAtTheSizeLimit() throws {
         let copies = (0..<40).map { "{op: copy, from: '', path: /c\($0)}" }
         let set = try ruleSet(lines: "name: laughs, when: {}, then: [patch: [\(copies.joined(separator: ", "))]]")
         let decision = try set.decide(#"{"_id":"a","a":{"text":"\#(String(repeating: "x", count: 10_000))"}}"#)
         #expect(decision.error?.rule == "laughs")
     }
 
-    @Test func aDocumentMadeTooLargeByComputedValuesIsAnError() async throws {
+    @Test func computedDocumentAboveTheSizeLimitIsAnError() async throws {
         let members = (0..<3).map { "m\($0): {jq: '\"x\" * 12000000'}" }.joined(separator: ", ")
         let set = try ruleSet(lines: "name: large, when: {}, then: [merge: {\(members)}]")
         let decision = try await set.decided(#"{"_id":"a"}"#)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // A duration is for documents that do not expire.
+        // A duration applies only to documents without an expiry.
         ("30d", #"{"x":1,"_exp":"2026-11-21T10:00:00Z"}"#),
         ("2027-01-31", #"{"x":1,"_exp":"2027-01-31T00:00:00Z"}"#),
         ("2027-01-31", #"{"x":1,"_exp":"2027-01-31T01:00:00+01:00"}"#),
@@ -46,7 +46,7 @@ import Testing
         ("{jq: 'empty'}", #"{"x":1,"_exp":1801353600}"#),
         ("never", #"{"x":1}"#),
     ])
-    func anExpiryThatIsAsWantedNeedsNoWrite(expire: String, document: String) async throws {
+    func unchangedExpiryNeedsNoWrite(expire: String, document: String) async throws {
         let decision = try await decide(expire, document)
         #expect(decision.error == nil)
         #expect(!decision.isChanged)
@@ -59,7 +59,7 @@ import Testing
         ("{jq: '3600'}", "which is 1970 or before; for a time from now, write it as text with its unit: 30d, 12h"),
         ("{jq: '1795168800000'}", "which is after 2106-02-07"),
     ])
-    func aComputedValueThatIsNoTimeIsAnError(expire: String, reason: String) async throws {
+    func computedValueMustBeATime(expire: String, reason: String) async throws {
         let decision = try await decide(expire, #"{"x":1}"#)
         #expect(decision.error?.reason.contains(reason) == true, "\(decision.error?.reason ?? "no error")")
     }
@@ -71,7 +71,7 @@ import Testing
         ("3600", "'expire' must be text, or { jq: PROGRAM }"),
         ("0d", "which is no time"),
     ])
-    func aLiteralThatIsNoTimeIsAnErrorWithItsPlace(expire: String, message: String) {
+    func literalMustBeATime(expire: String, message: String) {
         #expect {
             try ruleSet(lines: "name: a, when: {x: 1}, then: [expire: \(expire)]")
         } throws: { error in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func mergeNamesTheActionThatSetsAnExpiry() {
+    @Test func mergeErrorNamesExpire() {
         #expect {
             try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {_exp: 3600}]")
         } throws: { error in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func aDurationIsNoRuleThatFiresAgain() throws {
+    @Test func durationIsNotReportedAsFiringAgain() throws {
         let set = try ruleSet(lines: "name: a, when: {x: 1, _exp: {$exists: false}}, then: [expire: 30d]")
         #expect(set.expiringRule == "a")
         #expect(try ruleSet(lines: "name: a, when: {x: 1}, then: [merge: {y: 1}]").expiringRule == nil)
@@ -95,7 +95,7 @@ import Testing
         #expect(try ruleSet(lines: related).expiringRule == "a")
     }
 
-    @Test func aReplacedDocumentKeepsItsExpiry() throws {
+    @Test func replacedDocumentKeepsItsExpiry() throws {
         let effect = PutEffect(
             id: "s", keyspace: nil, document: try JSONText(#"{"_id":"s","n":2}"#), ifExists: .replace)
         let current = try JSONText(#"{"_id":"s","_rev":"1-a","n":1,"_exp":"2027-01-31T00:00:00Z"}"#)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rules
 
-/// What `explain` says agrees with what `run` does.
+/// The output of `explain` agrees with the decisions of `run`.
 @Suite struct ExplainedDecisionTests {
     private func explained(
         _ set: RuleSet, _ document: String, only names: [String]? = nil
@@ -13,7 +13,7 @@ import Testing
         return (rules.flatMap { $0.rendered() }, summary)
     }
 
-    @Test func aRuleLoopIsShown() async throws {
+    @Test func ruleLoopIsShown() async throws {
         let set = try ruleSet(
             lines: "name: up, when: {x: 1}, then: [merge: {x: 2}]", "name: down, when: {x: 2}, then: [merge: {x: 1}]")
         let (lines, summary) = try await explained(set, #"{"x":1}"#)
@@ -21,7 +21,7 @@ import Testing
         #expect(summary == "all rules together: the document becomes a dead letter: rule loop: up ↔ down")
     }
 
-    @Test func aRuleThatCannotBeDecidedTakesTheOthersWithIt() async throws {
+    @Test func undecidableRuleFailsTheWholeDecision() async throws {
         let rules = ["name: good, when: {}, then: [merge: {y: 1}]", "name: bad, %when: {x: {$mod: [0, 0]}}, then: []"]
         let strict = try ruleSet(lines: rules[0], rules[1].replacing("%", with: ""))
         let (lines, summary) = try await explained(strict, #"{"x":1}"#)
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    @Test func whatOtherRulesChangeIsShown() async throws {
+    @Test func changesOfOtherRulesAreShown() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]",
             "name: c, when: {x: 2}, then: [merge: {z: 1}]", "name: d, when: {q: 1}, then: []")
@@ -49,7 +49,7 @@ import Testing
         #expect(summary == "all rules together: a, c fire; the document is written")
     }
 
-    @Test func anExplanationOfOneRuleNamesTheOthers() async throws {
+    @Test func explanationOfOneRuleNamesTheOthers() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: 2}]", "name: b, when: {x: 1}, then: [merge: {y: 1}]")
         let (lines, summary) = try await explained(set, #"{"x":1}"#, only: ["b"])
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["if: '1 + \"a\"', then: []", "then: [merge: {jq: 'error(\"no\")'}]"])
-    func aRuleThatFailsOnTheOriginalAndIsNeverAskedSaysSo(rest: String) async throws {
+    func ruleThatFailsOnlyOnTheOriginalIsExplained(rest: String) async throws {
         let first = "name: a, when: {done: {$exists: false}}, then: [merge: {done: true}]"
         let set = try ruleSet(lines: first, "name: r, when: {done: {$exists: false}}, \(rest)")
         let (lines, summary) = try await explained(set, "{}")
@@ -68,7 +68,7 @@ import Testing
         #expect(summary == "all rules together: a fires; the document is written")
     }
 
-    @Test func aRuleThatFailsOnlyAfterTheOthersSaysSo() async throws {
+    @Test func ruleThatFailsOnlyAfterOthersIsExplained() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {x: 1}, then: [merge: {x: two}]", "name: b, when: {x: two}, if: .x + 1 > 2, then: []"
         )
@@ -79,14 +79,14 @@ import Testing
             ))
     }
 
-    @Test func theValuesThatAnIfSawAreShown() async throws {
+    @Test func valuesReadByIfAreShown() async throws {
         let set = try ruleSet(lines: "name: a, when: {}, if: .stamped != .edit.n and $now > 3, then: []")
         let (lines, _) = try await explained(set, #"{"edit":{"n":3}}"#)
         let line = try #require(lines.first { $0.hasPrefix("  if: .stamped != .edit.n and $now > 3") })
         #expect(line.hasSuffix("✓  .stamped is missing, .edit.n is 3, $now is 5"))
     }
 
-    @Test func aFailingRuleThatIsSkippedSaysSo() async throws {
+    @Test func skippedRuleIsExplained() async throws {
         let set = try ruleSet(lines: #"name: a, on_error: skip, when: {}, then: [merge: {jq: "error(\"no\")"}]"#)
         let (lines, summary) = try await explained(set, "{}")
         #expect(lines.first == "a   fails and is skipped: merge: the program fails: no")

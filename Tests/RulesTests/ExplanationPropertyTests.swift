@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Conditions, and values that many of them hold for; division by 0 makes errors.
+    /// Conditions, and values for which many of them hold. Division by 0 causes errors.
     private static let conditions = [
         "1", "{$gt: 1}", "{$exists: true}", "{$exists: false}", "{$ne: x}", "{$in: [1, x]}", "{$nin: [2]}",
         "{$mod: [0, 1]}", "{$mod: [2, 1]}", "{$regex: ^x}", "{$not: {$regex: ^x}}", "{$size: 1}", "{$all: [1]}",
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func theResultIsThatOfMatching() throws {
+    @Test func resultAgreesWithMatching() throws {
         var random = SplitMix64(seed: 7)
         let scratch = MatchScratch()
         var counts: [ClauseResult: Int] = [:]
@@ -61,7 +61,7 @@ import Testing
         #expect(counts.values.allSatisfy { $0 > 40 }, "\(counts)")
     }
 
-    @Test func whatIsPrintedReadsBackAsTheSameSelector() throws {
+    @Test func printedSelectorParsesToTheSameSelector() throws {
         var random = SplitMix64(seed: 11)
         let print = SelectorText(literalLimit: .max)
         for _ in 0..<1_000 {
@@ -99,8 +99,8 @@ import Testing
         #expect(SelectorText().clause(try selector(text)) == printed)
     }
 
-    /// On a small stack, as tasks have it.
-    @Test func depthOfSelectorAndDocumentIsNoDanger() async throws {
+    /// Runs on a small stack like that of tasks.
+    @Test func deepSelectorsAndDocumentsFitOnASmallStack() async throws {
         let depth = 120
         let nested = String(repeating: "{$elemMatch: {a: ", count: depth) + "1" + String(repeating: "}}", count: depth)
         let deep = try selector("{a: \(nested)}")

@@ -9,17 +9,17 @@ import Testing
     ) throws -> RuleExplanation {
         let text = "version: 1\nrules:\n- { name: r, \(rule), then: [] }\n"
         let file = RuleFile(path: "rules.yaml", bytes: Array(text.utf8))
-        // Programs are not compiled: none is asked here.
+        // Programs are not compiled, because none runs here.
         let set = RuleSet(file.rules)
         return try #require(set.explain(try JSONText(document), isDeleted: isDeleted).first)
     }
 
-    /// The selector's tree, without the rule's own line and the line of `when`.
+    /// The selector's tree, without the lines of the rule and of `when`.
     private func clauses(_ selector: String, _ document: String) throws -> [String] {
         Array(try explanation("when: \(selector)", document).rendered().dropFirst(2))
     }
 
-    @Test func aRuleIsDrawnAsATreeWithOneMarkForEachClause() throws {
+    @Test func ruleIsDrawnAsATreeWithOneMarkPerClause() throws {
         let rule = #"when: {type: task, task: {$regex: "(?i)^(a|b)$"}, _attachments.image: {$exists: false}}"#
         let explanation = try explanation(rule, #"{"type":"task","task":"bread"}"#)
         #expect(
@@ -33,7 +33,7 @@ import Testing
         #expect(explanation.lines.map(\.result) == [nil, .fails, .holds, .fails, .holds])
     }
 
-    @Test func combinationsAreBranchesOfTheirOwn() throws {
+    @Test func combinationsAreBranches() throws {
         let rule = "when: {$or: [{a: 1}, {b: {$gt: 2, $lt: 5}}]}, unless: {$nor: [{a: 1}]}"
         #expect(
             try explanation(rule, #"{"a":2,"b":3}"#).rendered() == [
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func elementsOfAListAreShownOneByOne() throws {
+    @Test func listElementsAreShownSeparately() throws {
         #expect(
             try clauses("{a: {$elemMatch: {k: x, n: {$gt: 1}}}}", #"{"a":[{"k":"x","n":1},{"n":2}]}"#) == [
                 #"  └─ a: { $elemMatch: { k: { $eq: "x" }, n: { $gt: 1 } } }  ✗  [{"k":"x","n":1},{"n":2}]"#,
@@ -73,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func ofManyElementsTheFirstTenAreShownAndTheOneThatDecides() throws {
+    @Test func onlyTheFirstTenElementsAndTheDecisiveOneAreShown() throws {
         let numbers = (0..<30).map(String.init).joined(separator: ",")
         let lines = try clauses("{a: {$elemMatch: {$gte: 20}}}", #"{"a":[\#(numbers)]}"#)
         #expect(lines.count == 13)
@@ -84,8 +84,8 @@ import Testing
         #expect(lines[12] == "     └─ … 19 more")
     }
 
-    /// A tree of a thousand elements is enough for anybody; the result is that of all of them.
-    @Test func elementsWithinElementsAreShownUpToALimit() throws {
+    /// The tree shows at most a thousand elements, but the result covers all of them.
+    @Test func nestedElementsAreShownUpToALimit() throws {
         let row = "[" + (0..<10).map { _ in "[0,0,0,0,0,0,0,0,0,0]" }.joined(separator: ",") + "]"
         let table = "[" + [String](repeating: row, count: 20).joined(separator: ",") + ",[[1]]]"
         let selector = "{a: {$elemMatch: {$elemMatch: {$elemMatch: {$eq: 1}}}}}"
@@ -111,14 +111,14 @@ import Testing
             "when: {}, unless: {a: {$mod: [0, 1]}}", #"{"a":1}"#, false, .undecided,
             "can't be decided: $mod can't divide by 0"
         ),
-        // A clause before the error decides, and one behind it does not.
+        // A clause before the error decides, one after it does not.
         ("when: {b: 1, a: {$mod: [0, 1]}}", #"{"a":1}"#, false, .doesNotFire, "does not fire: `when` does not hold"),
         (
             "when: {a: {$mod: [0, 1]}, b: 1}", #"{"a":1}"#, false, .undecided,
             "can't be decided: $mod can't divide by 0"
         ),
     ])
-    func theReasonIsOneLine(
+    func reasonIsOneLine(
         rule: String, document: String, isDeleted: Bool, outcome: RuleExplanation.Outcome, reason: String
     ) throws {
         let explanation = try explanation(rule, document, isDeleted: isDeleted)
@@ -127,10 +127,10 @@ import Testing
         #expect(explanation.lines.first?.text == "r   " + reason)
     }
 
-    @Test func theConditionInJqCountsOnceTheSelectorsHold() throws {
+    @Test func ifCountsOnlyIfTheSelectorsHold() throws {
         var explanation = try explanation("when: {a: 1}, if: .b", #"{"a":1}"#)
         #expect(explanation.selectorsHold)
-        #expect(explanation.condition == .notAsked)
+        #expect(explanation.condition == .notEvaluated)
         #expect(explanation.outcome == .undecided)
         explanation.condition = .holds
         #expect(explanation.outcome == .fires)
@@ -178,7 +178,7 @@ import Testing
         ("{a.2: x}", #"{"a":["x"]}"#, "✗  no such place  ('a' is a list of 1; positions count from 0)"),
         ("{a: {$regex: '^(a+)+$'}}", #"{"a":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}"#, "!  \"aaaaaa"),
     ])
-    func aClauseThatFailsSaysWhatMayBeWrong(selector: String, document: String, remark: String) throws {
+    func failedClauseHintsAtALikelyMistake(selector: String, document: String, remark: String) throws {
         let line = try #require(try clauses(selector, document).first)
         #expect(line.contains(remark), "\(line)")
     }
@@ -191,12 +191,12 @@ import Testing
         ("{a: {$exists: false}}", #"{"A":1}"#, "✓  missing"),
         ("{a: {$ne: apple}}", #"{"a":"apple"}"#, #"✗  "apple""#),
     ])
-    func whereNothingCanBeGuessedNothingIsSaid(selector: String, document: String, remark: String) throws {
+    func noHintWithoutALikelyMistake(selector: String, document: String, remark: String) throws {
         let line = try #require(try clauses(selector, document).first)
         #expect(line.hasSuffix(remark), "\(line)")
     }
 
-    @Test func whatWasFoundIsCutAndSafeToPrint() throws {
+    @Test func foundValueIsShortenedAndSafeToPrint() throws {
         let long = String(repeating: "x", count: 100)
         let found = "\u{202E}\u{1B}[31m\u{AD}"
         let lines = try clauses("{a: \(long), b: 1}", #"{"a":{"\#(long)":1},"b":"\#("\u{202E}")\u001b\#("\u{AD}")"}"#)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Rules
 
-/// Actions that are done for each output of a program.
+/// Actions that run for each output of a program.
 @Suite(.limitedParallelism) struct ForEachTests {
-    @Test func eachElementIsSeenByAllProgramsOfTheAction() async throws {
+    @Test func allProgramsOfTheActionSeeTheElement() async throws {
         let rules = try ruleSet(
             lines: #"""
                 name: a, when: {}, then: [{for_each: '.lines[]', put: {id: {jq: '"\(._id):\($index)"'},
@@ -20,7 +20,7 @@ import Testing
         #expect(decision.puts.map(\.rule) == [0, 0])
     }
 
-    @Test func eachSeesTheDocumentAsTheOneBeforeLeftIt() async throws {
+    @Test func eachElementSeesChangesOfThePreviousOne() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {sum: {$exists: false}}, "
                 + "then: [{merge: {sum: 0}}, {merge: {sum: {jq: .sum + $item}}, for_each: {jq: '.lines[]'}}, {merge: {n: 1}}]"
@@ -29,7 +29,7 @@ import Testing
         #expect(decision.document.string == #"{"_id":"o","lines":[1.5,2,3],"sum":6.5,"n":1}"#)
     }
 
-    @Test func withoutElementsTheActionIsNotDoneAndTheRuleFires() async throws {
+    @Test func ruleFiresWithoutElementsAndDoesNothing() async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [{for_each: '.lines[]?', merge: {n: {jq: $item}}}]")
         let decision = try await rules.decided(#"{"_id":"o"}"#)
         #expect(decision.fired == [0])
@@ -37,7 +37,7 @@ import Testing
         #expect(decision.error == nil)
     }
 
-    @Test func anActionWithoutProgramsIsDoneForEachToo() async throws {
+    @Test func actionWithoutProgramsRunsForEachElement() async throws {
         let rules = try ruleSet(
             lines:
                 "name: a, when: {n: 0}, then: [{for_each: '1, 2', patch: [{op: add, path: /l/-, value: x}]}, {merge: {n: 1}}]"
@@ -46,7 +46,7 @@ import Testing
         #expect(decision.document.string == #"{"n":1,"l":["x","x"]}"#)
     }
 
-    @Test func theNumberOfElementsIsBounded() async throws {
+    @Test func numberOfElementsIsBounded() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {n: 0}, then: [{for_each: 'range(.count)', merge: {n: {jq: $item + 1}}}]")
         let most = try await rules.decided(#"{"n":0,"count":1000}"#)
@@ -57,7 +57,7 @@ import Testing
                 == "rule 'a': for_each: the program gives 1001 elements; one document may have 1000: select fewer")
     }
 
-    @Test func aFailureSaysWhetherTheElementsOrTheActionFailed() async throws {
+    @Test func errorNamesForEachOrTheAction() async throws {
         let elements = try ruleSet(lines: "name: a, when: {}, then: [{for_each: '.lines[]', merge: {n: 1}}]")
         let failed = try await elements.decided(#"{"lines":5}"#)
         #expect(failed.error?.reason.hasPrefix("for_each: ") == true, "\(String(describing: failed.error))")
@@ -67,7 +67,7 @@ import Testing
         #expect(!second.isChanged)
     }
 
-    @Test func anElementWithANumberThatJQCannotHoldIsAnError() async throws {
+    @Test func elementWithAnInexactNumberIsAnError() async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [{for_each: '.lines[]', merge: {n: {jq: $item.x}}}]")
         let decision = try await rules.decided(#"{"lines":[{"x":12345678901234567890}]}"#)
         #expect(
@@ -75,14 +75,14 @@ import Testing
         #expect(!decision.isChanged)
     }
 
-    @Test func otherMembersKeepNumbersThatJQCannotHold() async throws {
+    @Test func otherMembersKeepInexactNumbers() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {n: 0}, then: [{for_each: '.lines[]', merge: {n: {jq: '.lines[0] + $item'}}}]")
         let decision = try await rules.decided(#"{"big":12345678901234567890,"n":0,"lines":[1]}"#)
         #expect(decision.document.string == #"{"big":12345678901234567890,"n":2,"lines":[1]}"#)
     }
 
-    @Test func theVariablesAreKnownOnlyThere() {
+    @Test func itemAndIndexExistOnlyWithForEach() {
         let outside = errors("version: 1\nrules:\n- {name: a, when: {}, then: [{merge: {n: {jq: $item}}}]}\n")
         #expect(outside.count == 1)
         #expect(outside.first?.contains("$item is not defined") == true, "\(outside)")
@@ -98,12 +98,12 @@ import Testing
         ("{for_each: '.l[', merge: {}}", "not a jq program"),
         ("{for_each: '.l[]', merge: {}, detach: a}", "one list element is one action, not 2"),
     ])
-    func whatIsWrong(step: String, message: String) {
+    func invalidStepsAreRefused(step: String, message: String) {
         let found = errors("version: 1\nrules:\n- {name: a, when: {}, then: [\(step)]}\n")
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func theHashDependsOnTheElements() throws {
+    @Test func hashDependsOnForEach() throws {
         func hash(_ step: String) throws -> String {
             try ruleSet(lines: "name: a, when: {}, then: [\(step)]").hash
         }
@@ -115,8 +115,8 @@ import Testing
         #expect(Set(hashes).count == hashes.count)
     }
 
-    @Test func theChecksKnowThatThereMayBeNoElement() throws {
-        // With a plain merge, these two would undo each other each time.
+    @Test func checksExpectThatThereMayBeNoElement() throws {
+        // With a plain merge, these two rules would undo each other.
         let lines = [
             "name: a, when: {n: 1}, then: [{for_each: '.l[]', merge: {n: 2}}]",
             "name: b, when: {n: 2}, then: [{merge: {n: 1}}]",

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Rules
 
-/// Patterns where no memory can be written and executed, as in a unit of systemd with `MemoryDenyWriteExecute=yes`.
+/// Patterns without writable and executable memory, as in a systemd unit with `MemoryDenyWriteExecute=yes`.
 @Suite struct InterpretedPatternTests {
     private static let patterns = ["(?i)^(apple|coffee|potatoes)$", "^[a-z]+\\d{2,}$", "(?<word>b+)c", "^(a+)+$"]
     private static let texts = ["Apple", "apples", "task12", "abbc", "x", String(repeating: "a", count: 200)]
 
-    /// What each pattern says about each text, and whether it runs as machine code.
+    /// Whether each pattern matches each text, and whether it runs as machine code.
     ///
-    /// - Parameter isRefused: Machine code can have no more memory. That of other tests leaves room for some: it is filled.
+    /// - Parameter isRefused: Forbids more memory for machine code. What other tests left over is used up first.
     private static func results(isRefused: Bool = false) throws -> (matches: [Bool], machineCode: [Bool]) {
         let scratch = MatchScratch()
         var filling: [RegularExpression] = []
@@ -29,7 +29,7 @@ import Testing
         return (matches, expressions.map(\.isMachineCode))
     }
 
-    @Test func thePatternsMatchTheSameWithoutMachineCode() throws {
+    @Test func patternsMatchTheSameWithoutMachineCode() throws {
         let compiled = try Self.results()
         #expect(compiled.machineCode == Self.patterns.map { _ in true })
         nonisolated(unsafe) var interpreted: Result<(matches: [Bool], machineCode: [Bool]), any Error>?
@@ -48,9 +48,9 @@ import Testing
     }
 }
 
-/// Refuses this thread memory that can be written and executed, for the rest of its life.
+/// Forbids this thread writable and executable memory permanently.
 ///
-/// The same filter as that of systemd.
+/// The same filter as systemd's.
 ///
 /// - Note: Source: systemd 252, `seccomp_memory_deny_write_execute`; seccomp(2), `struct sock_filter`.
 private enum ExecutableMemory {
@@ -88,11 +88,11 @@ private enum ExecutableMemory {
             Step(code: isEqual, ifTrue: 2, value: mmap),
             Step(code: isEqual, ifTrue: 4, value: mprotect),
             Step(code: give, value: allowed),
-            // mmap: what can be written and executed.
+            // mmap: writable and executable memory.
             Step(code: load, value: protection),
             Step(code: and, value: 6),
             Step(code: isEqual, ifTrue: 2, ifFalse: 3, value: 6),
-            // mprotect: what can be executed.
+            // mprotect: executable memory.
             Step(code: load, value: protection),
             Step(code: hasBits, ifFalse: 1, value: 4),
             Step(code: give, value: refused),

@@ -19,7 +19,7 @@ import Testing
         try warnings(rules).filter { $0.hasSuffix("[rule-loop]") }
     }
 
-    @Test func rulesThatCountInEachOthersDocuments() throws {
+    @Test func rulesThatCountInEachOthersDocumentsAreALoop() throws {
         let found = try loops([
             Self.rule("down", "{type: list}", Self.related(Self.tasksOfList, "{n: {jq: .n + 1}}")),
             Self.rule("up", "{type: task}", Self.related(Self.listOfTask, "{m: {jq: (.m // 0) + 1}}")),
@@ -31,17 +31,17 @@ import Testing
     }
 
     @Test(arguments: [
-        // A value that goes round and grows.
+        // A value that grows as it is passed around the loop.
         [
             rule("down", "{type: list}", related(tasksOfList, "{n: {jq: $source.n}}")),
             rule("up", "{type: task}", related(listOfTask, "{n: {jq: $source.n + 1}}")),
         ],
-        // What one sets, the other's rule takes back.
+        // One rule sets a member, the other resets it.
         [
             rule("ask", "{type: list, asked: true}", related(tasksOfList, "{told: true}"), "{merge: {asked: null}}"),
             rule("tell", "{type: task, told: true}", related(listOfTask, "{asked: true}"), "{merge: {told: null}}"),
         ],
-        // A relation that goes both ways.
+        // A relation in both directions.
         [rule("peers", "{type: task}", related("{type: task, team: {jq: .team}}", "{n: {jq: .n + 1}}"))],
         [rule("all", "{type: task}", related("{$and: [{type: task}]}", "{seen: {by: {jq: .seen.by + 1}}}"))],
         [
@@ -50,13 +50,13 @@ import Testing
             rule("c", "{type: c}", related("{type: a, key: {jq: .of}}", "{n: {jq: $source.n}}")),
         ],
     ])
-    func loopsOfRelatedDocuments(rules: [String]) throws {
+    func loopsOfRelatedDocumentsAreFound(rules: [String]) throws {
         let found = try loops(rules)
         #expect(found.count == 1, "\(found)")
     }
 
     @Test(arguments: [
-        // A copy comes to rest.
+        // A copied value stops changing.
         [
             rule("down", "{type: list}", related(tasksOfList, "{n: {jq: $source.n}}")),
             rule("up", "{type: task}", related(listOfTask, "{n: {jq: $source.n}}")),
@@ -65,7 +65,7 @@ import Testing
             rule("down", "{type: list}", related(tasksOfList, "{name: {jq: $source.name}}")),
             rule("up", "{type: task}", related(listOfTask, "{m: {jq: .m + 1}}")),
         ],
-        // The second time it does not match.
+        // The selector does not match a second time.
         [
             rule("down", "{type: list}", related("{type: task, list: {jq: ._id}, n: 0}", "{n: {jq: .n + 1}}")),
             rule("up", "{type: task}", related(listOfTask, "{m: {jq: .m + 1}}")),
@@ -80,7 +80,7 @@ import Testing
                 "{merge: {told: true}}"),
             rule("up", "{type: task}", related(listOfTask, "{m: {jq: .m + 1}}")),
         ],
-        // A tree has an end.
+        // A tree is finite.
         [rule("depth", "{type: node}", related("{type: node, above: {jq: ._id}}", "{depth: {jq: $source.depth + 1}}"))],
         [rule("next", "{n: {$exists: true}}", related("{n: {jq: .n + 1}}", "{hits: {jq: .hits + 1}}"))],
         // Another list.
@@ -92,7 +92,7 @@ import Testing
             rule("down", "{type: list}", related(tasksOfList, "{list: {jq: $source.moved}, n: {jq: .n + 1}}")),
             rule("up", "{type: task}", related(listOfTask, "{m: {jq: .m + 1}}")),
         ],
-        // It can't be foreseen.
+        // The result is unpredictable.
         [
             rule("down", "{type: list}", related("{_id: {$in: {jq: .tasks}}}", "{n: {jq: .n + 1}}")),
             rule("up", "{type: task}", related(listOfTask, "{m: {jq: .m + 1}}")),
@@ -105,7 +105,7 @@ import Testing
             rule("down", "{type: list}", related(tasksOfList, "{n: {jq: .n + 1}}")),
             "name: up, when: {type: task}, if: .n < 5, then: [\(related(listOfTask, "{m: {jq: .m + 1}}"))]",
         ],
-        // Copies of copies beside a counter.
+        // Copies of copies, and a counter.
         [
             rule("down", "{type: list}", related(tasksOfList, "{n: {jq: .n + 1}, a: {jq: $source.b}}")),
             rule("up", "{type: task}", related(listOfTask, "{b: {jq: $source.a}}")),
@@ -126,7 +126,7 @@ import Testing
             rule("one", "{type: {$in: [task, two]}}", total("one", "{type: one}", "sum: {n: {jq: .n}}")),
             rule("two", "{type: one}", total("two", "{type: two}", "sum: {n: {jq: .n // 0}}")),
         ],
-        // The total of a list is added to its tasks.
+        // The totals of a list are copied to its tasks.
         [
             rule(
                 "sum", "{type: task}",
@@ -134,7 +134,7 @@ import Testing
             rule("share", "{type: sums}", related("{type: task, sums: {jq: ._id}}", "{hours: {jq: $source.hours}}")),
         ],
     ])
-    func loopsOfTotals(rules: [String]) throws {
+    func loopsOfTotalsAreFound(rules: [String]) throws {
         let found = try loops(rules)
         #expect(found.count == 1, "\(found)")
     }
@@ -144,7 +144,7 @@ import Testing
             rule("one", "{type: task}", total("one", "{type: one}", "sum: {n: {jq: .n}}")),
             rule("two", "{type: one}", total("two", "{type: two}", "sum: {n: {jq: .n}}")),
         ],
-        // Each total is one document, whatever it holds.
+        // There is one totals document, whatever it holds.
         [
             rule("one", "{type: {$in: [task, two]}}", total("one", "{type: one}", "count: {n: true}")),
             rule("two", "{type: one}", total("two", "{type: two}", "count: {n: true}")),
@@ -153,7 +153,7 @@ import Testing
             rule("sum", "{type: task}", total("{jq: .sums}", "{type: sums}", "sum: {hours: {jq: .hours}}")),
             rule("share", "{type: sums}", related("{type: task, sums: {jq: ._id}}", "{total: {jq: $source.hours}}")),
         ],
-        // Itself is an error of its own.
+        // Totals in the changed document itself are a separate error.
         [rule("all", "{}", total("all", "{type: all}", "sum: {n: {jq: .n}}"))],
     ])
     func noFalseAlarmForTotals(rules: [String]) throws {

@@ -18,7 +18,7 @@ import Testing
         ("{a: {$ne: [x, y]}}", "3:25: warning: rule 'a': $ne compares with the list as a whole"),
         ("{a.$exists: true}", "'a.$exists' is read as the name of a field; write a: { $exists: … }"),
     ])
-    func slips(when: String, warning: String) throws {
+    func likelyTyposAreReported(when: String, warning: String) throws {
         let found = try selectorWarnings(when)
         #expect(found.contains { $0.contains(warning) }, "\(found)")
         #expect(found.count == 1, "\(found)")
@@ -29,7 +29,7 @@ import Testing
         "{a: {$beginsWith: 'Dr. '}}", #"{\$price: 1}"#,
         #"{a.\$b: 1}"#, "{US$: 1}", "{a: {$regex: ' $'}}", "{a: 'no'}", "{'a:b': 1}", "{a: northern}",
     ])
-    func rightValues(when: String) throws {
+    func validValuesAreAccepted(when: String) throws {
         #expect(try selectorWarnings(when) == [])
     }
 }

@@ -65,12 +65,12 @@ import Testing
         ),
         (head + "rules: []\ntests: [{name: t, given: {}, expect: {documents: {}}}]\n", "'documents' must be a list"),
     ])
-    func whatCantBe(text: String, message: String) {
+    func invalidMappingFilesAreRefused(text: String, message: String) {
         let found = errors(text)
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func membersOfTheGatewayMayBeWrittenInAMappingOnly() {
+    @Test func onlyMappingsMayWriteReservedMembers() {
         let rules = """
             rules:
               - {name: a, when: {}, then: [merge: {_id: x, _rev: null}]}
@@ -90,7 +90,7 @@ import Testing
         try await body(folder)
     }
 
-    @Test func aMappingIsNoRuleFileAndARuleFileNoMapping() async throws {
+    @Test func mappingsAndRuleFilesAreNotInterchangeable() async throws {
         let files = [
             "map.yaml": Self.head + "rules: [{name: a, when: {}, then: []}]\n",
             "rules.yaml": "version: 1\nrules: [{name: b, when: {}, then: []}]\n",
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func dataThatJQCantTakeInStopsTheLoading() async throws {
+    @Test func slurpedDataThatJQCannotHoldIsAnError() async throws {
         let map = Self.head + "slurp: [u]\nrules: [{name: a, when: {}, if: '$u | length > 0', then: []}]\n"
         try await withFolder(["map.yaml": map]) { folder in
             let data = Array("[\(Array(repeating: "[0,1,2]", count: 300_000).joined(separator: ","))]".utf8)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func testsOfAMappingNameItsDocumentsAndWhatItSlurps() async throws {
+    @Test func mappingTestsSetDocumentsAndSlurpedData() async throws {
         let file = """
             version: 1
             kind: mapping
@@ -167,7 +167,7 @@ import Testing
         #expect(results.map { $0.mismatches.map(\.what) } == [[], [], ["documents"], ["documents"], []], "\(results)")
     }
 
-    @Test func triedRulesShowAllDocumentsAsEffects() async throws {
+    @Test func rulesTryShowsAllDocumentsAsEffects() async throws {
         let set = try ruleFileSet(
             Self.head + "rules: [{name: a, when: {}, then: [put: {id: x, document: {}}, merge: {_id: e}]}]\n")
         let ruleSet = try set.ruleSet()
@@ -181,7 +181,7 @@ import Testing
                 + #"{"action":"document","id":"e","document":{"_id":"e"}}],"error":null}"#)
     }
 
-    @Test func aRuleThatGivesNoIDIsExplainedAsOneThatFires() async throws {
+    @Test func ruleWithoutAnIDIsExplainedAsFiring() async throws {
         let rules =
             "rules: [{name: a, when: {}, then: [merge: {n: 1}]}, {name: b, when: {}, then: [merge: {jq: '7'}]}]\n"
         let input = DecisionInput(try JSONText(#"{"id":"d"}"#))
@@ -193,13 +193,13 @@ import Testing
         ("- {name: a, when: {x: 1}, then: [merge: {y: 1}]}", 0),
         ("- {name: a, when: {x: 1}, then: [merge: {y: 1}]}\n- {name: b, when: {x: 1}, then: [merge: {y: 2}]}", 0),
         ("- {name: a, on: [delete], when: {x: 1}, then: [merge: {_deleted: null}]}", 0),
-        // What is wrong wherever rules stand.
+        // Errors of rules of any kind.
         ("- {name: a, when: {x: 1}, then: [delete: {}]}\n- {name: b, when: {x: 1}, then: []}", 1),
         ("- {name: a, when: {x: {$type: int}}, then: []}", 1),
         // An id that another rule may have given.
         ("- {name: a, when: {}, then: [merge: {jq: '{_id: .id}'}]}\n- {name: b, when: {_id: x}, then: []}", 0),
     ])
-    func warningsAreThoseOfOnePass(rules: String, count: Int) throws {
+    func warningsAssumeOnePass(rules: String, count: Int) throws {
         let warnings = try ruleFileSet(Self.head + "rules:\n" + rules).warnings()
         #expect(warnings.count == count, "\(warnings.map(\.description))")
     }

@@ -11,29 +11,29 @@ import Testing
         ("otherwise: drop", []),
         ("otherwise: reject", ["no rule of the mapping matches it (otherwise: reject)"]),
     ])
-    func documentsThatNoRuleIsForAreWhatOtherwiseSays(line: String, expected: [String]) async throws {
+    func otherwiseDecidesUnmatchedDocuments(line: String, expected: [String]) async throws {
         let found = try await map(
             Self.onlyTasks, slurp: line, #"{"_id":"d","type":"list"}"#, #"{"_id":"t","type":"task"}"#,
             #"{"_id":"d","type":"list"}"#)
         #expect(found == [expected, [#"{"_id":"t","type":"task","b":1}"#], expected])
     }
 
-    /// That `if` is false is as if `when` did not hold; that a rule changes nothing is not.
-    @Test func aRuleIsForADocumentIfItFires() async throws {
+    /// A false `if` makes a document unmatched. A rule that changes nothing does not.
+    @Test func firingMakesADocumentMatched() async throws {
         let found = try await map(
             Self.onlyTasks, slurp: "otherwise: drop", #"{"_id":"t","type":"task","n":1}"#,
             #"{"_id":"t","type":"task","b":1}"#)
         #expect(found == [[], [#"{"_id":"t","type":"task","b":1}"#]])
     }
 
-    @Test func anotherOtherwiseIsAnotherMapping() throws {
+    @Test func otherwiseAffectsTheHash() throws {
         let hashes = try ["", "otherwise: pass", "otherwise: drop", "otherwise: reject"].map { line in
             try ruleFileSet("version: 1\nkind: mapping\n\(line)\nrules:\n\(Self.onlyTasks)").ruleSet().hash
         }
         #expect(hashes[0] == hashes[1] && Set(hashes).count == 3)
     }
 
-    /// What comes of documents, as JSON texts; the error's description where there is one.
+    /// The mapped documents as JSON texts, or the error's description.
     private func map(_ rules: String, slurp: String = "", slurps: [String: [UInt8]] = [:], _ documents: String...)
         async throws -> [[String]]
     {
@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test(arguments: [
-        // What no rule is for goes through as it came.
+        // Unmatched documents stay unchanged.
         ("- {name: a, when: {type: x}, then: [merge: {b: 1}]}", #"{"_id":"d", "n":1.10}"#, [#"{"_id":"d", "n":1.10}"#]),
-        // The gateway's members may be written.
+        // Reserved members may be written.
         (
             "- {name: a, when: {}, then: [merge: {_id: {jq: '\"t.\" + ._id'}, _rev: null, _partition: null}]}",
             #"{"_id":"d","_rev":"1-a","_partition":"p","n":1.10}"#, [#"{"_id":"t.d","n":1.10}"#]
@@ -57,7 +57,7 @@ import Testing
             "- {name: a, when: {}, then: [patch: [{op: move, from: /id, path: /_id}]]}", #"{"id":"d"}"#,
             [#"{"_id":"d"}"#]
         ),
-        // All of it may be replaced.
+        // The whole document may be replaced.
         (
             "- {name: a, when: {}, then: [patch: [{op: replace, path: '', value: {_id: {jq: ._id}, t: 1.10}}]]}",
             #"{"_id":"d","x":1}"#, [#"{"_id":"d","t":1.10}"#]
@@ -66,30 +66,30 @@ import Testing
             "- {name: a, when: {}, then: [patch: [{op: move, from: /doc, path: ''}]]}", #"{"doc":{"_id":"d"}}"#,
             [#"{"_id":"d"}"#]
         ),
-        // Each output of a put is a document, and they come before the one that was read.
+        // Each output of a put is a document, before the original one.
         (
             "- {name: a, when: {}, then: [put: {document: {jq: '.l[] | {_id: ., _rev: \"1-a\"}'}}, merge: {l: null}]}",
             #"{"_id":"d","l":["x","y"]}"#,
             [#"{"_id":"x","_rev":"1-a"}"#, #"{"_id":"y","_rev":"1-a"}"#, #"{"_id":"d"}"#]
         ),
-        // Dropped, but what was put for it stays; later rules do not see it.
+        // The document is dropped, but its puts stay. Later rules do not see it.
         (
             "- {name: a, when: {}, then: [put: {id: x, document: {}}, delete: {}]}\n- {name: b, when: {}, then: [put: {id: y, document: {}}]}",
             #"{"_id":"d"}"#, [#"{"_id":"x"}"#]
         ),
         ("- {name: a, when: {}, then: [delete: {}]}", "{}", []),
-        // Once from top to bottom: a rule does not see what one below it does, and none is asked again.
+        // One pass from top to bottom: a rule does not see changes of later rules, and no rule runs again.
         (
             "- {name: a, when: {b: 1}, then: [merge: {a: 1}]}\n- {name: b, when: {}, then: [merge: {b: 1}]}",
             #"{"_id":"d"}"#, [#"{"_id":"d","b":1}"#]
         ),
         ("- {name: up, when: {}, then: [merge: {n: {jq: '.n + 1'}}]}", #"{"_id":"d","n":1}"#, [#"{"_id":"d","n":2}"#]),
-        // The document that was read may go on under the id of one that was put and dropped.
+        // The original document may take the id of a document that was put.
         (
             "- {name: a, when: {}, then: [put: {document: {jq: .}}, delete: {}]}", #"{"_id":"d"}"#, [#"{"_id":"d"}"#]
         ),
     ])
-    func whatComesOfADocument(rules: String, document: String, expected: [String]) async throws {
+    func mappingProducesDocuments(rules: String, document: String, expected: [String]) async throws {
         #expect(try await map(rules, document) == [expected])
     }
 
@@ -124,13 +124,13 @@ import Testing
         ("- {name: a, when: {}, then: []}", "[]", "a document must be an object"),
         ("- {name: a, when: {}, then: []}", "{", "not JSON"),
     ])
-    func whatIsRejected(rules: String, document: String, reason: String) async throws {
+    func invalidResultsAreRejected(rules: String, document: String, reason: String) async throws {
         let results = try await map(rules, document, #"{"_id":"next"}"#)
         #expect(results[0].count == 1 && results[0][0].contains(reason), "\(results)")
         #expect(results.count == 2)
     }
 
-    @Test func aDocumentThatIsPutAgainIsGivenOnceUntilItIsAnotherOne() async throws {
+    @Test func repeatedPutIsOmittedUntilItChanges() async throws {
         let results = try await map(
             "- {name: a, when: {}, then: [put: {document: {_id: l, n: {jq: .n}}}, delete: {}]}",
             #"{"n":1}"#, #"{"n":1}"#, #"{"n":2}"#, #"{"n":1}"#, #"{"n":1}"#)
@@ -138,14 +138,14 @@ import Testing
         #expect(results == [[one], [], [two], [one], []])
     }
 
-    @Test func whatWasPutIsForgottenWhenTheDocumentItselfComes() async throws {
+    @Test func putIsForgottenWhenTheDocumentItselfIsMapped() async throws {
         let results = try await map(
             "- {name: a, when: {type: t}, then: [put: {document: {_id: l}}]}", #"{"_id":"1","type":"t"}"#,
             #"{"_id":"l"}"#, #"{"_id":"2","type":"t"}"#)
         #expect(results.map(\.count) == [2, 1, 2])
     }
 
-    @Test func manyDocumentsCanBePutAndTheLastOnesAreKnown() async throws {
+    @Test func onlyRecentPutsAreRemembered() async throws {
         var recent = RecentPuts()
         func put(_ id: Int) throws -> Bool {
             recent.isNew(MappedDocument(id: "\(id)", document: try JSONText("{}"), attachments: [:]))
@@ -155,7 +155,7 @@ import Testing
         #expect(try put(0))
     }
 
-    @Test func attachmentsGoAlongUnlessALaterRuleTakesThemAway() async throws {
+    @Test func attachmentsAreKeptUnlessALaterRuleRemovesThem() async throws {
         let set = try ruleFileSet(
             """
             version: 1
@@ -174,7 +174,7 @@ import Testing
         #expect(results[2].documents[0].document.string.contains(#""data":"aGk=""#))
     }
 
-    @Test func programsKnowTheDocumentsOfOtherFiles() async throws {
+    @Test func programsReadSlurpedDocuments() async throws {
         let users = Array(#"[{"_id":"u1","name":"amy"},{"_id":"u2","name":"ben"}]"#.utf8)
         let rules = """
             - name: a
@@ -202,7 +202,7 @@ import Testing
         ),
         (["users": #"["\ud800"]"#], "--slurp users: the data can't be used"),
     ])
-    func whatIsSlurpedMustBeThereAndFit(slurps: [String: String], expected: String) throws {
+    func slurpedDataMustExistAndBeValid(slurps: [String: String], expected: String) throws {
         let set = try ruleFileSet("version: 1\nkind: mapping\nslurp: [users]\nrules: []\n")
         let error = #expect(throws: RuleFilesError.self) {
             try set.ruleSet(slurps: slurps.mapValues { Array($0.utf8) })
@@ -211,7 +211,7 @@ import Testing
         #expect(error?.kind == (expected.contains("users: the data") ? .invalid : .usage))
     }
 
-    @Test func theHashIsThatOfTheRulesAndOfTheSlurpedData() throws {
+    @Test func hashCoversRulesAndSlurpedData() throws {
         func hash(_ head: String, _ data: String) throws -> String {
             let set = try ruleFileSet("version: 1\nkind: mapping\nslurp: [u]\nrules: [\(head)]\n")
             let slurps = ["u": Array(data.utf8)]
@@ -224,7 +224,7 @@ import Testing
     }
 }
 
-/// A file given as text, for tests that need no disk.
+/// Rule files from a text, for tests without a disk.
 func ruleFileSet(_ yaml: String, path: String = "r.yaml") throws -> RuleFileSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)

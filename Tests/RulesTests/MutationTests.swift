@@ -5,7 +5,7 @@ import Testing
 
 @testable import Rules
 
-/// Whatever stands in a rule file, it is loaded or refused with a place; it never crashes.
+/// Any rule file is loaded, or refused with a position. It never crashes the program.
 @Suite(.limitedParallelism) struct MutationTests {
     private static let yaml = """
         version: 1
@@ -57,7 +57,7 @@ import Testing
         "$nor", "\\u", "1e", "\u{85}", "é", "\u{0}", "<<: ", "null",
     ]
 
-    /// `CHANGEBOT_FUZZ_ROUNDS` where it is set.
+    /// `CHANGEBOT_FUZZ_ROUNDS`, if set.
     private static let rounds =
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 2_500
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [("r.yaml", yaml), ("r.json", json)])
-    func mutatedFilesAreReadOrRefused(path: String, text: String) throws {
+    func mutatedFilesLoadOrAreRefused(path: String, text: String) throws {
         #expect(errors(text, path: path) == [])
         var random = SplitMix64(seed: 20_261_120)
         let document = try JSONText(#"{"type":"task","n":3,"c":[4,1],"a":{"b":"X"}}"#)

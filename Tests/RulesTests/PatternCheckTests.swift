@@ -24,7 +24,7 @@ import Testing
         ("^image.(?:png|jpg)$", "the '.' before '(png…)' takes any character"),
         ("", "an empty pattern matches every text"),
     ])
-    func traps(pattern: String, warning: String) throws {
+    func likelyMistakesAreReported(pattern: String, warning: String) throws {
         let found = try selectorWarnings("{a: {$regex: '\(pattern)'}}")
         #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
     }
@@ -37,12 +37,12 @@ import Testing
         "(?i:a)|b",
         "(?<=a+b)c|d", "(?|a|b)", "\\p{L}+", "(?(1)a|b)(c)", "(?P<y>[0-9]{4})-(?'m'[0-9]+)",
     ])
-    func rightPatterns(pattern: String) throws {
+    func validPatternsAreAccepted(pattern: String) throws {
         #expect(PatternCheck.messages(pattern) == [])
     }
 
-    /// Every prefix of every pattern here: the outline ends, whatever it is given.
-    @Test func anOutlineOfAnyTextEnds() {
+    /// Every prefix of every pattern: reading the outline always ends.
+    @Test func outlineOfAnyTextTerminates() {
         let patterns = [
             "(?<n>[[:alpha:]\\]x]{2,3}+|\\Qa\\E(?(1)b|c)(?i-x:d)*?(?P>n)\\k<n>(*F)(?#c)", "a{1,2}{3}|\\x{e9}[^]]",
         ]

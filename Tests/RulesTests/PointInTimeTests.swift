@@ -9,7 +9,7 @@ import Testing
         ("2000-02-29T00:00:00Z", 951_782_400), ("1969-12-31T23:59:59Z", -1), ("1900-03-01", -2_203_891_200),
         ("0001-01-01", -62_135_596_800), ("1795168800", 1_795_168_800), ("-5", -5),
     ])
-    func timesAreRead(text: String, seconds: Int) {
+    func timesAreParsed(text: String, seconds: Int) {
         #expect(PointInTime.seconds(text) == seconds)
     }
 
@@ -20,7 +20,7 @@ import Testing
         "2026-11-20T10:00:00.Z",
         "2026-11-20T10:00:00+1", "2026-11-20T10:00:00Zx", "99999999999999999999", "９９９９-11-20",
     ])
-    func whatIsNoTimeIsRefused(text: String) {
+    func invalidTimesAreRefused(text: String) {
         #expect(text == "2026" || PointInTime.seconds(text) == nil)
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rules
 
-/// Faults of jq programs name the line and the column in the rule file.
+/// Errors of jq programs name the line and the column in the rule file.
 @Suite struct ProgramPlaceTests {
     @Test(arguments: [
         (
@@ -19,7 +19,7 @@ import Testing
         ("      - merge:\n          jq: |\n            # first\n            {a: 1}}\n", "9:"),
         ("      - merge:\n          jq: >\n            {a: 1,\n            b: nope}\n", "7:15: not a jq program: line"),
     ])
-    func faultsStandWhereJQFindsThem(action: String, error: String) {
+    func errorsHaveThePositionInTheRuleFile(action: String, error: String) {
         let found = errors("version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n" + action)
         #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("r.yaml:" + error) }, "\(found)")
     }
@@ -54,7 +54,7 @@ import Testing
             ("break $x", 0, "the label $x is not defined"),
             ("import \"a\" as a; 1", nil, "module not found: a; programs can't import"),
         ] as [(String, Int?, String)])
-    func whatJQSaysIsReportedInPlainWords(program: String, offset: Int?, message: String) {
+    func jqErrorsAreExplainedInPlainWords(program: String, offset: Int?, message: String) {
         let found = errors("version: 1\nrules:\n  - name: a\n    when: {}\n    then: []\n    if: |\n      \(program)\n")
         let place = offset.map { "7:\($0 + 7)" } ?? "6:9"
         #expect(found.count == 1)
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test func theNamesOfAMappingsDataAreKnown() {
+    @Test func slurpNamesAreKnownVariables() {
         let text = "version: 1\nkind: mapping\nslurp: [users]\nrules: [{name: a, when: {}, if: $user, then: []}]\n"
         let found = errors(text)
         #expect(found.count == 1)
@@ -82,7 +82,7 @@ import Testing
         ("reduce .l[] as $x (0; . + $x.n)", [".l"]), ("# .a\n.b", [".b"]), ("def f: .a; f", []),
         ("(.a | length) > .b", [".a", ".b"]), (".a |= .b", [".a"]), ("", []), (")(", []),
     ])
-    func aProgramsPathsAreThoseFromTheDocument(program: String, paths: [String]) {
+    func pathsStartAtTheDocument(program: String, paths: [String]) {
         let reading = ProgramReading(program)
         let spelled = reading.paths.map { path in
             path.map { step in

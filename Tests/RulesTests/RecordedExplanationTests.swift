@@ -4,13 +4,13 @@ import Testing
 
 @testable import Rules
 
-/// Where the recorded selectors are. Nothing else here needs them.
+/// The folder of the recorded selectors, which only this suite needs.
 private let folder = ProcessInfo.processInfo.environment["CHANGEBOT_SUITES"]
 
 @Suite(.enabled(if: folder != nil, "CHANGEBOT_SUITES names no folder of suites"))
 struct RecordedExplanationTests {
-    /// Every recorded selector on every recorded document: explained as it is matched, and printed so that it reads
-    /// back as the same.
+    /// For every recorded selector and document, explaining agrees with matching, and the printed selector parses to
+    /// the same selector.
     @Test(arguments: ["couchdb-3.5.0", "collation-couchdb-3.5.0"])
     func agreesWithMatching(recording: String) throws {
         let documents = try lines(of: recording + ".docs.ndjson")

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Rules
 
-/// Where the recorded answers are. Nothing here needs them but this suite.
+/// The folder of the recorded answers, which only this suite needs.
 private let folder = ProcessInfo.processInfo.environment["CHANGEBOT_SUITES"]
 
-/// Selectors against the answers of a real CouchDB 3.5, where the environment names the folder of suites.
+/// Selectors against the recorded answers of CouchDB 3.5, if the environment names the folder of suites.
 @Suite(.enabled(if: folder != nil, "CHANGEBOT_SUITES names no folder of suites"))
 struct RecordedSelectorTests {
-    /// Index operators that CouchDB's matcher lets pass and rules do not.
+    /// Index operators that CouchDB's matcher accepts and rules do not.
     private static let refusedHere = ["$text", "$default"]
 
     @Test(arguments: ["couchdb-3.5.0", "collation-couchdb-3.5.0"])

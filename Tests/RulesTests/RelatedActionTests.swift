@@ -31,7 +31,7 @@ import Testing
         ("{selector: {_id: {$regex: ''}}, \(deleting)}", "the selector matches every document"),
         ("{selector: {$or: [{type: task}, {}]}, \(deleting)}", "the selector matches every document"),
         ("{selector: {$and: []}, \(deleting)}", "the selector matches every document"),
-        // A document must not be able to say more than a value.
+        // A document can only supply values.
         ("{selector: {jq: '{type: .x}'}, \(deleting)}", "3:53: only the values of a selector can be computed"),
         ("{selector: {type: a, $or: [{jq: .x}]}, \(deleting)}", "only the values of a selector can be computed"),
         ("{selector: {type: a, $not: {jq: .x}}, \(deleting)}", "only the values of a selector can be computed"),
@@ -52,18 +52,18 @@ import Testing
         ("{selector: {type: a}, then: [delete: {}, merge: {b: 1}]}", "no action can follow 'delete'"),
         ("{selector: {type: {jq: $source.x}}, \(deleting)}", "$source"),
     ])
-    func refuses(related: String, message: String) {
+    func invalidRelatedIsRefused(related: String, message: String) {
         let found = errors(Self.rule(related))
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func aMappingHasNone() {
+    @Test func mappingWithRelatedIsRefused() {
         let text =
             "version: 1\nkind: mapping\nrules:\n  - {name: a, when: {}, then: [{related: {selector: {b: 1}, then: [delete: {}]}}]}\n"
         #expect(errors(text).contains { $0.contains("'related' has no meaning in a mapping") })
     }
 
-    @Test func sourceIsKnownInThenAlone() {
+    @Test func sourceIsKnownOnlyInThen() {
         #expect(errors(Self.rule("{selector: {a: 1}, then: [{merge: {b: {jq: $source.b}}}]}")) == [])
         let outside = "version: 1\nrules:\n  - {name: a, when: {}, then: [{merge: {b: {jq: $source.b}}}]}\n"
         #expect(errors(outside).contains { $0.contains("$source") })
@@ -89,12 +89,12 @@ import Testing
         ("{owner: {$ne: {jq: .owner}}, type: task}", #"{"owner":{"$ne":"amy"},"type":"task"}"#),
         ("{_id: {$beginsWith: {jq: '._id + \":\"'}}}", #"{"_id":{"$beginsWith":"l1:"}}"#),
         ("{$or: [{a: {jq: ._id}}, {b: {jq: ._id}}]}", #"{"$or":[{"a":"l1"},{"b":"l1"}]}"#),
-        // What looks like an operator is a value, so a document can't widen the selector.
+        // Text that looks like an operator is a value, so a document can't widen the selector.
         ("{list: {jq: .o}}", #"{"list":{"$eq":{"$gt":null}}}"#),
         ("{list: {$eq: {jq: .o}}}", #"{"list":{"$eq":{"$gt":null}}}"#),
         ("{list: {$in: [{jq: .o}]}}", #"{"list":{"$in":[{"$gt":null}]}}"#),
     ])
-    func fillsValuesIn(selector: String, filled: String) async throws {
+    func valuesAreFilledIn(selector: String, filled: String) async throws {
         let decision = try await related(selector, Self.list)
         #expect(decision.error == nil)
         #expect(decision.related.map { String(decoding: $0.selector.json, as: UTF8.self) } == [filled])
@@ -105,15 +105,15 @@ import Testing
         ("{_id: x}", ["x"]), ("{_id: {$eq: x}, type: task}", ["x"]), ("{_id: {jq: ._id}}", ["l1"]),
         ("{_id: {$in: {jq: .ids}}}", ["t1", "t2"]), ("{_id: {$in: [x, 7, null, {jq: ._id}]}}", ["x", "l1"]),
         ("{type: task, $and: [{a: 1}, {$and: [{_id: {$in: [x, y]}}]}]}", ["x", "y"]),
-        // The shorter list is enough: the selector is matched as a whole.
+        // The shorter list suffices, because the whole selector is matched afterwards.
         ("{_id: {$in: [x, y], $gt: a}, $and: [{_id: x}]}", ["x"]), ("{$nor: [{_id: {$ne: x}}, {b: 1}]}", ["x"]),
-        // No document has such an id.
+        // No document can have this id.
         ("{_id: {$in: []}}", []), ("{_id: 7}", []), ("{_id: {jq: .o}}", []), ("{_id: {jq: .ids}}", []),
         ("{_id: {$gt: x}}", nil), ("{_id: {$beginsWith: x}}", nil), ("{_id: {$ne: x}, a: 1}", nil),
         ("{$or: [{_id: x}, {_id: y}]}", nil), ("{a: {_id: x}}", nil), ("{_id.x: y}", nil), ("{id: x}", nil),
         ("{_id: {$not: {$in: [x]}}, a: 1}", nil), ("{a: {$elemMatch: {_id: x}}}", nil),
     ])
-    func knowsTheIDsThatItNames(selector: String, ids: [String]?) async throws {
+    func namedIDsAreKnown(selector: String, ids: [String]?) async throws {
         let decision = try await related(selector, Self.list)
         let effect = try #require(decision.related.first, "\(String(describing: decision.error))")
         #expect(effect.selector.ids == ids)
@@ -122,7 +122,7 @@ import Testing
     @Test(arguments: [
         "{list: {jq: .none}}", "{list: {jq: .missing}}", "{list: {jq: empty}}", "{a: 1, b: {$in: {jq: .x}}}",
     ])
-    func aValueThatIsNotThereRelatesNothing(selector: String) async throws {
+    func missingValueMatchesNothing(selector: String) async throws {
         let decision = try await related(selector, Self.list)
         #expect(decision.error == nil)
         #expect(decision.related.isEmpty)
@@ -137,14 +137,14 @@ import Testing
         ("{_id: {$beginsWith: {jq: '\"\"'}}}", "the selector matches every document"),
         ("{n: {jq: '.big + 1'}}", "related: "),
     ])
-    func aValueThatIsWrongIsAnError(selector: String, reason: String) async throws {
+    func invalidValueIsAnError(selector: String, reason: String) async throws {
         let decision = try await related(selector, Self.list)
         #expect(decision.error?.reason.contains(reason) == true, "\(String(describing: decision.error))")
         #expect(decision.related.isEmpty)
     }
 
-    /// The selector is that of the last pass: an earlier one knew less of the document.
-    @Test func eachRuleCountsOnce() async throws {
+    /// The selector comes from the last pass, which sees the final document.
+    @Test func lastPassReplacesEarlierEffects() async throws {
         let rules = try ruleSet(
             """
             version: 1
@@ -156,7 +156,7 @@ import Testing
         #expect(decision.related.map { String(decoding: $0.selector.json, as: UTF8.self) } == [#"{"list":"k1"}"#])
     }
 
-    // MARK: - What becomes of the documents
+    // MARK: - Decisions on related documents
 
     private func decide(_ then: String, _ documents: [String], source: String = list) async throws -> [Decision] {
         let rules = try ruleSet(
@@ -171,12 +171,12 @@ import Testing
         return await decider.decide(on: texts, now: 5)
     }
 
-    /// Nor can the changed document name it.
+    /// The changed document can't name a design document either.
     @Test(arguments: [
         ("{n: 1}", false), ("{_id: {jq: .target}}", false), ("{_id: {$in: [a, {jq: .target}]}}", false),
         ("{_id: _design/app}", true), ("{_id: {$beginsWith: _design/}, n: 1}", true),
     ])
-    func aDesignDocumentIsRelatedOnlyIfTheRuleNamesIt(selector: String, isFound: Bool) async throws {
+    func designDocumentMatchesOnlyIfTheRuleNamesIt(selector: String, isFound: Bool) async throws {
         let rules = try ruleSet(
             "version: 1\nrules:\n"
                 + "  - {name: a, when: {}, then: [{related: {selector: \(selector), then: [{merge: {done: true}}]}}]}\n"
@@ -189,7 +189,7 @@ import Testing
         if isFound { #expect(await decider.decide(on: [design], now: 5).first?.isChanged == true) }
     }
 
-    @Test func actionsSeeTheOtherDocumentAndTheSource() async throws {
+    @Test func actionsSeeTheRelatedDocumentAndTheSource() async throws {
         let decisions = try await decide(
             "[{merge: {owner: {jq: $source.owner}, was: {jq: .owner}, of: {jq: $change.id}, seq: {jq: $change.seq}, at: {jq: $now}}}]",
             [#"{"_id":"t1","type":"task","owner":"bob","n":1.10}"#, #"{"_id":"t2","type":"task"}"#])
@@ -200,14 +200,14 @@ import Testing
             ])
     }
 
-    /// A counter would be a loop otherwise.
-    @Test func actionsAreDoneOnce() async throws {
+    /// Otherwise a counter would be a loop.
+    @Test func actionsRunOnce() async throws {
         let decisions = try await decide("[{merge: {n: {jq: .n + 1}}}]", [#"{"_id":"t1","type":"task","n":1}"#])
         #expect(decisions.first?.document.string == #"{"_id":"t1","type":"task","n":2}"#)
         #expect(decisions.first?.error == nil)
     }
 
-    @Test func theyDeletePatchAndPut() async throws {
+    @Test func actionsMayDeletePatchAndPut() async throws {
         let task = #"{"_id":"t1","_rev":"1-a","type":"task"}"#
         #expect(try await decide("[delete: {}]", [task]).first?.isDeletion == true)
         let put = try await decide("[{put: {id: {jq: '\"log.\" + ._id'}, document: {of: {jq: $source._id}}}}]", [task])
@@ -221,7 +221,7 @@ import Testing
 
     // MARK: - Reports
 
-    @Test func theReportShowsTheSelectorAndTheActions() async throws {
+    @Test func reportShowsTheSelectorAndTheActions() async throws {
         let rules = try ruleSet(Self.rule("{selector: {type: task, list: {jq: ._id}}, limit: 5, \(Self.deleting)}"))
         let document = try JSONText(#"{"_id":"l1"}"#)
         let decision = try await rules.decided(document.string)
@@ -229,7 +229,7 @@ import Testing
         let effect =
             #"{"rule":"a","action":"related","selector":{"type":"task","list":"l1"},"limit":5,"then":[{"delete":{}}]"#
         #expect(String(decoding: report.line(), as: UTF8.self).contains(#""effects":[\#(effect)}]"#))
-        var finding = RelatedFinding()
+        var finding = RelatedSearchResult()
         finding.noteFound(3)
         let other = try JSONText(#"{"_id":"t1"}"#)
         var deletion = Decision(other)
@@ -246,8 +246,8 @@ import Testing
         #expect(summary.contains(#"the document stays as it is, documents that match {"list":"l1"} are related"#))
     }
 
-    /// A rule that attaches another file, or says another limit, is another rule.
-    @Test func theHashCoversAllOfIt() throws {
+    /// A different file or limit makes a different rule.
+    @Test func hashCoversTheWholeAction() throws {
         let texts = [
             "{selector: {type: a}, \(Self.deleting)}", "{selector: {type: b}, \(Self.deleting)}",
             "{selector: {type: a}, limit: 5, \(Self.deleting)}", "{selector: {type: a}, then: [{merge: {a: 1}}]}",
@@ -265,8 +265,8 @@ import Testing
         #expect(rules.mayPut)
     }
 
-    /// The rule is for deletions, its actions on related documents are not.
-    @Test func theyMayFollowADeletion() throws {
+    /// The rule fires on deletions, but its actions apply to existing documents.
+    @Test func actionsMayFollowADeletion() throws {
         let text =
             "version: 1\nrules:\n  - {name: a, on: [delete], when: {}, then: [{related: {selector: {b: {jq: ._id}}, then: [delete: {}]}}]}\n"
         let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8))
@@ -277,13 +277,13 @@ import Testing
     }
 }
 
-/// Many selectors at once find what each of them finds alone.
+/// A group of selectors finds the same as the selectors one by one.
 @Suite(.limitedParallelism) struct SelectorGroupTests {
     private func group(_ selectors: [String]) throws -> SelectorGroup {
         SelectorGroup(try selectors.map { RelatedSelector(selector: try selector($0), json: Array($0.utf8)) })
     }
 
-    @Test func findsWhatEachFindsAlone() throws {
+    @Test func groupFindsTheSameAsEachSelector() throws {
         let selectors =
             (0..<20).map { #"{"type":"task","list.id":"l\#($0)"}"# } + [
                 #"{"type":"list"}"#, #"{"n":{"$gt":3}}"#, #"{"list.id":"é"}"#, #"{"list.id":"ap\u00ADple"}"#,

@@ -9,13 +9,13 @@ import Testing
         head + "rules: [{name: a, when: {}, then: [{put: {\(body)}}]}]\n"
     }
 
-    /// `_design/` with an accent behind it begins with `_design/` to a gateway, but not to `hasPrefix`.
-    @Test func aComputedIDNeverBeginsWithAnUnderscore() async throws {
+    /// `_design/` followed by an accent begins with `_design/` for a gateway, but not for `hasPrefix`.
+    @Test func computedIDNeverBeginsWithAnUnderscore() async throws {
         let bodies = [
             "id: {jq: .key}, document: {x: 1}", "document: {jq: '{_id: .key}'}", "document: {_id: {jq: .key}}",
             "id: {jq: .key}, document: {x: 1}, keyspace: other",
         ]
-        // One set for all: jq takes long to compile.
+        // One set for all rules, because jq compiles slowly.
         let rules = bodies.enumerated().map { "{name: r\($0), when: {form: \($0)}, then: [{put: {\($1)}}]}" }
         let set = try ruleSet("version: 1\nrules: [\(rules.joined(separator: ", "))]\n")
         for id in ["_design/x", "_design/\u{301}x", "_local/changebot.x", "_\u{301}", "_", "_security", "_all_docs"] {
@@ -40,13 +40,13 @@ import Testing
         ("id: {jq: .x}, document: {}, allow_design: true", "2:85: 'allow_design' is for an id that is written out"),
         ("id: x, document: {}, allow_design: 1", "2:78: 'allow_design' must be true or false"),
     ])
-    func idsInTheFileAreCheckedWhenItIsLoaded(body: String, error: String) {
+    func literalIDsAreCheckedOnLoading(body: String, error: String) {
         let found = errors(Self.put(body))
         #expect(found.contains { $0.hasPrefix("r.yaml:" + error) }, "\(found)")
         #expect(errors(Self.put(body, head: "version: 1\nkind: mapping\n")).isEmpty == false)
     }
 
-    @Test func aDesignDocumentThatIsWrittenOutMayBePut() throws {
+    @Test func literalDesignDocumentMayBePut() throws {
         let set = try ruleSet(Self.put("id: _design/x, document: {views: {}}, allow_design: true"))
         #expect(try set.decide(#"{"_id":"a"}"#).puts.map(\.id) == ["_design/x"])
         let inside = try ruleSet(Self.put("document: {_id: _design/x}, allow_design: true"))
@@ -62,7 +62,7 @@ import Testing
         return RuleSet(file.rules, kind: .mapping, programs: shared.programs.all)
     }
 
-    @Test func aMappingMakesNoDesignDocumentButKeepsOne() async throws {
+    @Test func mappingKeepsButDoesNotCreateDesignDocuments() async throws {
         let set = try Self.mapping("{merge: {_id: {jq: .key}}}")
         let error = try await set.decided(#"{"key":"_design/x"}"#).error
         #expect(error?.reason.contains("can't make ids that begin with '_'") == true)

@@ -2,23 +2,23 @@ import Testing
 
 @testable import Rules
 
-/// Advice that new users were given, or missed.
+/// Advice for new users.
 @Suite struct RuleAdviceTests {
     private static func step(_ name: String, _ from: Int, _ to: Int) -> String {
         "name: \(name), when: {x: \(from)}, then: [{merge: {x: \(to)}}]"
     }
 
-    /// An element that is added later must be dealt with, too: no condition may keep the rule from firing then.
+    /// The rule must also process elements that are added later, so it needs no condition that stops it.
     @Test(arguments: [
         "then: [{for_each: '.lines[]', attach: {name: {jq: $item.product}, url: 'http://h/x.png'}}]",
         "then: [{for_each: '.lines[]', merge: {last: {jq: $item.product}}}]",
         "then: [{for_each: '.lines[]', merge: {done: true}}]",
     ])
-    func whatIsDoneForEachElementMayBeDoneAgain(then: String) throws {
+    func actionsForEachElementMayRunAgain(then: String) throws {
         #expect(try warnings(["name: a, when: {type: order}, " + then]) == [])
     }
 
-    @Test func onlyActionsWithoutElementsAreInTheRemedy() throws {
+    @Test func remedyNamesOnlyActionsWithoutElements() throws {
         let found = try warnings([
             "name: a, when: {type: order}, "
                 + "then: [{for_each: '.lines[]', merge: {last: {jq: $item.n}}}, {merge: {done: true}}]"
@@ -54,7 +54,7 @@ import Testing
             + "then: [{put: {id: {jq: .partner}, \(more), document: {type: \(to), n: {jq: '\(n)'}}}}]"
     }
 
-    /// The run ends such a chain after ten documents, and makes a dead letter of the last.
+    /// A run stops such a chain after ten documents and dead-letters the last one.
     @Test(arguments: [
         (put("a", "b", ".n + 1"), put("b", "a", ".n + 1")), (put("a", "b", "(.n // 0) + 1"), put("b", "a", ".n")),
         (put("b", "a", ".n"), put("a", "b", ".n * 2")),
@@ -66,7 +66,7 @@ import Testing
                 && found[0].hasSuffix("[rule-loop]"), "\(found)")
     }
 
-    @Test func aRuleThatPutsDocumentsOfItsOwnKindIsFound() throws {
+    @Test func ruleThatPutsDocumentsOfItsOwnKindIsFound() throws {
         let found = try warnings([
             "name: a, when: {type: a}, then: [{put: {id: {jq: '._id + \"x\"'}, if_exists: replace, "
                 + "document: {type: a, n: {jq: .n + 1}}}}]"
@@ -75,21 +75,21 @@ import Testing
     }
 
     @Test(arguments: [
-        // What is copied both ways comes to rest, and so does what one of them sets.
+        // A value copied both ways stops changing, and so does a constant.
         [put("a", "b", ".n"), put("b", "a", ".n")], [put("a", "b", ".n + 1"), put("b", "a", "7")],
         [put("a", "b", ".n + 1"), put("b", "c", ".n + 1")],
         [put("a", "b", ".n + 1", "if_exists: keep"), put("b", "a", ".n + 1")],
         [put("a", "b", ".n + 1", "if_exists: merge, keyspace: other"), put("b", "a", ".n + 1")],
-        // The replaced document has no partner.
+        // The replaced document lacks the member `partner`.
         [put("a", "b", ".n + 1", "if_exists: replace"), put("b", "a", ".n + 1")],
         [put("a", "b", ".n + 1"), put("b", "a", ".n + 1") + ", if: .n < 5"],
         [put("a", "b", ".n + 1"), put("b", "a", ".n + 1") + ", unless: {n: {$gt: 5}}"],
     ])
-    func putsThatEndAreRight(rules: [String]) throws {
+    func finitePutsAreAccepted(rules: [String]) throws {
         #expect(try warnings(rules).filter { $0.contains("rule-loop") } == [])
     }
 
-    @Test func chainsThatEndAreRight() throws {
+    @Test func finiteChainsAreAccepted() throws {
         #expect(try warnings([Self.step("a", 1, 2), Self.step("b", 2, 3), Self.step("c", 3, 4)]) == [])
         #expect(
             try warnings([
@@ -99,11 +99,11 @@ import Testing
     }
 
     @Test(arguments: [
-        // A total is derived anew at each change, and written only if it is another one.
+        // A total is recomputed at each change, and written only if it differs.
         "{total: {jq: '[.items[].price] | add'}}", "{total: {jq: '.qty * .price'}, box: {vat: {jq: '.price * 0.2'}}}",
         "{tags: {jq: '.tags | unique'}}", "{name: {jq: '.first + \" \" + .last'}, state: open}",
     ])
-    func aDerivedValueIsNoRepeatedWork(merge: String) throws {
+    func derivedValueIsNotReportedAsFiringAgain(merge: String) throws {
         #expect(try warnings(["name: a, when: {type: cart}, then: [{merge: \(merge)}]"]) == [])
     }
 
@@ -114,7 +114,7 @@ import Testing
         #".tags - ["old"]"#, ".tags // 0 + 1", #".tags / ",""#, ".other + 1", "-.tags | fabs", "(.tags + 1) % 1",
         ".tags += 0 | .tags", ".tags + 1 - 1",
     ])
-    func aProgramThatComesToRestIsNoCounter(program: String) throws {
+    func programThatStopsChangingIsNotACounter(program: String) throws {
         #expect(try warnings(["name: a, when: {type: cart}, then: [{merge: {tags: {jq: '\(program)'}}}]"]) == [])
     }
 
@@ -124,13 +124,13 @@ import Testing
         "{n: {jq: '.n * 2'}}", "{n: {jq: '.\"n\" / 10'}}", "{s: {jq: '.s + \"x\"'}}",
         "{a-b: {jq: '.[\"a-b\"] + 1'}}",
     ])
-    func aCounterNeverRests(merge: String) throws {
+    func counterNeverRests(merge: String) throws {
         let found = try warnings(["name: a, when: {type: cart}, then: [{merge: \(merge)}]"])
         #expect(found.count == 1 && found.allSatisfy { $0.hasSuffix("[never-rests]") }, "\(found)")
         #expect(found.allSatisfy { $0.contains("it never stops") && !$0.contains("$exists: false") })
     }
 
-    @Test func aTimeIsToBeSetOnceOrEachTime() throws {
+    @Test func remedyDependsOnWhetherATimeIsSetOnce() throws {
         let found = try warnings(["name: a, when: {type: cart}, then: [{merge: {at: {jq: $now | todate}}}]"])
         #expect(found.count == 1)
         #expect(
@@ -147,7 +147,7 @@ import Testing
         ("{a: {$gt: 10}}", "$gt with a number also holds for texts, lists and objects"),
         ("{a.b: {$elemMatch: {$gte: 10}}}", "$gte with a number also holds for texts"),
     ])
-    func numbersAgainstTextsAreFound(when: String, warning: String) throws {
+    func comparisonsOfNumbersWithTextsAreReported(when: String, warning: String) throws {
         let found = try selectorWarnings(when)
         #expect(
             found.count == 1 && found.allSatisfy { $0.contains(warning) && $0.hasSuffix("[mixed-types]") }, "\(found)")
@@ -158,7 +158,7 @@ import Testing
         "{a: {$gte: '2000', $lt: '2026-11-01'}}", "{a: {$gte: '202611'}}", "{a: {$gte: '20261101', $lt: '20261201'}}",
         "{a: {$gte: '202611010930'}}", "{a: {$gt: '20261101093000'}}", "{a: {$gte: '007'}}", "{a: {$gte: '00001'}}",
     ])
-    func comparisonsThatSayTheirTypeAreRight(when: String) throws {
+    func comparisonsWithATypeAreAccepted(when: String) throws {
         #expect(try selectorWarnings(when) == [])
     }
 
@@ -171,12 +171,12 @@ import Testing
         ("{name: a, when: {x: {$exists: 'true'}}, then: []}", "write true, in small letters and without quotes"),
         ("{name: a, when: &w {x: 1}, then: [{merge: {<<: *w}}]}", "merge keys ('<<') are YAML 1.1"),
     ])
-    func hintsNameWhatIsMeant(rule: String, hint: String) {
+    func hintsNameTheIntendedKey(rule: String, hint: String) {
         let found = errors("version: 1\nrules: [\(rule)]\n")
         #expect(found.contains { $0.contains(hint) }, "\(found)")
     }
 
-    @Test func aQuotedMergeKeyIsAName() throws {
+    @Test func quotedMergeKeyIsAName() throws {
         let set = try ruleSet(lines: "name: a, when: {}, then: [{merge: {'<<': 1}}]")
         #expect(try set.decide("{}").document.string == #"{"<<":1}"#)
     }

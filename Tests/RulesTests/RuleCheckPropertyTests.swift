@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rules
 
-/// No false alarms: what the checks call certain is so for every document that is tried.
+/// No false alarms: certain statements of the checks hold for every tried document.
 @Suite struct RuleCheckPropertyTests {
     private static let names = ["a", "a.k", "a.0", "b"]
     private static let conditions = [
@@ -42,10 +42,10 @@ import Testing
     private func checked(_ rule: String) throws -> CheckedRule {
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules: [{name: a, \(rule)}]".utf8))
         let rule = try #require(file.rules.first, "\(rule) \(file.errors)")
-        return CheckedRule(rule, RuleOutlook(of: rule))
+        return CheckedRule(rule, RulePrediction(of: rule))
     }
 
-    @Test func aRuleThatIsSaidNeverToFireNeverFires() throws {
+    @Test func ruleReportedAsNeverFiringNeverFires() throws {
         var random = SplitMix64(seed: 3)
         let scratch = MatchScratch()
         var count = 0
@@ -61,7 +61,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test func whatMergesMakeOfSelectorsIsForeseen() throws {
+    @Test func mergeEffectsOnSelectorsArePredicted() throws {
         var random = SplitMix64(seed: 5)
         let scratch = MatchScratch()
         var counts: [Certainty: Int] = [:]
@@ -73,7 +73,7 @@ import Testing
             let one = try checked("when: \(selector(of: 2, &random)), then: [{merge: \(patch)}, {merge: \(second)}]")
             let other = try checked("when: \(selector(of: 1, &random)), unless: \(selector(of: 1, &random)), then: []")
             var knowledge = Knowledge(firing: one)
-            knowledge.apply(one.outlook)
+            knowledge.apply(one.prediction)
             let foreseen = (knowledge.fires(one), knowledge.fires(other))
             counts[foreseen.0, default: 0] += 1
             counts[foreseen.1, default: 0] += 1

@@ -46,13 +46,13 @@ import Testing
             "it still matches after it has fired"
         ),
     ])
-    func aRuleThatLeavesItsOwnSelectorsTrueFiresWithoutEnd(rule: String, warning: String) throws {
+    func ruleThatStillMatchesItsResultIsReported(rule: String, warning: String) throws {
         let found = try warnings([rule])
         #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
     }
 
     @Test(arguments: [
-        // One clause becomes false, or `unless` true.
+        // A clause becomes false, or `unless` becomes true.
         "name: a, when: {type: task, state: {$exists: false}}, then: [{merge: {state: open}}]",
         "name: a, when: {type: task, state: {$ne: open}}, then: [{merge: {state: open}}]",
         "name: a, when: {type: task}, unless: {state: open}, then: [{merge: {state: open}}]",
@@ -70,15 +70,15 @@ import Testing
         "name: a, when: {type: task}, then: [{merge: {jq: .x}}]",
         "name: a, when: {type: task}, then: [{patch: {jq: .x}}]",
         "name: a, when: {tags: {$elemMatch: {$eq: x}}}, then: [{patch: [{op: remove, path: /tags/0}]}]",
-        // Something else decides as well.
+        // Another condition also decides.
         "name: a, when: {type: task}, if: .a > .b, then: [{merge: {state: open}}]",
         "name: a, when: {t: 1}, then: [{patch: [{op: test, path: /s, value: 1}, {op: remove, path: /s}]}]",
-        // Its own document stays as it is.
+        // The document itself does not change.
         "name: a, when: {type: task}, then: []",
         "name: a, when: {type: task}, then: [{delete: {}}]",
         "name: a, when: {type: task}, then: [{put: {id: x, document: {type: log}}}]",
     ])
-    func aRuleThatComesToRestIsRight(rule: String) throws {
+    func ruleThatStopsFiringIsAccepted(rule: String) throws {
         #expect(try warnings([rule]) == [])
     }
 
@@ -133,7 +133,7 @@ import Testing
         ("{a: {$elemMatch: {b: 1, $and: [{b: 2}]}}}", "`b: { $eq: 1 }` and `b: { $eq: 2 }` never hold together"),
         ("{a: {$elemMatch: {$gt: 5, $lt: 3}}}", "`$gt: 5` and `$lt: 3` never hold together: no value lies between"),
     ])
-    func whatCanNeverHoldIsFound(when: String, warning: String) throws {
+    func contradictionsAreFound(when: String, warning: String) throws {
         let found = try selectorWarnings(when)
         #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
         #expect(found.allSatisfy { $0.contains("it never fires") })
@@ -160,7 +160,7 @@ import Testing
             "'box' only if the deletion writes it (and never on Sync Gateway 4); if none does, test only _id, or take delete out of `on`"
         ),
     ])
-    func exceptionsAndTombstones(rule: String, warning: String) throws {
+    func unlessAndTombstonesAreChecked(rule: String, warning: String) throws {
         let found = try warnings([rule])
         #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
     }
@@ -190,12 +190,12 @@ import Testing
         "{a: {$not: {$type: string}}, b: {$not: {$regex: ^x}}}",
         "{a: {$ne: null, $type: object}, a.b: 1}",
     ])
-    func whatCanHoldIsRight(when: String) throws {
+    func satisfiableSelectorsAreAccepted(when: String) throws {
         #expect(try selectorWarnings(when) == [])
         #expect(try warnings(["name: a, on: [change], when: \(when), unless: {other: 1}, then: []"]) == [])
     }
 
-    @Test func rulesAsPeopleWriteThemAreRight() throws {
+    @Test func typicalRulesAreAccepted() throws {
         #expect(
             try warnings([
                 """
@@ -214,10 +214,10 @@ import Testing
             ]) == [])
     }
 
-    @Test func theShippedRulesAreRight() throws {
+    @Test func shippedRulesHaveNoWarnings() throws {
         let path = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/rules/attach-images.yaml"
         let rules = RuleFile(path: path, bytes: try FileBytes.read(path, limit: 1 << 20)).rules
         #expect(!rules.isEmpty)
-        #expect(RuleChecker(rules.map { ($0, RuleOutlook(of: $0)) }).warnings == [])
+        #expect(RuleChecker(rules.map { ($0, RulePrediction(of: $0)) }).warnings == [])
     }
 }

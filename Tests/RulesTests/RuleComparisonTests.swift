@@ -45,17 +45,17 @@ import Testing
             ], "undo each other at '_attachments.i'"
         ),
     ])
-    func rulesInEachOthersWay(rules: [String], warning: String) throws {
+    func conflictingRulesAreReported(rules: [String], warning: String) throws {
         let found = try warnings(rules)
         #expect(found.count == 1 && found.allSatisfy { $0.contains(warning) }, "\(found)")
     }
 
     @Test(arguments: [
-        // The same selector, other work.
+        // The same selector with different actions.
         ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, then: [{put: {id: x, document: {}}}]"],
         ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, if: .x, then: []"],
         ["name: a, when: {t: 1}, then: []", "name: b, when: {t: 1}, unless: {s: 1}, then: []"],
-        // The earlier one does not always fire.
+        // The earlier rule does not always fire.
         ["name: a, when: {t: 1, s: 2}, then: [{delete: {}}]", "name: b, when: {t: 1}, then: []"],
         ["name: a, when: {t: 1}, if: .x, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
         ["name: a, when: {t: 1}, unless: {s: 2}, then: [{delete: {}}]", "name: b, when: {t: 1, s: 2}, then: []"],
@@ -63,7 +63,7 @@ import Testing
             "name: a, on: [delete], when: {_id: x}, then: [{put: {id: x, document: {}}}]",
             "name: b, when: {_id: x}, then: []",
         ],
-        // What is between them makes the later one true.
+        // A rule between them makes the later one's selector true.
         [
             "name: a, when: {s: done}, then: [{delete: {}}]",
             "name: b, when: {n: 1, s: {$ne: done}}, then: [{merge: {s: done}}]",
@@ -74,18 +74,18 @@ import Testing
             "name: a, when: {t: 1, s: {$exists: false}}, then: [{merge: {s: x}}]",
             "name: b, when: {t: 2, s: {$exists: false}}, then: [{merge: {s: y}}]",
         ],
-        // Steps that lead somewhere.
+        // A finite chain of steps.
         [
             "name: a, when: {t: 1, s: x}, then: [{merge: {s: y}}]",
             "name: b, when: {t: 1, s: y}, then: [{merge: {s: z}}]",
         ],
-        // The same for both.
+        // Both set the same value.
         [
             "name: a, when: {t: 1, s: {$exists: false}, n: 1}, then: [{merge: {s: x}}]",
             "name: b, when: {t: 1, s: {$exists: false}, n: 2}, then: [{merge: {s: x}}]",
         ],
     ])
-    func rulesSideBySide(rules: [String]) throws {
+    func compatibleRulesAreAccepted(rules: [String]) throws {
         #expect(try warnings(rules) == [])
     }
 }

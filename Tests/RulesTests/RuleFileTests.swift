@@ -151,7 +151,7 @@ import Testing
             "3:57: '~/$HOME/x' does not exist"
         ),
     ])
-    func saysWhatIsWrongWhereAndWhatToDo(text: String, message: String) {
+    func errorsNamePositionAndRemedy(text: String, message: String) {
         let found = errors(text)
         #expect(found.contains { $0.hasPrefix("r.yaml:" + message) }, "\(found)")
         #expect(found.allSatisfy { $0.contains("'") || $0.contains(";") })
@@ -169,18 +169,18 @@ import Testing
         #expect(lines.sorted() == ["1", "3", "4", "4", "4", "5"])
     }
 
-    @Test func invalidUTF8HasItsLine() {
+    @Test func invalidUTF8IsReportedWithItsLine() {
         let file = RuleFile(path: "r.yaml", bytes: Array("version: 1\nrules: []\n# ".utf8) + [0xFF])
         #expect(file.errors.map(\.description) == ["r.yaml:3:1: invalid UTF-8; save the file as UTF-8"])
     }
 
-    @Test func aByteOrderMarkIsSkipped() {
+    @Test func byteOrderMarkIsSkipped() {
         for path in ["r.yaml", "r.json"] {
             #expect(errors("\u{FEFF}{\"version\": 1, \"rules\": []}", path: path) == [])
         }
     }
 
-    @Test func yamlAndJSONAreTheSameRules() throws {
+    @Test func yamlAndJSONGiveTheSameRules() throws {
         let yaml = """
             # A comment.
             version: 1

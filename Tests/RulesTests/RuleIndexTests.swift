@@ -56,7 +56,7 @@ import Testing
             if Int.random(in: 0..<5, using: &random) == 0 {
                 text = "{\"$and\":[\(text),\(object(&random, condition))]}"
             }
-            // Objects that happen to name a member twice are no selectors.
+            // Skips objects with duplicate members, which are not selectors.
             let errors = SourceErrors(path: "s")
             let node = JSONSource.read(Array(text.utf8), errors: errors)
             let selector = node.flatMap { SelectorReader.read($0, errors: errors) }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aThousandRulesLeaveFewCandidates() throws {
+    @Test func thousandRulesLeaveFewCandidates() throws {
         let lines = (0..<1_000).map { "- {name: r\($0), when: {type: task, task: 'word \($0)'}, then: []}\n" }
         let set = try ruleSet("version: 1\nrules:\n" + lines.joined())
         var found = set.index.makeBits()

@@ -5,7 +5,7 @@ import Testing
 @testable import Rules
 
 @Suite struct RuleSetTests {
-    /// A folder that is there while `body` runs.
+    /// Creates a folder that exists while `body` runs.
     private func withFolder(_ files: [String: String], _ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "rules-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,7 +22,7 @@ import Testing
         "version: 1\nrules: [{name: \(name), when: {}, then: \(then)}]\n"
     }
 
-    @Test func aFolderIsReadInTheOrderOfItsNames() throws {
+    @Test func folderIsReadInNameOrder() throws {
         let json = #"{"version": 1, "rules": [{"name": "c", "when": {}, "then": []}]}"#
         let files = [
             "b.yml": rule("b"), "a.yaml": rule("a"), "c.json": json, "d.txt": "no rules", ".e.yaml": "hidden",
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func whatIsMissingIsNotInvalid() throws {
+    @Test func missingFilesAreNotInvalidFiles() throws {
         try withFolder(["good.yaml": rule("a"), "bad.yaml": "version: 1\n", "empty/x.txt": ""]) { folder in
             func kind(_ names: String...) -> RuleFilesError.Kind? {
                 do throws(RuleFilesError) {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func attachedFilesAreFoundFromTheRuleFileAndCountInTheHash() throws {
+    @Test func attachedFilesAreRelativeAndAffectTheHash() throws {
         let then = "[{attach: {name: n, folder: ../files, file: note.txt}}]"
         let files = [
             "rules/r.yaml": rule("a", then: then), "files/note.txt": "one", "other/r.yaml": rule("a", then: then),
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// More than gateways take, so that it is they who say no.
-    @Test func anAttachedFileMayHaveSixtyFourMebibytes() throws {
+    /// More than gateways accept, so that the gateway refuses the attachment.
+    @Test func attachedFileMayHaveSixtyFourMebibytes() throws {
         let then = "[{attach: {name: n, file: big.bin}}]"
         try withFolder(["r.yaml": rule("a", then: then)]) { folder in
             let big = URL(fileURLWithPath: folder + "/big.bin")
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [("Apple", "apple"), ("COFFEE", "coffee"), ("potatoes", "potatoes")])
-    func theShippedRulesAttachThePictures(task: String, picture: String) throws {
+    func shippedRulesAttachThePictures(task: String, picture: String) throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let set = try RuleSet.load(paths: [root.appending(path: "rules/attach-images.yaml").path])

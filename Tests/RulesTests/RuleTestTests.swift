@@ -68,7 +68,7 @@ import Testing
         "given: {type: list}, expect: {effects: []}", "given: {type: list}, expect: {effects: [{id: other}]}",
         "given: {type: broken}, expect: {fired: []}",
     ])
-    func whatIsNotAsExpectedIsShown(test: String) async throws {
+    func mismatchIsShown(test: String) async throws {
         let results = try await results("  - {name: t, \(test)}\n")
         let mismatches = try #require(results.first).mismatches
         #expect(mismatches.count == 1 && mismatches.allSatisfy { $0.expected != $0.actual })
@@ -90,7 +90,7 @@ import Testing
         ("[{name: a, given: {}, expect: {attachments: {i: {file: none.png}}}}]", "'none.png' does not exist"),
         ("[{name: a, given: {}, expect: {attachments: {i: {length: x}}}}]", "'length' must be a number of bytes"),
     ])
-    func testsThatCantBeReadAreFaults(tests: String, message: String) {
+    func invalidTestsAreErrors(tests: String, message: String) {
         let found = errors("version: 1\nrules: []\ntests: \(tests)\n")
         #expect(found.contains { $0.contains(message.replacing("1:14", with: "3:9")) }, "\(found)")
     }

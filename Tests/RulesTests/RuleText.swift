@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rules
 
-/// A rule file given as text, for tests that need no disk.
+/// A rule set from a text, for tests without a disk.
 func ruleSet(_ yaml: String, path: String = "rules.yaml") throws -> RuleSet {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(yaml.utf8), shared: shared)
@@ -12,12 +12,12 @@ func ruleSet(_ yaml: String, path: String = "rules.yaml") throws -> RuleSet {
     return RuleSet(file.rules, programs: shared.programs.all)
 }
 
-/// Rules one a line, in YAML's flow style, without the braces around them.
+/// Rules, one per line, in YAML's flow style without the outer braces.
 func ruleSet(lines: String...) throws -> RuleSet {
     try ruleSet("version: 1\nrules:\n" + lines.map { "- { \($0) }\n" }.joined())
 }
 
-/// What is wrong with a rule file, as it would be printed.
+/// The printed errors of a rule file.
 func errors(_ text: String, path: String = "r.yaml") -> [String] {
     let shared = RuleReading.Shared()
     let file = RuleFile(path: path, bytes: Array(text.utf8), shared: shared)

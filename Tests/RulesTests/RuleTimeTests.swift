@@ -25,7 +25,7 @@ import Testing
         (#""2026-11-20T11:00:00.001+01:00""#, 1), (#""2026-11-21""#, 50_400), ("0", -1_795_168_800),
         ("253402300799", 251_607_131_999),
     ])
-    func aTimeIsSecondsOrADate(value: String, seconds: Int) async throws {
+    func timeIsSecondsOrADate(value: String, seconds: Int) async throws {
         let decision = try await decided(reminders(), #"{"type":"task","dueAt":\#(value)}"#)
         #expect(decision.error == nil)
         #expect(decision.times == [RuleTime(rule: "remind", due: Self.now + seconds, hasFired: seconds <= 0)])
@@ -34,12 +34,12 @@ import Testing
     }
 
     @Test(arguments: ["null", "false"])
-    func withoutATimeTheRuleDoesNotFire(value: String) async throws {
+    func ruleWithoutATimeDoesNotFire(value: String) async throws {
         let decision = try await decided(reminders(), #"{"type":"task","dueAt":\#(value)}"#)
         #expect(decision.error == nil && decision.fired.isEmpty && decision.times.isEmpty)
     }
 
-    @Test func aProgramWithoutOutputGivesNoTime() async throws {
+    @Test func programWithoutOutputGivesNoTime() async throws {
         let set = try ruleSet(lines: "name: a, when: {}, at: empty, then: [merge: {late: true}]")
         let decision = try await decided(set, "{}")
         #expect(decision.error == nil && decision.fired.isEmpty && decision.times.isEmpty)
@@ -56,7 +56,7 @@ import Testing
         (#""1969-12-31""#, "which is not between 1970 and the year 9999"),
         (#""9999-12-31T23:59:59.5Z""#, "which is not between 1970 and the year 9999"),
     ])
-    func whatIsNoTimeIsAnError(value: String, message: String) async throws {
+    func invalidTimeIsAnError(value: String, message: String) async throws {
         let decision = try await decided(reminders(), #"{"type":"task","dueAt":\#(value)}"#)
         #expect(decision.error?.rule == "remind")
         #expect(decision.error?.reason.contains(message) == true, "\(String(describing: decision.error))")
@@ -69,7 +69,7 @@ import Testing
         #expect(try await decided(set, "{}").error?.reason == "at: the program gives 2 values, not one")
     }
 
-    @Test func aRuleFiresOnceForATime() async throws {
+    @Test func ruleFiresOnceForEachTime() async throws {
         let document = #"{"type":"task","dueAt":1795168000}"#
         let again = try await decided(reminders(), document, fired: ["remind": 1_795_168_000])
         #expect(again.fired.isEmpty && !again.isChanged)
@@ -80,15 +80,15 @@ import Testing
         #expect(moved.fired == [0] && moved.firedTimes == [0: 1_795_168_000])
     }
 
-    /// A counter would otherwise count until the decision is given up as a loop.
-    @Test func aRuleFiresOnceInADecision() async throws {
+    /// Otherwise a counter would run until the decision fails as a loop.
+    @Test func ruleFiresOnceInADecision() async throws {
         let set = try ruleSet(lines: "name: a, when: {}, at: .dueAt, then: [merge: {n: {jq: .n + 1}}]")
         let decision = try await decided(set, #"{"dueAt":1,"n":1}"#)
         #expect(decision.error == nil)
         #expect(decision.document.string == #"{"dueAt":1,"n":2}"#)
     }
 
-    @Test func theTimeIsTheOneOfTheDocumentAsItIsLeft() async throws {
+    @Test func timeIsEvaluatedOnTheFinalDocument() async throws {
         let set = try ruleSet(
             lines: "name: wait, when: {}, at: .dueAt, then: [merge: {late: true}]",
             "name: move, when: {moved: {$exists: false}}, then: [merge: {moved: true, dueAt: 1795169000}]")
@@ -99,7 +99,7 @@ import Testing
         #expect(try await decided(deleting, #"{"_id":"a","dueAt":1795168900}"#).times.isEmpty)
     }
 
-    @Test func otherConditionsAreDecidedWhenTheTimeHasCome() async throws {
+    @Test func otherConditionsAreEvaluatedAtTheTime() async throws {
         let set = try reminders("if: .done | not,")
         let waiting = try await decided(set, #"{"type":"task","dueAt":1795168900,"done":true}"#)
         #expect(waiting.times.map(\.hasFired) == [false])
@@ -109,7 +109,7 @@ import Testing
         #expect(other.times.isEmpty)
     }
 
-    @Test func aTimerIsShownAsAnEffect() async throws {
+    @Test func timerIsShownAsAnEffect() async throws {
         let set = try reminders()
         let document = try JSONText(#"{"_id":"t","type":"task","dueAt":1795168900}"#)
         let decision = try #require(await set.makeDecider().decide(on: [DecisionInput(document)], now: Self.now).first)
@@ -118,7 +118,7 @@ import Testing
             line.contains(#""effects":[{"rule":"remind","action":"timer","at":"2026-11-20T10:01:40Z"}]"#), "\(line)")
     }
 
-    @Test func explainSaysWhatARuleWaitsFor() async throws {
+    @Test func explanationNamesTheTime() async throws {
         func explained(_ document: String) async throws -> (rule: String, summary: String) {
             let input = DecisionInput(try JSONText(document))
             let (rules, summary) = await (try reminders("if: .done | not,")).explain(input, now: Self.now)
@@ -153,11 +153,11 @@ import Testing
             "r.yaml:4:27: a mapping has no 'at'"
         ),
     ])
-    func aRuleWithAWrongTimeIsRefused(file: String, message: String) {
+    func ruleWithAnInvalidTimeIsRefused(file: String, message: String) {
         #expect(errors(file).contains { $0.contains(message) }, "\(errors(file))")
     }
 
-    @Test func theTimeIsPartOfTheRulesHash() throws {
+    @Test func timeAffectsTheHash() throws {
         let hashes = try [".a", ".b"].map { try ruleSet(lines: "name: a, when: {}, at: \($0), then: []").hash }
         #expect(hashes[0] != hashes[1])
     }

@@ -6,8 +6,8 @@ import Testing
 private let file = #filePath
 private let folder = file.split(separator: "/").dropLast().map { "/" + $0 }.joined()
 
-/// The warnings for rules, one a line from line 3 on, without the braces around them. `FILE` is a file to attach,
-/// `FOLDER` the folder of it.
+/// The warnings for rules, one per line from line 3, without the outer braces. `FILE` is a file to attach,
+/// `FOLDER` is its folder.
 func warnings(_ rules: [String]) throws -> [String] {
     let text =
         "version: 1\nrules:\n"
@@ -15,7 +15,7 @@ func warnings(_ rules: [String]) throws -> [String] {
         .replacing("FILE", with: "'\(file)'").replacing("FOLDER", with: "'\(folder)'")
     let file = RuleFile(path: "r.yaml", bytes: Array(text.utf8))
     try #require(file.errors.isEmpty, "\(file.errors)")
-    return RuleChecker(file.rules.map { ($0, RuleOutlook(of: $0)) }).warnings.map(\.description)
+    return RuleChecker(file.rules.map { ($0, RulePrediction(of: $0)) }).warnings.map(\.description)
 }
 
 /// The warnings for selectors of a rule that does nothing.

@@ -5,7 +5,7 @@ import Testing
 @testable import Rules
 
 @Suite struct SchemaTests {
-    /// What editors fetch, and what the program holds and prints.
+    /// The schema that editors fetch, which is also embedded in the program.
     private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "assets/rule-file.schema.json")
 
@@ -18,7 +18,7 @@ import Testing
         return Set(object.members.compactMap { $0.name.string })
     }
 
-    /// The keys that the reader says it knows, when it is given one that it does not.
+    /// The known keys, according to the reader's error about an unknown key.
     private static func known(_ file: String) throws -> Set<String> {
         let error = try #require(errors(file).first { $0.contains("Known here: ") }, "\(errors(file))")
         let list = try #require(error.components(separatedBy: "Known here: ").last)
@@ -28,13 +28,13 @@ import Testing
     private static func rule(_ body: String) -> String { "version: 1\nrules:\n  - {name: a, \(body)}\n" }
     private static func test(_ body: String) -> String { "version: 1\nrules: []\ntests:\n  - {name: a, \(body)}\n" }
 
-    @Test func itIsADraft07Schema() throws {
+    @Test func schemaIsDraft07() throws {
         let schema = try Self.schema()
         #expect(schema.root["$schema"]?.string == "http://json-schema.org/draft-07/schema#")
         #expect(schema.root["type"]?.string == "object")
     }
 
-    @Test func everyReferenceLeadsToADefinition() throws {
+    @Test func everyReferenceHasADefinition() throws {
         let definitions = try Self.names("definitions")
         let parts = try Self.schema().string.components(separatedBy: "\"$ref\": \"").dropFirst()
         let targets = Set(parts.map { String($0.prefix { $0 != "\"" }) })
@@ -64,7 +64,7 @@ import Testing
         (["definitions", "expectation", "properties"], test("given: {}, expect: {more: 1}")),
         (["definitions", "expectedFile", "properties"], test("given: {}, expect: {attachments: {a: {more: 1}}}")),
     ])
-    func itKnowsTheKeysThatTheReaderKnows(path: [String], file: String) throws {
+    func schemaHasTheKeysOfTheReader(path: [String], file: String) throws {
         let text = try Self.schema()
         let object = try #require(path.reduce(text.root) { $0?[$1] })
         #expect(Set(object.members.compactMap { $0.name.string }) == (try Self.known(file)))
@@ -72,12 +72,12 @@ import Testing
         #expect(owner["additionalProperties"]?.kind == .false)
     }
 
-    @Test func itKnowsAllActions() throws {
+    @Test func schemaHasAllActions() throws {
         let keys = Set(ActionRegistry.names + [RuleStep.elementsKey])
         #expect(try Self.names("definitions", "action", "properties") == keys)
     }
 
-    @Test func itKnowsAllOperators() throws {
+    @Test func schemaHasAllOperators() throws {
         let known = Set(SelectorOperators.known)
         #expect(known.count > 20)
         #expect(try Self.names("definitions", "operators", "properties") == known)
@@ -85,14 +85,14 @@ import Testing
         #expect(try Self.names("definitions", "selector", "properties") == outside)
     }
 
-    @Test func itListsTheChangesThatTheReaderTakes() throws {
+    @Test func schemaListsTheValuesOfOn() throws {
         let on = try Self.schema().root["definitions"]?["rule"]?["properties"]?["on"]
         let changes = try #require(on?["items"]?["enum"]).elements.compactMap { $0.string }
         #expect(changes.count == 2)
         #expect(errors(Self.rule("when: {}, on: [\(changes.joined(separator: ", "))], then: []")) == [])
     }
 
-    @Test func itListsWhatPutMayDoWithADocumentThatExists() throws {
+    @Test func schemaListsTheValuesOfIfExists() throws {
         let put = try Self.schema().root["definitions"]?["put"]?["properties"]
         let choices = try #require(put?["if_exists"]?["enum"]).elements.compactMap { $0.string }
         #expect(choices.count == 3)

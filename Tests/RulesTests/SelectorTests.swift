@@ -78,7 +78,7 @@ import Testing
         ("{a: {$beginsWith: ab}}", #"{"a":"abc"}"#, true),
         ("{a: {$beginsWith: ab}}", #"{"a":["abc"]}"#, false),
         ("{a: {$beginsWith: e}}", #"{"a":"e\u0301"}"#, false),
-        // Order across types, and collation.
+        // Order of different types, and collation.
         ("{a: {$gt: 5}}", #"{"a":"text"}"#, true),
         ("{a: {$lt: false}}", #"{"a":null}"#, true),
         ("{a: {$lt: B}}", #"{"a":"a"}"#, true),
@@ -96,7 +96,7 @@ import Testing
         ("{a: {$regex: ^$}}", #"{"a":""}"#, true),
         (#"{a: {$regex: '^a\nb$'}}"#, #"{"a":"a\nb"}"#, true),
         ("{a: {$regex: '1'}}", #"{"a":1}"#, false),
-        // Of duplicates the last one decides.
+        // The last of duplicate members decides.
         ("{a: 2}", #"{"a":1,"a":2}"#, true),
         ("{a: 1}", #"{"a":1,"a":2}"#, false),
         ("{key: 1}", #"{"\u006bey":1}"#, true),
@@ -105,7 +105,7 @@ import Testing
         #expect(try selector(text).matches(JSONText(document).root, MatchScratch()) == expected, "\(text) \(document)")
     }
 
-    @Test func anExplosivePatternIsAnErrorAndNotFalse() throws {
+    @Test func explosivePatternIsAnErrorAndNotFalse() throws {
         let selector = try selector("{a: {$regex: '^(a+)+$'}}")
         let document = try JSONText(#"{"a":"\#(String(repeating: "a", count: 60))!"}"#)
         #expect(throws: MatchError.regexLimit(pattern: "^(a+)+$")) {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func divisionByZeroIsAnErrorOnceAnIntegerIsThere() throws {
+    @Test func divisionByZeroIsAnErrorForIntegers() throws {
         let selector = try selector("{a: {$mod: [0, 1]}}")
         #expect(try selector.matches(JSONText("{}").root, MatchScratch()) == false)
         #expect(throws: MatchError.divisionByZero) {
@@ -171,7 +171,7 @@ import Testing
         ("{a: {$elemMatch: {$nor: [{b: 1}]}}}", "1:19: CouchDB can't evaluate $nor inside $elemMatch"),
         ("[]", "1:1: a selector must be an object"),
     ])
-    func isRefused(text: String, message: String) throws {
+    func invalidSelectorIsRefused(text: String, message: String) throws {
         let errors = SourceErrors(path: "s")
         let node = try #require(YAMLSource.read(text, errors: errors))
         #expect(SelectorReader.read(node, errors: errors) == nil)
@@ -187,8 +187,8 @@ import Testing
         #expect(errors.errors.count == 3)
     }
 
-    /// Compiled patterns run on a stack of fixed size; what does not fit there is matched all the same.
-    @Test func longTextsAreMatchedToTheirEnd() throws {
+    /// Compiled patterns run on a stack of fixed size. Texts that do not fit are matched by the interpreter.
+    @Test func longTextsAreMatchedToTheEnd() throws {
         let selector = try selector("{a: {$regex: '^(a|b)*$'}}")
         let text = String(repeating: "ab", count: 100_000)
         #expect(try selector.matches(JSONText(#"{"a":"\#(text)"}"#).root, MatchScratch()))

@@ -20,7 +20,7 @@ import Testing
     ]
 
     @Test(arguments: failing)
-    func aRuleThatFailsTakesNoOtherRuleWithIt(rule: String) async throws {
+    func failingRuleDoesNotAffectOtherRules(rule: String) async throws {
         let document = #"{"_id":"a","text":"\#(String(repeating: "a", count: 40))","list":[],"number":4}"#
         let set = try ruleSet(lines: "name: bad, on_error: skip, \(rule)", stamp)
         let decision = try await set.decided(document)
@@ -34,7 +34,7 @@ import Testing
         #expect(try await strict.decided(document).error?.rule == "bad")
     }
 
-    @Test func aRuleThatFailsInALaterPassHasNotFiredInAnEarlierOne() async throws {
+    @Test func failureInALaterPassUndoesEarlierFirings() async throws {
         let set = try ruleSet(
             lines:
                 #"name: bad, on_error: skip, when: {}, then: [merge: {jq: "if .seen then error(\"no\") else {half: 1} end"}, put: {id: other, document: {b: 1}}]"#,
@@ -45,14 +45,14 @@ import Testing
         #expect(decision.fired == [1] && decision.puts.isEmpty)
     }
 
-    @Test func skippedRulesAreNamedInTheOrderInWhichTheyFailed() async throws {
+    @Test func skippedRulesAreListedInOrderOfFailure() async throws {
         let set = try ruleSet(
             lines: #"name: late, on_error: skip, when: {seen: true}, then: [merge: {jq: "error(\"1\")"}]"#,
             #"name: early, on_error: skip, when: {}, then: [merge: {jq: "error(\"2\")"}]"#, stamp)
         #expect(try await set.decided(#"{"_id":"a"}"#).skipped.map(\.rule) == ["early", "late"])
     }
 
-    @Test func rulesOfALoopAreSkippedIfTheyMayBe() throws {
+    @Test func skippableRulesOfALoopAreSkipped() throws {
         let up = "name: up, when: {x: 1}, then: [merge: {x: 2}]"
         let down = "when: {x: 2}, then: [merge: {x: 1}]"
         let set = try ruleSet(lines: up, "name: down, on_error: skip, \(down)", stamp)
@@ -64,7 +64,7 @@ import Testing
         #expect(try strict.decide(#"{"x":1}"#).error?.description == "rule loop: up ↔ down")
     }
 
-    @Test func anEditOfADocumentWithDuplicateMembersIsSkipped() throws {
+    @Test func editOfADocumentWithDuplicateMembersIsSkipped() throws {
         let set = try ruleSet(
             lines: "name: edit, on_error: skip, when: {}, then: [merge: {seen: true}]",
             "name: other, when: {}, then: [put: {id: b, document: {x: 1}}]")
@@ -73,13 +73,13 @@ import Testing
         #expect(!decision.isChanged && decision.puts.count == 1)
     }
 
-    @Test func thePolicyIsPartOfTheHashOnlyWhereItIsSaid() throws {
+    @Test func onErrorAffectsTheHashOnlyIfItIsSet() throws {
         let plain = try ruleSet(lines: stamp).hash
         #expect(try ruleSet(lines: "on_error: set-aside, " + stamp).hash == plain)
         #expect(try ruleSet(lines: "on_error: skip, " + stamp).hash != plain)
     }
 
-    @Test func reportsAndTestsShowWhatWasSkipped() async throws {
+    @Test func reportsAndTestsShowSkippedRules() async throws {
         let set = try ruleSet(
             lines: #"name: bad, on_error: skip, when: {}, then: [merge: {jq: "error(\"no\")"}]"#, stamp)
         let document = try JSONText(#"{"_id":"a"}"#)
@@ -96,7 +96,7 @@ import Testing
         ("fired: [stamp], error: true", true), ("effects: [], error: bad", true), ("document: {seen: true}", false),
         ("effects: [{rule: bad, action: skip}]", true), ("effects: [{rule: stamp, action: skip}]", false),
     ])
-    func testsMayExpectTheSkip(expectation: String, passes: Bool) async throws {
+    func ruleFileTestsCanExpectASkip(expectation: String, passes: Bool) async throws {
         let text = """
             version: 1
             rules:

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rules
 
-/// Typing errors in rule files are reported with their place and with what to write.
+/// Typos in rule files are reported with their position and a remedy.
 @Suite struct SlipTests {
     private static let head = "version: 1\nrules:\n  - name: a\n    when: {}\n    then:\n"
 
@@ -40,12 +40,12 @@ import Testing
             "write a space after the colon: on_error: skip"
         ),
     ])
-    func aMissingSpaceIsReported(text: String, place: String, remedy: String) {
+    func missingSpaceIsReported(text: String, place: String, remedy: String) {
         let found = errors(text)
         #expect(found.contains { $0.hasPrefix("r.yaml:" + place) && $0.contains(remedy) }, "\(found)")
     }
 
-    /// The advice was to begin each key with a dash, which was the next mistake.
+    /// The old advice, a dash before each key, led to the next error.
     @Test(arguments: [
         (head + "    - merge:\n      a: 1", "7:7", "'a' stands beside 'merge', which is empty"),
         (head + "    - merge:\n      a: 1\n      name: 2", "7:7", "indent it further than 'merge'"),
@@ -55,7 +55,7 @@ import Testing
         ),
         (head + "      - attach:\n        name: x\n        file: y", "7:9", "'name' stands beside 'attach'"),
     ])
-    func aBodyThatIsNotIndentedIsReported(text: String, place: String, part: String) {
+    func unindentedBodyIsReported(text: String, place: String, part: String) {
         let found = errors(text)
         #expect(found.count == 1)
         #expect(found.allSatisfy { $0.hasPrefix("r.yaml:" + place) && $0.contains(part) }, "\(found)")
@@ -67,7 +67,7 @@ import Testing
         (head + "    - merge: {}\n      put: {id: x, document: {}}", "one list element is one action, not 2"),
         ("version: 1\nrules:\n  - name: a\n    when:\n    type: task\n    then: []", "'type' stands beside 'when'"),
     ])
-    func keysBesideAnActionAreReportedAsBefore(text: String, part: String) {
+    func keysBesideAnActionAreReported(text: String, part: String) {
         let found = errors(text)
         #expect(found.contains { $0.contains(part) }, "\(found)")
     }
@@ -77,9 +77,9 @@ import Testing
         ("version: 1\nkind: mapping\notherwise: drop\nrules: []\n", false),
         ("version: 1\nrules: [{name: a, when: {}, then: []}]\n", false),
     ])
-    func aFileWithoutRulesIsReported(text: String, isLogged: Bool) throws {
+    func fileWithoutRulesIsReported(text: String, isLogged: Bool) throws {
         let set = try ruleFileSet(text)
-        for found in [set.warnings(), set.slips()] {
+        for found in [set.warnings(), set.likelyTypos()] {
             #expect(found.map(\.code) == (isLogged ? [.noRules] : []))
             #expect(
                 found.allSatisfy {
@@ -96,7 +96,7 @@ import Testing
         ("version: 1\nrules:\n  - name: a\n    when:\n\t  type: task\n    then: []\n", "5:1"),
         (head + "      - merge:\n      \t    a: 1\n", "7:7"),
     ])
-    func aTabIsReported(text: String, place: String) {
+    func tabIsReported(text: String, place: String) {
         let found = errors(text)
         #expect(found.count == 1)
         #expect(
@@ -111,7 +111,7 @@ import Testing
         ("      - merge: {x: {jq: @base64 }}", "6:25"),
         ("      - merge:\n          x: {jq: .a}\n          y: {jq: .a[\"b c\"]}", "8:19"),
     ])
-    func aProgramWithoutQuotesIsReported(action: String, place: String) {
+    func unquotedProgramIsReported(action: String, place: String) {
         let found = errors(Self.head + action)
         #expect(found.count == 1)
         #expect(
@@ -120,7 +120,7 @@ import Testing
             }, "\(found)")
     }
 
-    @Test func aConditionWithoutQuotesIsReported() {
+    @Test func unquotedConditionIsReported() {
         let rule = "version: 1\nrules:\n  - name: a\n    when: {}\n    if: %\n    then: []\n"
         let plain = errors(rule.replacing("%", with: ".a[0] == \"x: y\""))
         #expect(
@@ -138,7 +138,7 @@ import Testing
         ("{n: {$in: [a, '$in [b]']}}", "write { $in: [b] }"),
         ("{n: {$ne: '$regex: \"x\"'}}", "write { $regex: \"x\" }"),
     ])
-    func anOperatorInQuotesIsReported(when: String, warning: String) throws {
+    func quotedOperatorIsReported(when: String, warning: String) throws {
         let found = try selectorWarnings(when)
         #expect(
             found.count == 1 && found.allSatisfy { $0.contains(warning) && $0.hasSuffix("[not-an-operator]") },
@@ -148,11 +148,11 @@ import Testing
     @Test(arguments: [
         "{price: '$5'}", "{n: '$regex'}", "{n: '$foo: 1'}", "{n: {$regex: '^$in: x'}}", "{u: 'http://x'}",
     ])
-    func otherTextsAreNoOperators(when: String) throws {
+    func otherTextsAreNotOperators(when: String) throws {
         #expect(try selectorWarnings(when) == [])
     }
 
-    @Test func aRuleWithErrorsStillReservesItsName() throws {
+    @Test func ruleWithErrorsReservesItsName() throws {
         let shared = RuleReading.Shared()
         let text = "version: 1\nrules:\n  - {name: a, when: 1, then: []}\n  - {name: a, when: {}, then: []}\n"
         _ = RuleFile(path: "r.yaml", bytes: Array(text.utf8), shared: shared)

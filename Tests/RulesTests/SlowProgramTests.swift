@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rules
 
-/// Programs that are slow together, though none of them is too slow.
+/// Programs that are each fast enough, but too slow in total.
 @Suite(.limitedParallelism) struct SlowProgramTests {
     private static let slow = #"when: {type: slow}, then: [merge: {n: {jq: "[range(200000)] | length"}}]"#
     private static let quick = #"name: quick, when: {}, then: [merge: {seen: {jq: "true"}}]"#
@@ -18,11 +18,11 @@ import Testing
     private func decider(_ rules: [String], total: Duration) throws -> Decider {
         let lines = (rules + [Self.quick]).map { "- { \($0) }\n" }.joined()
         let decider = try ruleSet("version: 1\nrules:\n" + lines).makeDecider()
-        decider.limits = ProgramTime.Limits(total: total, untilPutOff: .milliseconds(2))
+        decider.limits = ProgramTime.Limits(total: total, untilDeferred: .milliseconds(2))
         return decider
     }
 
-    @Test func theTimeOfAllProgramsForOneDocumentIsLimited() async throws {
+    @Test func programTimePerDocumentIsLimited() async throws {
         let rules = (1...40).map { "name: slow-\($0), \(Self.slow)" }
         let inputs = try Self.inputs()
         let limited = try decider(rules, total: .milliseconds(4))
@@ -37,7 +37,7 @@ import Testing
         #expect(decisions[1].error == nil && decisions[1].document.root["seen"]?.bool == true)
     }
 
-    @Test func rulesThatMayBeSkippedAreSkippedBeyondTheLimit() async throws {
+    @Test func skippableRulesAreSkippedBeyondTheLimit() async throws {
         let rules = (1...40).map { "name: slow-\($0), on_error: skip, \(Self.slow)" }
         let decider = try ruleSet("version: 1\nrules:\n" + rules.map { "- { \($0) }\n" }.joined()).makeDecider()
         decider.limits.total = .milliseconds(4)
@@ -46,16 +46,16 @@ import Testing
         #expect(decision.error == nil && decision.skipped.count >= 30, "\(decision.skipped)")
     }
 
-    @Test func otherDocumentsNeedNotWaitForOneThatIsSlow() async throws {
+    @Test func slowDocumentDoesNotDelayOthers() async throws {
         let rules = (1...3).map { "name: slow-\($0), \(Self.slow)" }
         let decider = try self.decider(rules, total: .seconds(60))
         let inputs = try Self.inputs()
-        let decisions = await decider.decide(on: inputs, now: 0, mayPutOff: { $0 == 0 })
-        #expect(decisions.map(\.isPutOff) == [true, false, false])
+        let decisions = await decider.decide(on: inputs, now: 0, mayDefer: { $0 == 0 })
+        #expect(decisions.map(\.isDeferred) == [true, false, false])
         #expect(decisions[1].document.root["seen"]?.bool == true)
         #expect(decisions[2].document.root["n"]?.integer == 200_000)
-        // Alone, it delays no other.
-        let alone = await decider.decide(on: [inputs[0]], now: 0, mayPutOff: { _ in true })
-        #expect(alone.first?.isPutOff == false && alone.first?.document.root["n"]?.integer == 200_000)
+        // A single document delays no others.
+        let alone = await decider.decide(on: [inputs[0]], now: 0, mayDefer: { _ in true })
+        #expect(alone.first?.isDeferred == false && alone.first?.document.root["n"]?.integer == 200_000)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         ("'1'", #""1""#), (#""true""#, #""true""#), ("!!str 1", #""1""#), ("! 1", #""1""#), ("!!int 010", "10"),
         ("!!float 1", "1"), (#"!!int "7""#, "7"), ("+.nan", #""+.nan""#),
     ])
-    func resolvesScalarsByTheCoreSchema(text: String, json: String) {
+    func scalarsFollowTheCoreSchema(text: String, json: String) {
         let result = yaml("v: " + text)
         #expect(result.json == #"{"v":\#(json)}"#, "\(result.errors)")
     }
@@ -55,22 +55,22 @@ import Testing
         ("", "f:1:1: the file is empty"),
         ("# nothing\n", "f:1:1: the file is empty"),
     ])
-    func refusesYAML(text: String, message: String) {
+    func invalidYAMLIsRefused(text: String, message: String) {
         let result = yaml(text)
-        // What a key that is there twice says the first time can be read all the same.
+        // The first value of a duplicate key is still read.
         #expect(result.json == nil || message.contains("is there twice"))
         #expect(result.errors.count == 1)
         #expect(result.errors.first?.hasPrefix(message) == true, "\(result.errors)")
     }
 
-    @Test func aliasesAreWhatTheyStandForAndMergeKeysAreRefused() {
+    @Test func aliasesAreExpandedAndMergeKeysRefused() {
         #expect(yaml("a: &x {k: 1}\nb: *x\n'<<': *x").json == #"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#)
         let merged = yaml("a: &x {k: 1}\n<<: *x")
         #expect(merged.json == nil)
         #expect(merged.errors.map { $0.prefix(11) } == ["f:2:1: merg"], "\(merged.errors)")
     }
 
-    @Test func anAliasBombIsAnError() {
+    @Test func aliasBombIsAnError() {
         var text = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
         for level in 1...12 {
             let aliases = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ",")
@@ -115,7 +115,7 @@ import Testing
         ("", "f:1:1: not JSON"),
         ("{} x", "f:1:4: not JSON"),
     ])
-    func refusesJSON(text: String, message: String) {
+    func invalidJSONIsRefused(text: String, message: String) {
         let errors = SourceErrors(path: "f")
         #expect(JSONSource.read(Array(text.utf8), errors: errors) == nil || message.contains("is there twice"))
         #expect(errors.errors.count == 1)

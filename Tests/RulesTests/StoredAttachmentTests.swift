@@ -6,7 +6,7 @@ import Testing
 
 @testable import Rules
 
-/// Attachments that CouchDB compressed at a level, or of a type, that only its settings know.
+/// Attachments that CouchDB compressed according to its own settings.
 @Suite struct StoredAttachmentTests {
     /// Attaches `hello\n`.
     private func set(_ action: String) throws -> RuleSet {
@@ -27,7 +27,7 @@ import Testing
         return #"{"_id":"\#(id)","_rev":"1-a","# + members + #""_attachments":{"\#(name)":\#(stub)}}"#
     }
 
-    /// What the gateway has under every name; nil: it can't be read.
+    /// - Parameter stored: The gateway's bytes of each attachment. Nil if they can't be read.
     private func decide(
         _ rules: RuleSet, _ documents: [String], stored text: String?
     ) async throws -> (decisions: [Decision], read: [StoredAttachment]) {
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["image/png", "text/plain", "application/x-thing"])
-    func anAttachmentWithTheSameBytesIsNotSentAgain(type: String) async throws {
+    func attachmentWithTheSameBytesIsNotSentAgain(type: String) async throws {
         let rules = try set(Self.plain.replacing("TYPE", with: type))
         let (decisions, read) = try await decide(rules, [Self.document("d", type: type)], stored: "hello\n")
         #expect(decisions.map(\.isChanged) == [false])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["hellu\n", nil])
-    func anAttachmentWithOtherBytesOrUnreadableOnesIsSent(stored: String?) async throws {
+    func attachmentWithDifferentOrUnreadableBytesIsSent(stored: String?) async throws {
         let rules = try set(Self.plain.replacing("TYPE", with: "image/png"))
         let (decisions, read) = try await decide(rules, [Self.document("d")], stored: stored)
         #expect(decisions.map(\.isChanged) == [true])
@@ -62,8 +62,8 @@ import Testing
         #expect(read.count == 1)
     }
 
-    /// A run that ended in an outage sent attachments again that the gateway had: those of `related` actions.
-    @Test func nothingIsDecidedIfTheRunEndsBeforeAnAttachmentIsRead() async throws {
+    /// A run that ended during an outage sent attachments of `related` actions again that the gateway already had.
+    @Test func runEndingBeforeTheReadLeavesTheDocumentUndecided() async throws {
         let rules = try set(Self.plain.replacing("TYPE", with: "image/png"))
         let documents = [Self.document("d"), Self.document("e", length: 7)]
         let decisions = await rules.makeDecider().decide(
@@ -77,7 +77,7 @@ import Testing
         document("d", digest: sha1), document("d", digest: "md5-sZRqySSS0jR8YjW00mERhA=="), document("d", length: 7),
         document("d", type: "image/gif"), document("d", name: "y"), document("d", digest: "sha1-AAAA"),
     ])
-    func whatDigestLengthOrTypeTellIsNotRead(document: String) async throws {
+    func conclusiveStubIsNotRead(document: String) async throws {
         let rules = try set(Self.plain.replacing("TYPE", with: "image/png"))
         #expect(try await decide(rules, [document], stored: "hello\n").read.isEmpty)
     }
@@ -88,7 +88,7 @@ import Testing
         let (decisions, read) = try await decide(rules, documents, stored: "hello\n")
         #expect(decisions.allSatisfy { !$0.isChanged })
         #expect(read.count == 1)
-        // Nor do later batches.
+        // Later batches need no request either.
         #expect(try await decide(rules, documents, stored: "hello\n").read.isEmpty)
         // Another level has another digest.
         let other = Self.document("e", digest: "md5-BBBBBBBBBBBBBBBBBBBBBB==")
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         (sha1, "hello\n", false), (sha1, "hellu\n", true), ("sha1-AAAA", "hello\n", true),
     ])
-    func aBlobNeedsNothingIfMemberAndBytesAreRight(digest: String, stored: String, isChanged: Bool) async throws {
+    func blobWithTheRightMemberAndBytesIsUnchanged(digest: String, stored: String, isChanged: Bool) async throws {
         let member = #""image":{"@type":"blob","content_type":"text/plain","digest":"\#(digest)","length":6},"#
         let document = Self.document("d", type: "text/plain", name: "blob_/image", members: member)
         let rules = try set("{blob: image, file: FILE, content_type: text/plain}")
@@ -110,7 +110,7 @@ import Testing
         #expect(read.count == 1)
     }
 
-    @Test func aDownloadIsComparedToo() async throws {
+    @Test func downloadIsComparedToo() async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [attach: {name: x, url: 'https://h/x.png'}]")
         let asked = Locked(0)
         let downloader = Downloader(answer: { _, _, _ in

@@ -13,7 +13,7 @@ import Testing
         "name: a, when: {type: task}, then: [merge: {late: {jq: 'if .dueAt < $now then true else empty end'}}]",
         "name: a, when: {type: task}, then: [put: {id: x, document: {jq: 'select($now > .dueAt)'}}]",
     ])
-    func aRuleThatDependsOnTheTimeStaysSilent(rule: String) throws {
+    func timeDependentRuleWithoutATimerIsReported(rule: String) throws {
         let found = try codes(rule)
         #expect(found.contains("no-timer"), "\(found)")
     }
@@ -24,12 +24,12 @@ import Testing
         "name: a, when: {type: task}, if: .now < 5, then: [merge: {late: true}]",
         "name: a, on: [delete], when: {}, if: $now > 5, then: []",
     ])
-    func othersDoNot(rule: String) throws {
+    func otherRulesAreAccepted(rule: String) throws {
         let found = try codes(rule)
         #expect(!found.contains("no-timer"), "\(found)")
     }
 
-    @Test func aScheduledRuleDoesNot() throws {
+    @Test func scheduledRuleIsAccepted() throws {
         let text = """
             version: 1
             every: "0 3 * * *"
@@ -48,7 +48,7 @@ import Testing
         ("'$now + 60'", "so it never comes"), ("now", "so it never comes"), ("'1795168800.5'", "the same for all"),
         ("'\"2027-01-01\"'", "the same for all"),
     ])
-    func aTimeThatNoDocumentSetsIsNamed(program: String, message: String) throws {
+    func timeIndependentOfTheDocumentIsReported(program: String, message: String) throws {
         let found = try warnings(["name: a, when: {type: task}, at: \(program), then: [merge: {late: true}]"])
         #expect(found.contains { $0.contains(message) && $0.hasSuffix("[fixed-time]") }, "\(found)")
     }
@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: [
         ".dueAt", "'[.dueAt, $now] | max'", "'$change.id'", "'\"\\(.day)T00:00:00Z\"'", "'.createdAt | fromdate + 60'",
     ])
-    func aTimeOfTheDocumentIsNot(program: String) throws {
+    func timeOfTheDocumentIsAccepted(program: String) throws {
         let found = try warnings(["name: a, when: {type: task}, at: \(program), then: [merge: {late: true}]"])
         #expect(found.isEmpty, "\(found)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Rules
 
-/// Puts that take away what another rule does to the same documents.
+/// Puts that undo what another rule does to the same documents.
 @Suite struct UndoneEffectTests {
     private static let put =
         "name: a, when: {type: list}, then: [{put: {id: {jq: '.id'}, if_exists: replace, document: DOC}}]"
@@ -35,7 +35,7 @@ import Testing
             "'x'"
         ),
     ])
-    func aReplacementThatUndoesIsReported(document: String, other: String, name: String) throws {
+    func replacementThatUndoesAnEffectIsReported(document: String, other: String, name: String) throws {
         let found = try warnings(Self.rules(document, other))
         #expect(found.count == 1, "\(found)")
         #expect(
@@ -45,7 +45,7 @@ import Testing
             }, "\(found)")
     }
 
-    @Test func aMergeThatUndoesIsReported() throws {
+    @Test func mergeThatUndoesAnEffectIsReported() throws {
         let other = "when: {type: sum, state: new}, then: [{merge: {state: seen}}]"
         #expect(try warnings(Self.rules("{type: sum, state: new}", other, ifExists: "merge")).count == 1)
         let added = "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"
@@ -56,16 +56,16 @@ import Testing
     @Test(arguments: [
         // Other documents.
         ("{type: sum}", "when: {type: task, at: {$exists: false}}, then: [{merge: {at: 1}}]"),
-        // What the rule does is in the document already.
+        // The put's document already contains the rule's effect.
         ("{type: sum, at: {jq: $now}}", "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"),
-        // Nobody knows what the document is.
+        // The document is computed, so its content is unknown.
         ("{type: {jq: .kind}}", "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"),
         ("{jq: '{type: \"sum\"}'}", "when: {type: sum, at: {$exists: false}}, then: [{merge: {at: 1}}]"),
         // Attachments stay.
         ("{type: sum}", "when: {type: sum, _attachments.i: {$exists: false}}, then: [{attach: {name: i, file: FILE}}]"),
         ("{type: sum}", "on: [delete], when: {_id: x}, then: []"),
     ])
-    func otherReplacementsAreRight(document: String, other: String) throws {
+    func otherReplacementsAreAccepted(document: String, other: String) throws {
         #expect(try warnings(Self.rules(document, other)) == [])
     }
 
@@ -73,7 +73,7 @@ import Testing
         ("{a: .b, \"c\": 1, d, $e, (.f): 2}", ["a", "c", "d", "e"]), ("{a: {b: 1}, c: [1, 2]}", ["a", "c"]),
         ("{a: 1} + {b: 2}", []), ("{a: 1} | .a", []), (".a", []), ("{}", []), ("{a: 1", []),
     ])
-    func namesOfConstructedObjects(program: String, names: [String]) {
+    func namesOfConstructedObjectsAreFound(program: String, names: [String]) {
         #expect(ConstructedObject.names(program) == names)
     }
 }

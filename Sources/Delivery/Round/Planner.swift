@@ -40,7 +40,7 @@ struct Planner {
         note.end()
         let decisions = await decider.decide(
             on: inputs, now: now(), downloader: downloads?.downloader, stored: stored,
-            mayPutOff: { !courses[decidable[$0]].candidate.history.isSlow },
+            mayDefer: { !courses[decidable[$0]].candidate.history.isSlow },
             willDecide: { index in
                 guard let index else { return note.end() }
                 let candidate = courses[decidable[index]].candidate
@@ -82,7 +82,7 @@ struct Planner {
     }
 
     private func answer(_ course: Course, _ input: DecisionInput, _ decision: Decision) -> Course.Decided {
-        if decision.isPutOff { return .slow }
+        if decision.isDeferred { return .slow }
         if decision.error?.isTemporary == true { return .noProcess }
         if let wait = decision.error?.wait {
             return .waits(until: .now + wait, lastRule: decision.fired.last.map { ruleSet.names[$0] })

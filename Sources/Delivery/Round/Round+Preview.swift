@@ -71,12 +71,12 @@ extension Round {
         /// As the rules leave it.
         let document: JSONText
         let puts: [PreviewedPuts.Put]
-        let related: [RelatedFinding]
+        let related: [RelatedSearchResult]
         /// How many documents it would write, besides ``puts``.
         let writes: Int
         let deletions: Int
 
-        init(_ decision: Decision, _ puts: [PreviewedPuts.Put], _ related: [RelatedFinding]) {
+        init(_ decision: Decision, _ puts: [PreviewedPuts.Put], _ related: [RelatedSearchResult]) {
             document = decision.document
             self.puts = puts
             self.related = related
@@ -110,7 +110,7 @@ extension Round {
         do throws(PlanFailure) { puts = try tools.previewed.puts(for: orders, lookups) } catch {
             (puts, failure) = ([], error)
         }
-        var related: [RelatedFinding] = []
+        var related: [RelatedSearchResult] = []
         if failure == nil { (related, failure) = try await tools.related.findings(staged) }
         if let failure {
             follow(courses[index].take(.impossible(rule: failure.rule, reason: failure.reason), now: .now), of: index)

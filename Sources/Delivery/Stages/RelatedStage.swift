@@ -152,9 +152,9 @@ struct RelatedStage: EffectStage {
     ///   it would not.
     mutating func findings(
         _ plan: StagedPlan
-    ) async throws -> (findings: [RelatedFinding], failure: PlanFailure?) {
+    ) async throws -> (findings: [RelatedSearchResult], failure: PlanFailure?) {
         let orders = orders(of: [plan])
-        var findings = orders.map { _ in RelatedFinding() }
+        var findings = orders.map { _ in RelatedSearchResult() }
         let names = context.rules.set.names
         let result = try await survey(orders) { batch, needs in
             for need in needs.needs {

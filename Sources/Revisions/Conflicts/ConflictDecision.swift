@@ -28,7 +28,7 @@ package struct ConflictDecision: Sendable {
 
     /// Old revisions that the policy looks at, if a server still has them.
     package var wanted: Set<String> {
-        guard policy.looksAtAncestors else { return [] }
+        guard policy.needsAncestors else { return [] }
         return conflict.branchings.union(policy == .deletesWin ? deletions.flatMap(\.between) : [])
     }
 

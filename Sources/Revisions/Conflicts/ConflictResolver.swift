@@ -161,7 +161,7 @@ package struct ConflictResolver: Sendable {
 
     /// Policies that take a whole leaf compare no attachments.
     private func noteEqualAttachments(of one: inout ConflictCase, _ ancestors: [String: JSONText]) async throws {
-        guard one.policy.looksAtAncestors else { return }
+        guard one.policy.needsAncestors else { return }
         let revisions =
             one.conflict.leaves.map { (RevisionID($0.revision), $0.document.root) }
             + ancestors.map { (RevisionID($0.key), $0.value.root) }

@@ -1,39 +1,39 @@
 internal import LosslessJSON
 
-/// What a rule does to a document, or to others because of it. ``ActionRegistry`` lists all.
+/// What a rule does to the changed document, or to other documents because of it. ``ActionRegistry`` lists all actions.
 ///
-/// Most members have a default, which is right for an action that only edits the document.
+/// Most members have a default that suits an action that only edits the document.
 protocol Action: Sendable {
     // MARK: In the rule file
 
-    /// Its key.
+    /// The action's key.
     static var name: String { get }
-    /// Names that other tools use for it.
+    /// Names that other tools use for the action.
     static var synonyms: [String] { get }
-    /// Whether it may stand in the `then` of `related`.
-    static var mayBeRelated: Bool { get }
-    /// Whether no action can follow it.
+    /// Whether the action may appear in the `then` of `related`.
+    static var isAllowedInRelated: Bool { get }
+    /// Whether no action can follow this one.
     static var isLast: Bool { get }
-    /// Why it can't have `for_each`; nil: it can.
-    static var elementsRefusal: String? { get }
-    /// The messages of an action that must be the rule's only one; nil: others may stand beside it.
-    static var soleRefusals: SoleRefusals? { get }
+    /// Why the action can't have `for_each`. Nil if it can.
+    static var forEachError: String? { get }
+    /// The error messages of an action that must be the only one of its rule. Nil if it may have siblings.
+    static var onlyActionErrors: OnlyActionErrors? { get }
 
-    /// Reads its value; nil, with errors, if that is wrong.
+    /// Reads the action's value. Nil, with errors, if the value is wrong.
     init?(_ node: SourceNode, _ reading: RuleReading)
 
     // MARK: Decisions
 
-    /// Which turn of a decision its rules take.
-    static var turn: DecisionTurn { get }
+    /// The phase of a decision in which its rules run.
+    static var phase: DecisionPhase { get }
     /// The jq programs whose outputs ``apply(to:_:)`` needs, as indexes in the ``ProgramList``.
     var programs: [Int] { get }
 
-    /// - Parameter outputs: For each of ``programs`` its outputs for the draft.
-    /// - Throws: ``ActionError`` if the edit is ambiguous or its place does not exist.
+    /// - Parameter outputs: For each of ``programs``, its outputs for the draft.
+    /// - Throws: ``ActionError`` if the edit is ambiguous or the place that it edits does not exist.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError)
 
-    // MARK: What is asked about a rule set
+    // MARK: Queries about a rule set
 
     /// Whether its effect is outside the database.
     static var isOutside: Bool { get }
@@ -41,29 +41,29 @@ protocol Action: Sendable {
     static var writesOthers: Bool { get }
     /// Whether it sets or removes the expiry of a document, related ones included.
     var setsExpiry: Bool { get }
-    /// The keyspaces that it names.
+    /// The keyspaces that the action names.
     var otherKeyspaces: Set<String> { get }
-    /// The files that it names to prove who the bot is.
+    /// The files with credentials that the action names.
     var outsideFiles: OutsideFiles { get }
 
-    /// Writes what decisions depend on, for the hash of the rule set. By default, that is the list element as written.
+    /// Writes everything that decisions depend on, for the hash of the rule set. Default: the list element as written.
     func writeCanonical(of element: SourceNode, to writer: inout JSONWriter)
 
     // MARK: Checks. The argument is its value in the rule file
 
-    /// Says what it does to members of the document. By default, an action that edits it may touch all.
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook)
-    /// What a gateway will refuse, or what it does besides what it says. By default, what would write to a tombstone.
+    /// Records what the action does to members of the document. Default: an editing action may touch all members.
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction)
+    /// Warns of what a gateway will refuse, and of side effects. Default: warns of writes to a tombstone.
     func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning]
-    /// Whether it writes or removes one part of a blob and leaves the other.
+    /// Warnings if the action writes or removes one part of a blob and leaves the other.
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message]
-    /// The members whose values a program computes for each alone.
+    /// The members whose values are each computed by a separate program.
     func computedMembers(_ argument: SourceNode) -> [ComputedMember]
     /// The members that one program sets together.
     func jointlyComputedNames(_ argument: SourceNode) -> [String]
     /// The effects whose success depends on the kind of database.
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)]
-    /// What it certainly does to other documents, if it is to be followed from rule to rule.
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)]
+    /// What the action certainly does to other documents, if the checks are to follow it from rule to rule.
     func link(_ element: SourceNode, rule: Int) -> RuleLink?
 }
 
@@ -72,11 +72,11 @@ typealias ActionWarning = (position: SourcePosition, code: RuleWarning.Code, mes
 
 extension Action {
     static var synonyms: [String] { [] }
-    static var mayBeRelated: Bool { true }
+    static var isAllowedInRelated: Bool { true }
     static var isLast: Bool { false }
-    static var elementsRefusal: String? { nil }
-    static var soleRefusals: SoleRefusals? { nil }
-    static var turn: DecisionTurn { .editing }
+    static var forEachError: String? { nil }
+    static var onlyActionErrors: OnlyActionErrors? { nil }
+    static var phase: DecisionPhase { .editing }
     static var isOutside: Bool { false }
     static var writesOthers: Bool { false }
 
@@ -88,12 +88,12 @@ extension Action {
 
     func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) { writer.raw(element.json) }
 
-    /// Whether all that it does is to change the document.
-    private static var edits: Bool { turn == .editing && !isOutside && !writesOthers }
+    /// Whether the action only changes the document.
+    private static var edits: Bool { phase == .editing && !isOutside && !writesOthers }
 
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        if Self.edits { outlook.touchesEverything = true }
-        if Self.isOutside || Self.writesOthers { outlook.writesOther = true }
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        if Self.edits { prediction.touchesEverything = true }
+        if Self.isOutside || Self.writesOthers { prediction.writesOther = true }
     }
 
     func warnings(_ element: SourceNode, of rule: Rule) -> [ActionWarning] {
@@ -103,26 +103,26 @@ extension Action {
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] { [] }
     func computedMembers(_ argument: SourceNode) -> [ComputedMember] { [] }
     func jointlyComputedNames(_ argument: SourceNode) -> [String] { [] }
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] { [] }
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] { [] }
     func link(_ element: SourceNode, rule: Int) -> RuleLink? { nil }
 }
 
-/// The turns that rules take in a decision.
-enum DecisionTurn: Sendable {
+/// The phases of a decision.
+enum DecisionPhase: Sendable {
     /// First, if the document has several leaf revisions.
     case resolving
     case editing
-    /// Last: what counts is the document as the other rules leave it.
+    /// Last: counts the document as the other rules left it.
     case counting
 }
 
-/// The messages for a rule with more than an action that must be alone in it.
-struct SoleRefusals: Sendable {
-    /// There are other actions.
+/// The messages for an action that must be the only one of its rule, and is not.
+struct OnlyActionErrors: Sendable {
+    /// The rule has other actions.
     let others: String
     /// The rule has `at`, or its file `every`.
     let time: String
-    /// The rule is for deletions.
+    /// The rule fires on deletions.
     let deletions: String
 }
 
@@ -130,7 +130,7 @@ struct SoleRefusals: Sendable {
 enum ActionError: Error, Equatable {
     /// A `test` of a JSON Patch failed: the rule does not fire.
     case doesNotApply
-    /// The action needs the answer to this, and can then be tried again. It has done nothing.
+    /// The action needs the answer to this request, and can then be tried again. It has done nothing.
     case needs(DownloadRequest)
     case failed(String)
 

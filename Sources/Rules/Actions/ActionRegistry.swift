@@ -6,10 +6,10 @@ enum ActionRegistry {
         ResolveAction.self,
     ]
 
-    /// The keys that an action may have in a rule file.
+    /// The keys of actions in a rule file.
     static let names = all.map { $0.name }
 
-    /// The names of actions by those that other tools use.
+    /// The actions' names by the names that other tools use.
     static let synonyms = Dictionary(
         uniqueKeysWithValues: all.flatMap { action in action.synonyms.map { ($0, action.name) } })
 

@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// Attaches a file, or what a URL gives, to the document.
+/// Attaches a file or a download to the document.
 struct AttachAction: Action {
     static let name = "attach"
     static let synonyms = ["attachment"]
     private static let keys = ["name", "blob", "file", "content_type", "folder"] + DownloadTemplate.keys
 
     private enum File: Sendable {
-        /// Named in the rule file, and read when that is loaded.
+        /// Named in the rule file, and read when the rule file is loaded.
         case fixed(AttachmentContent, name: String)
         /// Named by a program.
         case chosen(TextTemplate, AttachmentFolder)
@@ -29,17 +29,17 @@ struct AttachAction: Action {
         }
     }
 
-    /// Where it downloads from; nil: it attaches a file.
+    /// Where it downloads from. Nil if it attaches a file.
     var source: DownloadSource? {
         if case .downloaded(let download) = file { download.source } else { nil }
     }
 
-    /// Bytes of the file; nil if it depends on the document.
+    /// Bytes of the file. Nil if the file depends on the document.
     var length: Int? {
         if case .fixed(let content, _) = file { content.length } else { nil }
     }
 
-    /// Nil, with errors, if a value is missing or wrong, or the file can't be read. A fixed file is read here, once.
+    /// Nil, with errors, if a value is missing or wrong, or the file can't be read. A fixed file is read once, here.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
         guard let object = SourceObject(node, "attach", known: Self.keys, errors: errors) else { return nil }
@@ -99,7 +99,7 @@ struct AttachAction: Action {
         }
     }
 
-    /// Does nothing if a program gives no name or file, or null for it.
+    /// Does nothing if a program gives no name or file, or gives null for one of them.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         var rest = outputs[...]
         func take(_ template: TextTemplate) -> [[JSONText]] {
@@ -135,10 +135,10 @@ struct AttachAction: Action {
         }
     }
 
-    /// Where the attachment goes.
+    /// The attachment to write.
     private struct Target {
         let name: String
-        /// Its member; nil if it is not a blob.
+        /// The member of the blob. Nil for a plain attachment.
         let blob: BlobPlace?
 
         init?(_ place: (name: String, blob: BlobPlace?)?, _ draft: Draft) throws(ActionError) {
@@ -149,13 +149,13 @@ struct AttachAction: Action {
         }
     }
 
-    /// - Parameter type: Overrides the server's.
+    /// - Parameter type: Overrides the server's content type.
     /// - Throws: ``ActionError/needs(_:)`` until the draft has the answer.
     private func attach(
         _ download: DownloadRequest, _ type: String?, _ target: Target, to draft: inout Draft
     ) throws(ActionError) {
         let existing = draft.document.root["_attachments"]?[target.name]
-        // In a later pass it is there.
+        // A later pass finds the content.
         if let made = draft.attachments[ExactString(target.name)], made.url == download.url, existing != nil {
             return try describe(made, target, in: &draft)
         }
@@ -166,7 +166,7 @@ struct AttachAction: Action {
         case nil, .later: throw .needs(request)
         case .failed(let reason): throw .failed("attach: \(reason)")
         case .unchanged: return
-        case .notAsked:
+        case .disabled:
             let type = type ?? ContentType.ofFile(named: String(download.path.prefix { $0 != "?" }))
             try attach(Attachment(notDownloadedFrom: download.url, contentType: type), target, to: &draft)
         case .content(let content, let given):
@@ -174,7 +174,7 @@ struct AttachAction: Action {
         }
     }
 
-    /// What the server may confirm; nil if the document needs the content anyway, to write the member of a blob.
+    /// What the server may confirm. Nil if writing the member of a blob needs the content anyway.
     private static func known(_ stub: JSONValue, _ blob: BlobPlace?, _ draft: Draft) -> DownloadRequest.Existing? {
         guard let digest = stub["digest"]?.string, let type = stub["content_type"]?.string else { return nil }
         var described: String?
@@ -188,7 +188,7 @@ struct AttachAction: Action {
             digest: digest, length: stub["length"]?.integer, contentType: type, blobDigest: described)
     }
 
-    /// Writes the member of a blob and the stub, each unless it is right already.
+    /// Writes the member of a blob and the stub, each unless it is already right.
     private func attach(
         _ attachment: Attachment, _ target: Target, to draft: inout Draft
     ) throws(ActionError) {
@@ -225,7 +225,7 @@ struct AttachAction: Action {
 
     var outsideFiles: OutsideFiles { source?.files ?? OutsideFiles() }
 
-    /// The file is represented by its content: its path does not matter.
+    /// The file's content represents it; its path does not matter.
     func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) {
         if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
         let source = element.member(Self.name)
@@ -253,19 +253,19 @@ struct AttachAction: Action {
 
 extension AttachAction {
     /// A program may give nothing to attach, so a computed attachment is unknown.
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        let blob = outlook.blob(argument)
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        let blob = prediction.blob(argument)
         guard let name = blob?.attachmentName ?? argument.member("name")?.text else {
-            return outlook.addUnknownAttachment(argument)
+            return prediction.addUnknownAttachment(argument)
         }
         let isNamed = (argument.member("file") ?? argument.member("url"))?.text != nil
         let isCertain =
             isNamed && argument.member("path")?.isComputed != true
             && argument.member("content_type")?.isComputed != true
-        outlook.touched.append((["_attachments", name], isCertain ? .attached : .unknown))
+        prediction.touched.append((["_attachments", name], isCertain ? .attached : .unknown))
         guard let blob else { return }
-        outlook.touch(blob.pointer.tokens, isCertain ? .attached : .unknown)
-        if isCertain { outlook.touch(blob.pointer.tokens + ["@type"], .set(Self.blobType)) }
+        prediction.touch(blob.pointer.tokens, isCertain ? .attached : .unknown)
+        if isCertain { prediction.touch(blob.pointer.tokens + ["@type"], .set(Self.blobType)) }
     }
 
     /// The type of a blob, as JSON.

@@ -15,10 +15,10 @@ package final class AttachmentContent: Sendable {
     package let md5: String
     /// In lowercase hexadecimal.
     package let sha256: String
-    /// `md5-` and base64 of the compressed content, by zlib's level; computed on first use.
+    /// `md5-` and base64 of the compressed content by zlib level, computed on first use.
     private let compressedDigests = Locked<[Int32: String]>([:])
 
-    /// For digests of attachments that a gateway has, whether they are of this content: they were read and compared.
+    /// Whether attachments of the gateway, by digest, have this content: the results of byte comparisons.
     private let comparisons = Locked<[String: Bool]>([:])
 
     /// The levels to try before an attachment is read. Level 8 is CouchDB's default, 6 is zlib's, and 9 is a common

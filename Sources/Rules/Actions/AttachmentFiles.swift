@@ -5,13 +5,13 @@ final class AttachmentFiles {
         fileprivate var contents: [ExactString: AttachmentContent] = [:]
         fileprivate var folders: [ExactString: AttachmentFolder] = [:]
 
-        /// The paths of what was read.
+        /// The paths of everything that was read.
         var paths: AttachedPaths {
             AttachedPaths(files: contents.keys.map(\.text), folders: folders.keys.map(\.text))
         }
     }
 
-    /// The most bytes that a file may have. More than gateways accept, so that they are the ones to refuse.
+    /// The most bytes of a file. More than gateways accept, so that the gateway refuses, not the bot.
     static let lengthLimit = 64 << 20
 
     private let folder: String?
@@ -43,10 +43,10 @@ final class AttachmentFiles {
     }
 }
 
-/// The files that rule files attach, by path, so that nothing else is written there.
+/// The files that rule files attach, by path, so that the bot never writes to them.
 package struct AttachedPaths: Sendable {
     /// Files that rule files name.
     package let files: [String]
-    /// Folders from which documents choose.
+    /// Folders from which documents choose files.
     package let folders: [String]
 }

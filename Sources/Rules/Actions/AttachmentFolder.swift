@@ -12,7 +12,7 @@ final class AttachmentFolder: Sendable {
         let content: AttachmentContent
     }
 
-    /// Bytes of base64 in the cache. The newest file is kept whatever its size.
+    /// The most base64 bytes in the cache. The newest file is kept whatever its size.
     private static let cacheLimit = 16 << 20
     /// The most files and folders that ``writeCanonical(to:)`` lists.
     private static let listedFiles = 10_000
@@ -27,7 +27,7 @@ final class AttachmentFolder: Sendable {
     }
 
     /// - Parameter name: Relative to the folder; may come from a document, so it is not trusted.
-    /// - Throws: ``FileError``, also if the name leads out of the folder, by `..` or by a link.
+    /// - Throws: ``FileError``, also if `..` or a link makes the name leave the folder.
     func content(_ name: String) throws(FileError) -> AttachmentContent {
         guard !name.begins(with: "/"), !name.utf8.contains(0), !Self.leadsUp(name) else {
             throw .outside(name, folder: path)
@@ -50,8 +50,8 @@ final class AttachmentFolder: Sendable {
         name.utf8.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) }
     }
 
-    /// What decisions depend on: names, sizes and modification times of the files, up to a limit. Contents are not
-    /// read.
+    /// Writes what decisions depend on: names, sizes and modification times of the files, up to a limit. Does not read
+    /// contents.
     func writeCanonical(to writer: inout JSONWriter) {
         var left = Self.listedFiles
         writer.array { writer in list("", depth: 0, &left, &writer) }

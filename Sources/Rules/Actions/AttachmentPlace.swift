@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What an action calls the attachment: by its name, or by the member of a blob.
+/// How an action names the attachment: by its name, or by the member of a blob.
 enum AttachmentPlace: Sendable {
     case name(TextTemplate)
     case blob(TextTemplate, RuleFileKind)
@@ -11,7 +11,7 @@ enum AttachmentPlace: Sendable {
         }
     }
 
-    /// Nil, with errors, if there is neither `name` nor `blob`, both, or one that no gateway accepts.
+    /// Nil, with errors, if there is neither `name` nor `blob`, or both, or a name that no gateway accepts.
     ///
     /// - Parameter remedy: What to write if both are missing.
     init?(_ object: SourceObject, _ reading: RuleReading, remedy: String) {
@@ -41,9 +41,9 @@ enum AttachmentPlace: Sendable {
         name.begins(with: "_") ? "gateways refuse attachment names that begin with '_'; rename it" : nil
     }
 
-    /// The attachment's name, and the blob's place if it is one; nil if a program gives nothing.
+    /// The attachment's name and, for a blob, its place. Nil if a program gives nothing.
     ///
-    /// - Throws: ``ActionError`` if the name or the pointer is none.
+    /// - Throws: ``ActionError`` if the name or the pointer is not valid.
     func resolved(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> (name: String, blob: BlobPlace?)? {
         guard let text = try template.text(outputs, of: what) else { return nil }
         guard case .blob(_, let kind) = self else { return (text, nil) }

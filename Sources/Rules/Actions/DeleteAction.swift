@@ -5,9 +5,9 @@ struct DeleteAction: Action {
     static let name = "delete"
     static let synonyms = ["remove"]
     static let isLast = true
-    static let elementsRefusal: String? = "'delete' can be done once only; remove 'for_each', or say with 'if' when"
+    static let forEachError: String? = "'delete' can be done once only; remove 'for_each', or say with 'if' when"
 
-    /// Reads `delete: {}`, `delete: true` or an empty value; nil, with an error, if it is none of these.
+    /// Reads `delete: {}`, `delete: true` or an empty value. Nil, with an error, for anything else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         switch node.content {
         case .null, .bool(true): break
@@ -20,5 +20,5 @@ struct DeleteAction: Action {
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) { try draft.delete() }
 
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) { outlook.deletes = true }
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) { prediction.deletes = true }
 }

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Removes an attachment, and the member of a blob. A missing one is no error.
+/// Removes an attachment, and the member of a blob. A missing attachment is not an error.
 struct DetachAction: Action {
     static let name = "detach"
 
@@ -8,7 +8,8 @@ struct DetachAction: Action {
 
     var programs: [Int] { place.template.programs }
 
-    /// Reads `detach: NAME`, `detach: { name: NAME }` or `detach: { blob: MEMBER }`; nil, with errors, if it is none.
+    /// Reads `detach: NAME`, `detach: { name: NAME }` or `detach: { blob: MEMBER }`. Nil, with errors, for anything
+    /// else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if case .string(let text) = node.content, !text.isEmpty {
             place = .name(.literal(text))
@@ -44,14 +45,14 @@ struct DetachAction: Action {
 // MARK: - Checks
 
 extension DetachAction {
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        let blob = outlook.blob(argument)
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        let blob = prediction.blob(argument)
         guard let name = argument.text ?? blob?.attachmentName ?? argument.member("name")?.text else {
-            return outlook.addUnknownAttachment(argument)
+            return prediction.addUnknownAttachment(argument)
         }
-        outlook.touched.append((["_attachments", name], .removed))
-        // It stays if it is not a blob.
-        if let blob { outlook.touch(blob.pointer.tokens, .unknown) }
+        prediction.touched.append((["_attachments", name], .removed))
+        // A member that is not a blob stays.
+        if let blob { prediction.touch(blob.pointer.tokens, .unknown) }
     }
 
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {

@@ -1,17 +1,17 @@
 package import LosslessJSON
 
-/// Something that a decision wants done beside the write of the document itself.
+/// Something that a decision requests in addition to the write of the document itself.
 package protocol Effect: Sendable {
     static var kind: EffectKind { get }
-    /// The step that wants it.
+    /// The step that requests it.
     var origin: EffectOrigin { get }
 
-    /// Whether it is dropped because its rule has fired again in the same decision.
+    /// Whether the effect is dropped because its rule fired again in the same decision.
     ///
-    /// - Parameter later: What the rule wants now.
+    /// - Parameter later: The rule's newer effects.
     func isDropped(for later: Effects) -> Bool
 
-    /// Writes the members that describe it to people and tests, without the rule and without secrets.
+    /// Writes the members that describe the effect in previews and tests, without the rule and without secrets.
     func write(to writer: inout JSONWriter)
 }
 
@@ -20,14 +20,13 @@ package enum EffectKind: Int, Sendable {
     case resolve, put, related, outside
 }
 
-/// What a decision wants beside the write of the document: in the order of the kinds, and in each in the order in which
-/// rules first wanted it.
+/// The effects of a decision, ordered by kind, then by when a rule first requested them.
 package struct Effects: Sendable {
     package private(set) var all: [any Effect] = []
 
     package var isEmpty: Bool { all.isEmpty }
 
-    /// Those of one type, in order.
+    /// The effects of one type, in order.
     package func of<E: Effect>(_ type: E.Type) -> [E] { all.isEmpty ? [] : all.compactMap { $0 as? E } }
 
     mutating func append(_ effect: some Effect) {
@@ -36,7 +35,7 @@ package struct Effects: Sendable {
         all.insert(effect, at: place)
     }
 
-    /// Adds what a rule wants, in place of what it wanted before.
+    /// Adds a rule's effects, in place of its earlier ones.
     mutating func replace(rule: Int, by later: Effects) {
         all.removeAll { $0.origin.rule == rule && $0.isDropped(for: later) }
         for effect in later.all { append(effect) }

@@ -1,15 +1,15 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// Sets when Sync Gateway removes the document (`_exp`), or that it stays.
+/// Sets when Sync Gateway removes the document (`_exp`), or removes its expiry.
 ///
-/// A duration counts from now, and is for documents without an expiry: set again at each change, it would make each
-/// change of the document lead to a write, and that write is a change. A time is set whenever the document has another.
+/// A duration counts from now, and applies only to documents without an expiry. Setting it at each change would cause a
+/// write at each change, and that write is again a change. A time is set whenever the document has a different one.
 struct ExpireAction: Action {
     static let name = "expire"
     static let synonyms = ["_exp", "exp", "expiry", "ttl", "expires"]
 
-    fileprivate enum Wish: Sendable {
+    fileprivate enum NewExpiry: Sendable {
         /// In seconds.
         case after(Int)
         /// In seconds since 1970.
@@ -24,11 +24,11 @@ struct ExpireAction: Action {
     private static let place = JSONPointer(tokens: [DocumentExpiry.member])
     private static let remedy = "write a time from now (30d, 12h), a date (2027-01-31T00:00:00Z), or never"
 
-    private let literal: Wish?
+    private let literal: NewExpiry?
     private let computed: Template?
 
-    /// Reads `expire: 30d`, `expire: 2027-01-31T00:00:00Z`, `expire: never` or `expire: { jq: PROGRAM }`; nil, with an
-    /// error, if it is none of these.
+    /// Reads `expire: 30d`, `expire: 2027-01-31T00:00:00Z`, `expire: never` or `expire: { jq: PROGRAM }`. Nil, with an
+    /// error, for anything else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if node.isComputed {
             guard let template = Template(node, reading) else { return nil }
@@ -39,15 +39,15 @@ struct ExpireAction: Action {
             reading.errors.reportKind(of: node, "'expire' must be text, or { jq: PROGRAM }", remedy: Self.remedy)
             return nil
         }
-        guard let wish = Self.wish(text) else {
+        guard let newExpiry = Self.newExpiry(text) else {
             reading.errors.report(at: node.position, "'expire' is '\(text)', which is no time; \(Self.remedy)")
             return nil
         }
-        if let reason = wish.impossible {
+        if let reason = newExpiry.impossible {
             reading.errors.report(at: node.position, "'expire' is '\(text)', \(reason)")
             return nil
         }
-        (literal, computed) = (wish, nil)
+        (literal, computed) = (newExpiry, nil)
     }
 
     var programs: [Int] { computed?.programs ?? [] }
@@ -55,10 +55,10 @@ struct ExpireAction: Action {
     var setsExpiry: Bool { true }
 
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
-        guard let wish = try wish(outputs) else { return }
+        guard let newExpiry = try newExpiry(outputs) else { return }
         let current = draft.document.root[DocumentExpiry.member].flatMap { $0.kind == .null ? nil : $0 }
         do throws(JSONEditError) {
-            switch wish {
+            switch newExpiry {
             case .never: if current != nil { draft.document = try draft.document.removing(Self.place) }
             case .after(let seconds): if current == nil { try set(draft.now + seconds, in: &draft) }
             case .at(let time): if current?.expiry(now: draft.now) != time { try set(time, in: &draft) }
@@ -74,25 +74,25 @@ struct ExpireAction: Action {
         draft.document = try draft.document.setting(Self.place, to: writer.bytes)
     }
 
-    /// Nil if the program gives nothing, null or false: then the expiry stays as it is.
-    private func wish(_ outputs: [[JSONText]]) throws(ActionError) -> Wish? {
+    /// Nil if the program gives nothing, null or false: the expiry stays as it is.
+    private func newExpiry(_ outputs: [[JSONText]]) throws(ActionError) -> NewExpiry? {
         guard let computed else { return literal }
         guard let value = try computed.value(outputs, of: "expire"), value.root.kind != .false else { return nil }
-        var wish = value.root.string.flatMap(Self.wish)
+        var newExpiry = value.root.string.flatMap(Self.newExpiry)
         if value.root.kind == .number, let number = Double(String(decoding: value.bytes, as: UTF8.self)) {
             guard number.magnitude < 1e15 else { throw .failed("expire: \(value.excerpt) seconds are no time") }
-            wish = .at(Int(number.rounded(.up)))
+            newExpiry = .at(Int(number.rounded(.up)))
         }
-        guard let wish else {
+        guard let newExpiry else {
             throw .failed(
                 "expire: the program gives \(value.excerpt), which is no time; it must give seconds since 1970, a date, "
                     + "a time from now such as \"30d\", or \"never\"")
         }
-        if let reason = wish.impossible { throw .failed("expire: the program gives \(value.excerpt), \(reason)") }
-        return wish
+        if let reason = newExpiry.impossible { throw .failed("expire: the program gives \(value.excerpt), \(reason)") }
+        return newExpiry
     }
 
-    private static func wish(_ text: String) -> Wish? {
+    private static func newExpiry(_ text: String) -> NewExpiry? {
         if text == removal { return .never }
         if let date = try? ISODate(text) { return .at(date.secondsRoundedUp) }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
@@ -103,8 +103,8 @@ struct ExpireAction: Action {
     }
 }
 
-extension ExpireAction.Wish {
-    /// Why no document can expire then; nil if one can.
+extension ExpireAction.NewExpiry {
+    /// Why no document can expire at this time. Nil if one can.
     fileprivate var impossible: String? {
         guard case .at(let time) = self else { return nil }
         if time > DocumentExpiry.last {
@@ -121,13 +121,13 @@ extension ExpireAction.Wish {
 // MARK: - Checks
 
 extension ExpireAction {
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        let touch: RuleOutlook.Touch =
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        let touch: RulePrediction.Touch =
             argument.isComputed ? .unknown : argument.text == Self.removal ? .removed : .attached
-        outlook.touched.append(([DocumentExpiry.member], touch))
+        prediction.touched.append(([DocumentExpiry.member], touch))
     }
 
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {
         [(element.position, .expiry)]
     }
 }
@@ -142,12 +142,12 @@ extension JSONValue {
 }
 
 extension Rule {
-    /// Whether its selectors name `_exp`, which neither the feed nor a list shows.
-    var looksAtExpiry: Bool { when.names(DocumentExpiry.member) || unless?.names(DocumentExpiry.member) == true }
+    /// Whether its selectors name `_exp`, which appears neither in the feed nor in a list of documents.
+    var testsExpiry: Bool { when.names(DocumentExpiry.member) || unless?.names(DocumentExpiry.member) == true }
 }
 
 extension Selector {
-    /// Whether it has a condition on this member of the document, or on what is in it.
+    /// Whether the selector has a condition on this member of the document, or on a value inside it.
     fileprivate func names(_ member: String) -> Bool {
         switch self {
         case .all(let selectors), .any(let selectors), .none(let selectors): selectors.contains { $0.names(member) }

@@ -47,7 +47,7 @@ struct MergeAction: Action {
         }
     }
 
-    /// A program may return the whole document; the gateway's own members must be unchanged in it.
+    /// A program may return the whole document, but with the gateway's own members unchanged.
     private func check(_ patch: JSONText, _ document: JSONText) throws(ActionError) {
         guard patch.root.kind == .object else {
             throw .failed("merge takes an object; the program gives \(patch.excerpt)")
@@ -64,8 +64,8 @@ struct MergeAction: Action {
 // MARK: - Checks
 
 extension MergeAction {
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        if argument.isComputed { outlook.touchesEverything = true } else { outlook.addMerge(argument, []) }
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        if argument.isComputed { prediction.touchesEverything = true } else { prediction.addMerge(argument, []) }
     }
 
     func blobWarnings(_ argument: SourceNode, _ check: BlobCheck, own: Set<BlobPlace>) -> [BlobCheck.Message] {

@@ -19,7 +19,7 @@ struct PatchAction: Action {
         }
     }
 
-    /// Nil, with errors, if it is not a list of operations, or one of them changes what rules may not change.
+    /// Nil, with errors, if it is not a list of operations, or an operation edits a member that rules can't edit.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         if !node.isComputed {
             guard case .list = node.content else {
@@ -118,31 +118,31 @@ struct PatchAction: Action {
 // MARK: - Checks
 
 extension PatchAction {
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
         guard case .list(let operations) = argument.content else {
-            outlook.touchesEverything = true
+            prediction.touchesEverything = true
             return
         }
-        for operation in operations { Self.add(operation: operation, to: &outlook) }
+        for operation in operations { Self.add(operation: operation, to: &prediction) }
     }
 
-    private static func add(operation: SourceNode, to outlook: inout RuleOutlook) {
+    private static func add(operation: SourceNode, to prediction: inout RulePrediction) {
         guard let name = operation.member("op")?.text, let path = path(operation.member("path")) else {
-            outlook.touchesEverything = true
+            prediction.touchesEverything = true
             return
         }
         switch name {
-        case "test": outlook.isGuarded = true
-        case "remove": outlook.touch(path, .removed)
-        case "add", "replace": outlook.touch(path, operation.member("value").map(RuleOutlook.value) ?? .unknown)
+        case "test": prediction.isGuarded = true
+        case "remove": prediction.touch(path, .removed)
+        case "add", "replace": prediction.touch(path, operation.member("value").map(RulePrediction.value) ?? .unknown)
         case "move":
             if let origin = self.path(operation.member("from")) {
-                outlook.touch(origin, .removed)
+                prediction.touch(origin, .removed)
             } else {
-                outlook.touchesEverything = true
+                prediction.touchesEverything = true
             }
-            outlook.touch(path, .unknown)
-        default: outlook.touch(path, .unknown)
+            prediction.touch(path, .unknown)
+        default: prediction.touch(path, .unknown)
         }
     }
 

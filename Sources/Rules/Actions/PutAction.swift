@@ -11,11 +11,11 @@ struct PutAction: Action {
 
     private let id: TextTemplate?
     private let document: Template
-    /// Another keyspace of the same server; nil: that of the changed document.
+    /// Another keyspace of the same server. Nil: the keyspace of the changed document.
     private let keyspace: String?
     private let ifExists: PutEffect.Existing
     private let kind: RuleFileKind
-    /// The id if the rule file spells it out: only then may it begin with `_`.
+    /// The id, if it is literal in the rule file: only then may it begin with `_`.
     private let literalID: String?
 
     var programs: [Int] { (id?.programs ?? []) + document.programs }
@@ -54,7 +54,7 @@ struct PutAction: Action {
         self.document = document
     }
 
-    /// All documents of a mapping go to the keyspace of the import, in its mode.
+    /// A mapping can't set the keyspace and the mode; the import's options do.
     private static func refuseKeysOfRules(_ object: SourceObject) {
         for (name, option) in [("if_exists", "--mode"), ("keyspace", "--gateway")] {
             guard let node = object.node(name) else { continue }
@@ -129,11 +129,11 @@ extension PutAction {
         return BlobCheck.written(document, []).compactMap { BlobCheck.message(ofPut: $0, document) }
     }
 
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {
         guard keyspace == nil, let argument = element.member(Self.name) else { return [] }
         let document = argument.member("document")
         let node = argument.member("id") ?? (document?.isComputed == true ? document : document?.member("_id"))
-        return node.flatMap(PlacedWrite.Kind.init(id:)).map { [(element.position, $0)] } ?? []
+        return node.flatMap(LocatedWrite.Kind.init(id:)).map { [(element.position, $0)] } ?? []
     }
 }
 
@@ -150,21 +150,21 @@ package struct PutEffect: Effect {
 
     /// The text of the document's `_id`.
     package let id: String
-    /// Another keyspace of the same server; nil: that of the changed document.
+    /// Another keyspace of the same server. Nil: the keyspace of the changed document.
     package let keyspace: String?
     /// With its `_id`, without `_rev`.
     package let document: JSONText
     /// Default in rule files: `keep`.
     package let ifExists: Existing
     package internal(set) var origin = EffectOrigin(rule: 0, step: 0, element: nil)
-    /// What to write instead of ``document`` if there is no such document; nil: ``document``.
+    /// What to write instead of ``document`` if no such document exists. Nil: ``document``.
     var creation: JSONText?
-    /// False: a document that does not exist is not made.
+    /// Whether a missing document is created.
     var createsMissing = true
 
     package static let kind = EffectKind.put
 
-    /// The index of the rule that wants it.
+    /// The index of the rule that requests it.
     package var rule: Int { origin.rule }
 
     package func isDropped(for later: Effects) -> Bool {
@@ -179,14 +179,14 @@ package struct PutEffect: Effect {
         writer.member("document", raw: document.bytes)
     }
 
-    /// Whether both mean the same document.
+    /// Whether both effects write the same document.
     func isOfSameDocument(as other: PutEffect) -> Bool {
         id.isSame(as: other.id) && keyspace.map { ExactString($0) } == other.keyspace.map { ExactString($0) }
     }
 
-    /// What to write if there is no such document: for `merge`, without the members that are null.
+    /// What to write if the document does not exist: for `merge`, without the members that are null.
     ///
-    /// - Returns: Nil if it is not to be made.
+    /// - Returns: Nil if the document must not be created.
     /// - Throws: `JSONEditError`.
     package var newDocument: JSONText? {
         get throws(JSONEditError) {
@@ -199,11 +199,11 @@ package struct PutEffect: Effect {
         }
     }
 
-    /// Totals to set in a document, whose other members stay as they are.
+    /// Sets totals in a document and keeps its other members.
     ///
     /// - Parameters:
     ///   - totals: The members to set: an object.
-    ///   - creation: The document if there is none, with its `_id`; nil: then none is made.
+    /// - creation: The document to create if there is none, with its `_id`. Nil: creates none.
     package static func totals(id: String, _ totals: JSONText, creation: JSONText?) -> PutEffect {
         var effect = PutEffect(id: id, keyspace: nil, document: totals, ifExists: .merge)
         effect.creation = creation
@@ -214,7 +214,7 @@ package struct PutEffect: Effect {
     /// What to write over the existing document.
     ///
     /// - Parameter current: The existing document, with `_id` and `_rev`.
-    /// - Returns: Nil if it needs no change.
+    /// - Returns: Nil if the document needs no change.
     /// - Throws: `JSONEditError` if an edit is ambiguous, as with duplicate members.
     package func write(over current: JSONText) throws(JSONEditError) -> JSONText? {
         let wanted: JSONText

@@ -1,13 +1,13 @@
-/// Ids that begin with `_` belong to the gateway: design documents run code with administrator rights, and the bots
-/// keep their marks in local documents. The content of a document must never cause a write to one of them.
+/// Ids that begin with `_` belong to the gateway: design documents run code with administrator rights, and bots keep
+/// their marks in local documents. The content of a document must never cause a write to such a document.
 enum ReservedID {
     private static let designPrefix = "_design/"
 
-    /// Reports ids in a rule file that its `put` may not write.
+    /// Reports literal ids that a `put` can't write.
     ///
     /// - Parameters:
     ///   - nodes: The ids, computed ones included.
-    ///   - put: Its `allow_design: true` permits design documents.
+    /// - put: `allow_design: true` in it permits design documents.
     static func check(_ nodes: [SourceNode], of put: SourceObject) {
         let allowsDesign = readPermission(put)
         var isForDesign = false
@@ -44,7 +44,7 @@ enum ReservedID {
         "put: a computed id can't begin with '_' ('\(id)'): such documents are the gateway's; put a prefix before it"
     }
 
-    /// Why a mapping may not give a document this id; nil if it may, as when the document had this id before.
+    /// Why a mapping can't give a document this id. Nil if it can, or if the document already had this id.
     static func error(inMapping id: String?, was original: String?) -> DecisionError? {
         guard let id, id.begins(with: "_"), original?.isSame(as: id) != true else { return nil }
         return DecisionError(

@@ -1,15 +1,15 @@
 package import LosslessJSON
 
-/// Makes one revision of a document with conflicting leaf revisions, the changed document being the winner.
+/// Merges the conflicting leaf revisions of a document into one. The changed document is the winning revision.
 struct ResolveAction: Action {
     static let name = "resolve"
     static let synonyms = ["conflict", "conflicts"]
-    static let mayBeRelated = false
-    static let turn = DecisionTurn.resolving
-    static let elementsRefusal: String? =
+    static let isAllowedInRelated = false
+    static let phase = DecisionPhase.resolving
+    static let forEachError: String? =
         "a document is resolved once: 'resolve' can't have 'for_each'; remove it"
-    /// The other rules see the document once it is resolved.
-    static let soleRefusals: SoleRefusals? = SoleRefusals(
+    /// The other rules see the resolved document.
+    static let onlyActionErrors: OnlyActionErrors? = OnlyActionErrors(
         others: "a rule with 'resolve' has no other action, and other rules see the document once it is resolved; "
             + "move the others to a rule of their own",
         time: "'resolve' settles conflicts as they arrive, at no certain time; remove 'at' or 'every'",
@@ -18,11 +18,11 @@ struct ResolveAction: Action {
     private static let keys = ["policy", "jq", "date"]
     private static let defaultDateMember = "updatedAt"
 
-    /// One policy, whatever the document's type: the rule's conditions tell types apart.
+    /// One policy for all document types: the rule's conditions distinguish types.
     let policies: ConflictPolicies
 
-    /// Reads `resolve: POLICY`, `resolve: { policy: POLICY, date: MEMBER }` or `resolve: { jq: PROGRAM }`; nil, with
-    /// errors, if it is none of them.
+    /// Reads `resolve: POLICY`, `resolve: { policy: POLICY, date: MEMBER }` or `resolve: { jq: PROGRAM }`. Nil, with
+    /// errors, for anything else.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
         if reading.kind == .mapping {
@@ -69,19 +69,19 @@ struct ResolveAction: Action {
         }
     }
 
-    /// Its program runs over all leaves, in a pool of its own.
+    /// Its program runs later, over all leaves, in a separate pool.
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) {
         draft.effects.append(ResolveEffect(origin: draft.origin, policies: policies))
     }
 }
 
-/// What is to be done about the conflicting leaf revisions of a document.
+/// How to resolve the conflicting leaf revisions of a document.
 package struct ResolveEffect: Effect {
     package static let kind = EffectKind.resolve
     package let origin: EffectOrigin
     package let policies: ConflictPolicies
 
-    /// Such as `resolve: merge`.
+    /// Example: `resolve: merge`.
     package var title: String { "resolve: \(policies.generalName ?? "")" }
 
     /// The rule, as an index in ``RuleSet/names``.

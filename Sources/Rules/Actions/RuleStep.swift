@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// One list element of `then`: an action, once or for each output of a program.
+/// One list element of `then`: an action, done once or for each output of a program.
 struct RuleStep: Sendable {
-    /// The key beside the action that says for which elements it is done.
+    /// The key of the program that gives the elements.
     static let elementsKey = "for_each"
     /// The most elements of one document.
     static let elementLimit = 1000
-    /// The variables of the action's programs, if there are elements.
+    /// The additional variables of the action's programs if there are elements.
     private static let variables = ["item", "index"]
 
     let action: any Action
@@ -14,8 +14,8 @@ struct RuleStep: Sendable {
     let elements: Int?
 }
 
-/// A step with what the rule file says.
-struct PlacedStep {
+/// A step with its source in the rule file.
+struct LocatedStep {
     let step: RuleStep
     /// The list element of `then`.
     let element: SourceNode
@@ -25,18 +25,18 @@ struct PlacedStep {
     /// - Parameters:
     ///   - source: A rule, or the value of `related`.
     ///   - steps: What was read from its `then`, without an error.
-    static func all(_ source: SourceNode, _ steps: [RuleStep]) -> [PlacedStep] {
+    static func all(_ source: SourceNode, _ steps: [RuleStep]) -> [LocatedStep] {
         guard case .list(let elements)? = source.member("then")?.content else { return [] }
         return zip(elements, steps).compactMap { element, step in
-            element.member(step.action.name).map { PlacedStep(step: step, element: element, argument: $0) }
+            element.member(step.action.name).map { LocatedStep(step: step, element: element, argument: $0) }
         }
     }
 }
 
 extension Rule {
-    var placedSteps: [PlacedStep] { PlacedStep.all(source, then) }
+    var locatedSteps: [LocatedStep] { LocatedStep.all(source, then) }
 
-    /// Its actions of one kind.
+    /// The rule's actions of one type.
     func actions<Kind: Action>(of kind: Kind.Type) -> [Kind] { then.compactMap { $0.action as? Kind } }
 }
 
@@ -47,7 +47,7 @@ struct RuleElement: Sendable {
     /// `$index`, from 0.
     let index: Int
 
-    /// As the locals of ``JQCall``.
+    /// The element as the locals of ``JQCall``.
     var locals: [(name: String, json: [UInt8])] {
         [("item", item.bytes), ("index", Array(String(index).utf8))]
     }
@@ -64,7 +64,7 @@ extension RuleStep {
         else { return nil }
         let elements = object.node(Self.elementsKey)
         let members = all.filter { $0.name != Self.elementsKey }
-        // Only its body is not indented, which was reported.
+        // The missing indentation of its body was already reported.
         if let first = members.first, first.value.isNull, members.count > 1,
             members.dropFirst().allSatisfy({ !ActionRegistry.names.contains($0.name) })
         {
@@ -88,14 +88,14 @@ extension RuleStep {
         guard let program = Self.program(elements, reading),
             let action = reading.with(locals: Self.variables, read: { kind.init(member.value, reading) })
         else { return nil }
-        if let refusal = kind.elementsRefusal {
+        if let refusal = kind.forEachError {
             reading.errors.report(at: elements.position, refusal)
             return nil
         }
         self.init(action: action, elements: program)
     }
 
-    /// Reads `for_each: PROGRAM` or, as for other values, `for_each: { jq: PROGRAM }`.
+    /// Reads `for_each: PROGRAM` or, as with other values, `for_each: { jq: PROGRAM }`.
     private static func program(_ node: SourceNode, _ reading: RuleReading) -> Int? {
         guard let computation = node.computation else { return reading.program(node) }
         if let type = computation.type {
@@ -108,7 +108,7 @@ extension RuleStep {
 }
 
 extension SourceNode {
-    /// The action of a list element of `then`; nil if there is none.
+    /// The action of a list element of `then`. Nil if there is none.
     var actionMember: Member? {
         guard case .object(let members) = content else { return nil }
         return members.first { $0.name != RuleStep.elementsKey }

@@ -16,7 +16,7 @@ package struct BlobPlace: Hashable, Sendable {
 
     /// Nil if this is not the name of a blob's attachment.
     package init?(attachmentName: String) {
-        // Of Unicode scalars: a character may begin with the slash.
+        // Compares Unicode scalars: the slash may be the first scalar of a longer character.
         let name = attachmentName.unicodeScalars
         guard name.starts(with: "\(Self.prefix)/".unicodeScalars),
             let pointer = try? JSONPointer(String(name.dropFirst(Self.prefix.unicodeScalars.count)))
@@ -52,7 +52,7 @@ package struct BlobPlace: Hashable, Sendable {
         }
     }
 
-    /// Why the member can't be written; nil if it can.
+    /// Why the member can't be written. Nil if it can.
     func obstacle(in document: JSONText) -> String? {
         var place = JSONPointer(tokens: [])
         for (index, token) in pointer.tokens.enumerated() {
@@ -76,7 +76,7 @@ package struct BlobPlace: Hashable, Sendable {
         return nil
     }
 
-    /// The attachment's stub in a document; nil if there is none.
+    /// The attachment's stub in a document. Nil if there is none.
     func stub(in document: JSONText) -> JSONValue? { document.root["_attachments"]?[attachmentName] }
 
     /// The member, if it describes a blob.
@@ -85,14 +85,14 @@ package struct BlobPlace: Hashable, Sendable {
     }
 }
 
-/// Why a text names no place for a blob.
+/// Why a text does not name a place for a blob.
 struct BlobPlaceError: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// What a member says of a blob. Members that Couchbase Lite does not require may be missing.
+/// The description of a blob in its member. Members that Couchbase Lite does not require may be missing.
 package struct BlobDescription: Sendable, Equatable {
     package let digest: String?
     package let length: Int?
@@ -106,16 +106,16 @@ package struct BlobDescription: Sendable, Equatable {
         contentType = value["content_type"]?.string
     }
 
-    /// Whether this is the content of an attachment that a rule makes.
+    /// Whether the description matches an attachment that a rule makes.
     func describes(_ attachment: Attachment) -> Bool {
         guard contentType.map({ $0.utf8.elementsEqual(attachment.contentType.utf8) }) == true else { return false }
         return !attachment.isDownloaded || digest == attachment.content.sha1 && length == attachment.content.length
     }
 
-    /// Whether a gateway's stub may be of the same content: CouchDB's digests can't be compared with this one.
+    /// Whether the gateway's stub may have the same content. CouchDB's MD5 digests can't be compared.
     func agrees(with stub: JSONValue) -> Bool { disagreement(with: stub) == nil }
 
-    /// The member of the stub that says something else; nil if there is none.
+    /// The stub's member that differs. Nil if there is none.
     package func disagreement(with stub: JSONValue) -> String? {
         guard let digest, digest.hasPrefix("sha1-") else { return "digest" }
         if let other = stub["digest"]?.string, other.hasPrefix("sha1-"), other != digest { return "digest" }
@@ -128,7 +128,7 @@ package struct BlobDescription: Sendable, Equatable {
 // MARK: - Writing
 
 extension BlobPlace {
-    /// Writes the member for an attachment, unless it describes it already. Other members of a blob are kept.
+    /// Writes the member for an attachment, unless it is already right. Keeps the blob's other members.
     func describe(_ attachment: Attachment, in document: JSONText) throws(JSONEditError) -> JSONText {
         guard let existing = description(in: document.root) else {
             var writer = JSONWriter()
@@ -146,7 +146,7 @@ extension BlobPlace {
         return result
     }
 
-    /// Digest and length are known only once the content is.
+    /// Digest and length are omitted while the content is unknown.
     private static func members(_ attachment: Attachment) -> [(String, [UInt8])] {
         func text(_ value: String) -> [UInt8] {
             var writer = JSONWriter()
@@ -160,7 +160,8 @@ extension BlobPlace {
         ]
     }
 
-    /// Removes the member, if it is a blob. In a list it becomes null: the blobs behind it keep their attachments.
+    /// Removes the member, if it is a blob. A list element becomes null, so later elements keep their index and
+    /// attachment.
     func removeDescription(from document: JSONText) throws(JSONEditError) -> JSONText {
         guard description(in: document.root) != nil, let parent = pointer.parent else { return document }
         if document.root.value(at: parent)?.kind == .array {

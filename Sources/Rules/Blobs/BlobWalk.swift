@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct BlobWalk {
     private let depthLimit: Int
     private var open: [Container]
-    /// The path to the last blob, or to the container that is open.
+    /// The path to the last blob, or to the open container.
     private var tokens: [String] = []
     private var isAtBlob = false
 
@@ -42,7 +42,7 @@ struct BlobWalk {
         return nil
     }
 
-    /// What is left of an object or a list.
+    /// The rest of an object or a list.
     private struct Container {
         private var members: JSONValue.Members
         private var elements: JSONValue.Elements
@@ -55,7 +55,7 @@ struct BlobWalk {
             self.name = name
         }
 
-        /// The next object or list in it.
+        /// The next object or list in the container.
         mutating func next() -> (token: String, value: JSONValue)? {
             while let member = members.next() {
                 guard [.object, .array].contains(member.value.kind), let name = member.name.string else { continue }
@@ -70,7 +70,7 @@ struct BlobWalk {
     }
 }
 
-/// The hash of an attachment's name, made from the path of its blob. A path that is one token longer costs only that
+/// The hash of an attachment's name, computed from the path of its blob. Extending a path by one token costs only that
 /// token.
 struct BlobNameHash {
     private var hasher = Hasher()
@@ -88,11 +88,11 @@ struct BlobNameHash {
 /// The attachments of a document, found by their blobs.
 struct BlobAttachments {
     private let attachments: [JSONValue.Member]
-    /// Positions in ``attachments`` by the hash of the name. If names had the same hash, the last one counts.
+    /// Positions in ``attachments`` by the hash of the name. If hashes collide, the last one counts.
     private var positions: [Int: Int] = [:]
     /// The SHA-1 digests of all attachments.
     private var digests: Set<String> = []
-    /// The lengths of those that have no SHA-1 digest.
+    /// The lengths of the attachments without a SHA-1 digest.
     private var lengths: Set<Int?> = []
 
     init(_ attachments: JSONValue?, depthLimit: Int) {
@@ -112,16 +112,16 @@ struct BlobAttachments {
         }
     }
 
-    /// The stub of the attachment with the usual name; nil if there is none.
+    /// The stub of the attachment with the usual name. Nil if there is none.
     ///
-    /// - Parameter place: Called only if there may be one.
+    /// - Parameter place: Called only if such an attachment may exist.
     func stub(of name: BlobNameHash, at place: () -> BlobPlace) -> JSONValue? {
         guard let position = positions[name.value], attachments[position].name.isString(place().attachmentName)
         else { return nil }
         return attachments[position].value
     }
 
-    /// Whether an attachment of another name may have the bytes. After elements of a list have moved, for instance.
+    /// Whether an attachment with another name may hold the bytes, for example after elements of a list have moved.
     func mayHold(_ blob: BlobDescription) -> Bool {
         guard let digest = blob.digest else { return false }
         return digests.contains(digest) || lengths.contains(blob.length)

@@ -6,9 +6,9 @@ package import LosslessJSON
 /// Apps find the bytes of a blob by its digest, among the attachments of the document. The usual name is `blob_` and the
 /// JSON Pointer of the member.
 package struct DocumentBlobs {
-    /// A blob whose bytes apps do not find, or that says something else than they do.
+    /// A blob whose bytes apps can't find, or whose description does not match them.
     package struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// The member; empty if this is about several.
+        /// The member. Empty if the problem is about several members.
         package let pointer: JSONPointer
         package let reason: String
 
@@ -24,11 +24,11 @@ package struct DocumentBlobs {
 
     package init(_ document: JSONValue) { self.document = document }
 
-    /// What is wrong with the blobs, in the order of the document. Takes time in proportion to its size.
+    /// The problems of the blobs, in the order of the document. Takes time proportional to the document's size.
     ///
-    /// - Parameter sha1: `sha1-…` of an attachment's bytes, by its description in the document; nil if they are not there.
+    /// - Parameter sha1: `sha1-…` of an attachment's bytes, given its stub. Nil if the bytes are not available.
     package func problems(sha1: (JSONValue) throws -> String?) rethrows -> [Problem] {
-        // Most documents without any are recognised by their bytes.
+        // A scan of the bytes recognises most documents without blobs.
         guard document.kind == .object, document.bytes.mayContainBlob else { return [] }
         let attachments = BlobAttachments(document["_attachments"], depthLimit: Self.depthLimit)
         var blobs = BlobWalk(document, depthLimit: Self.depthLimit)
@@ -51,7 +51,7 @@ package struct DocumentBlobs {
         return problems
     }
 
-    /// What a change makes wrong with the blobs: parts that are there without the other.
+    /// The damage that a change does to blobs: one part present without the other.
     ///
     /// - Parameter after: The document afterwards.
     package func damage(in after: JSONValue) -> [Problem] {
@@ -59,7 +59,8 @@ package struct DocumentBlobs {
         return DocumentBlobs(after).problems { _ in nil }.filter { !known.contains($0) } + lost(in: after)
     }
 
-    /// The attachments that are left of blobs whose members are gone. They are not lost if another blob has the bytes.
+    /// The attachments that remain after their blob's member was removed. Still in use if another blob has the same
+    /// bytes.
     private func lost(in after: JSONValue) -> [Problem] {
         guard document.kind == .object, document.bytes.mayContainBlob, let left = after["_attachments"] else {
             return []
@@ -117,7 +118,7 @@ package struct DocumentBlobs {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the text has `@type`, or escapes.
+    /// Whether the text contains `@type`, or escapes.
     fileprivate var mayContainBlob: Bool {
         var rest = self[...]
         while let place = rest.firstIndex(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\\") }) {

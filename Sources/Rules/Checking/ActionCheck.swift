@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Finds actions that gateways will refuse or that remove more than they say, and programs that read what they can't.
+/// Finds actions that gateways will refuse or that remove more than they say, and programs that YAML misreads.
 enum ActionCheck {
     static func warnings(_ rule: Rule) -> [RuleWarning] {
         var found: [RuleWarning] = []
@@ -11,7 +11,7 @@ enum ActionCheck {
         for (position, code, message) in messages(rule) { warn(position, code, message) }
         for node in texts(in: rule.source.member("then")) {
             if let message = node.text.flatMap(ForgottenProgram.message) { warn(node.position, .notAProgram, message) }
-            if let message = LiteralCheck.oldBoolean(node) { warn(node.position, .mixedTypes, message) }
+            if let message = LiteralCheck.yaml11Boolean(node) { warn(node.position, .mixedTypes, message) }
         }
         for member in members(in: rule.source.member("then")) {
             if let message = member.missingSpace(readAs: "the name of a field") {
@@ -26,12 +26,12 @@ enum ActionCheck {
         return found
     }
 
-    /// Those of its actions, also on related documents.
+    /// The warnings of the rule's actions, including those on related documents.
     static func messages(_ rule: Rule) -> [ActionWarning] {
-        rule.placedSteps.flatMap { $0.step.action.warnings($0.element, of: rule) }
+        rule.locatedSteps.flatMap { $0.step.action.warnings($0.element, of: rule) }
     }
 
-    /// For an action that writes to the changed document.
+    /// Warns of an action that writes to the changed document.
     static func writesDeleted(_ element: SourceNode, _ rule: Rule) -> [ActionWarning] {
         guard rule.kind == .rules, rule.on == .delete else { return [] }
         let message =
@@ -40,7 +40,7 @@ enum ActionCheck {
         return [(element.position, .writesDeleted, message)]
     }
 
-    /// Programs of a selector that read what most tombstones do not have: nothing is related then.
+    /// Warns of programs in a selector that read members that most tombstones lack: no document is related then.
     static func tombstoneFields(_ selector: SourceNode?, _ rule: Rule) -> [ActionWarning] {
         guard rule.on == .delete, let selector else { return [] }
         return programs(in: selector).compactMap { program in
@@ -70,7 +70,7 @@ enum ActionCheck {
         }
     }
 
-    /// Also a `jq` that has other members beside it: whatever it is, it is meant as a program.
+    /// Whether the member is a program, even a broken one: `jq` with other members beside it counts.
     private static func isProgram(_ member: SourceNode.Member) -> Bool {
         ["jq", RuleStep.elementsKey].contains(member.name)
     }
@@ -115,7 +115,7 @@ enum ActionCheck {
                 {
                     return [(text, member.value.position)]
                 }
-                // The names in selectors are fields of documents.
+                // Names in selectors are document fields.
                 return member.name == "when" || member.name == "unless" ? [] : programs(in: member.value)
             }
         default: return []

@@ -7,8 +7,8 @@ struct BlobCheck {
 
     init(_ rules: [Rule]) {
         known = rules.reduce(into: []) { known, rule in
-            for placed in rule.placedSteps {
-                let related = (placed.step.action as? RelatedAction)?.rule.placedSteps
+            for placed in rule.locatedSteps {
+                let related = (placed.step.action as? RelatedAction)?.rule.locatedSteps
                 known.formUnion((related ?? [placed]).compactMap { Self.place($0.argument, rule.kind) })
             }
             if let when = rule.source.member("when") { known.formUnion(Self.selected(when, [])) }
@@ -25,12 +25,12 @@ struct BlobCheck {
 
     /// What is wrong in the actions of a rule, and in those about related documents.
     func messages(_ rule: Rule) -> [Message] {
-        let steps = rule.placedSteps
+        let steps = rule.locatedSteps
         let own = Set(steps.compactMap { Self.place($0.argument, rule.kind) })
         return steps.flatMap { $0.step.action.blobWarnings($0.argument, self, own: own) }
     }
 
-    /// Of an action that names an attachment.
+    /// For an action that names an attachment.
     static func attachmentMessages(_ argument: SourceNode) -> [Message] {
         guard let name = argument.text ?? argument.member("name")?.text,
             let place = BlobPlace(attachmentName: name)
@@ -47,7 +47,7 @@ struct BlobCheck {
     static func message(ofPut change: Change, _ document: SourceNode) -> Message? {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
         guard change.makesBlob else { return nil }
-        // A program may give the attachments, too.
+        // A program may also give the attachments.
         if place.pointer.tokens.isEmpty || change.program != nil {
             return (
                 change.position,
@@ -75,7 +75,7 @@ struct BlobCheck {
             return value?.member("@type")?.text == "blob"
         }
 
-        /// Whether it is known that the member is no blob afterwards.
+        /// Whether the member is certainly not a blob afterwards.
         var makesNoBlob: Bool {
             guard let program else { return !makesBlob }
             return program.count == 1 && program.allSatisfy(Self.isLiteral)
@@ -90,7 +90,7 @@ struct BlobCheck {
         let place = BlobPlace(JSONPointer(tokens: change.tokens))
         guard !own.contains(place) else { return nil }
         if change.makesBlob, place.pointer.tokens.isEmpty {
-            // Which member it is, only the program knows.
+            // Only the program knows which member it is.
             guard own.isEmpty else { return nil }
             return (change.position, "the program makes a blob without its attachment; write attach: { blob: …, … }")
         }
@@ -117,7 +117,7 @@ struct BlobCheck {
         return members.flatMap { written($0.value, path + [$0.name]) }
     }
 
-    /// What a program's text tells of the members that it gives: those of an object that it constructs, or the whole value.
+    /// The members that the program's text is known to set: those of the object that it constructs, or the whole value.
     private static func computed(_ node: SourceNode, _ path: [String]) -> [Change] {
         guard let program = node.member("jq")?.text else { return [] }
         let members = ConstructedObject.members(program)
@@ -146,7 +146,7 @@ struct BlobCheck {
         argument.member("blob")?.text.flatMap { try? BlobPlace($0, kind) }
     }
 
-    /// The members that a selector wants to be blobs: `image.@type: blob`, or `image: { "@type": blob }`.
+    /// The members that a selector requires to be blobs: `image.@type: blob`, or `image: { "@type": blob }`.
     private static func selected(_ selector: SourceNode, _ path: [String]) -> [BlobPlace] {
         guard case .object(let members) = selector.content else { return [] }
         return members.flatMap { member -> [BlobPlace] in

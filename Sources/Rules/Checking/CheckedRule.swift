@@ -1,32 +1,32 @@
-/// A rule as the checks see it.
+/// A rule with what the checks need to know about it.
 struct CheckedRule {
     let rule: Rule
-    let outlook: RuleOutlook
+    let prediction: RulePrediction
     /// The clauses of `when`.
     let when: [LocatedClause]
-    /// The clauses of `unless`; none if there is no `unless`.
+    /// The clauses of `unless`. Empty without `unless`.
     let unless: [LocatedClause]
 
-    init(_ rule: Rule, _ outlook: RuleOutlook) {
+    init(_ rule: Rule, _ prediction: RulePrediction) {
         self.rule = rule
-        self.outlook = outlook
+        self.prediction = prediction
         when = rule.source.member("when").map(LocatedClause.conjuncts) ?? []
         unless = rule.source.member("unless").map(LocatedClause.conjuncts) ?? []
     }
 
-    /// Whether the selectors alone decide if the rule fires.
-    var dependsOnSelectorsAlone: Bool { rule.condition == nil && rule.time == nil && !outlook.isGuarded }
+    /// Whether only the selectors decide if the rule fires.
+    var dependsOnSelectorsAlone: Bool { rule.condition == nil && rule.time == nil && !prediction.isGuarded }
 
-    /// Whether the rule sees the result of its own work, and its selectors alone decide then. Mappings have one pass.
+    /// Whether the rule sees the result of its own write, and only its selectors decide then. Mappings have one pass.
     var mayRepeat: Bool {
-        rule.kind == .rules && rule.on.contains(.change) && dependsOnSelectorsAlone && !outlook.deletes
-            && !outlook.touchesEverything
+        rule.kind == .rules && rule.on.contains(.change) && dependsOnSelectorsAlone && !prediction.deletes
+            && !prediction.touchesEverything
     }
 
-    /// Whether it writes into the document what a receiver answers.
+    /// Whether it writes the receiver's answer into the document.
     var mergesAnswers: Bool { rule.actions(of: WebhookAction.self).contains { $0.response != nil } }
 
-    /// The position of one of the rule's keys; without such a key, that of the rule.
+    /// The position of one of the rule's keys. Without such a key, the position of the rule.
     func position(of key: String) -> SourcePosition {
         guard case .object(let members) = rule.source.content else { return rule.position }
         return members.first { $0.name == key }?.position ?? rule.position
@@ -36,6 +36,6 @@ struct CheckedRule {
         RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message)
     }
 
-    /// How messages about other rules name it.
+    /// The rule's name and place in messages about other rules.
     var reference: String { "'\(rule.name)' (\(rule.path):\(rule.position.line))" }
 }

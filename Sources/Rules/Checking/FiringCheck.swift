@@ -1,14 +1,14 @@
-/// Finds rules that never fire, and clauses that make no difference.
+/// Finds rules that never fire, and clauses without effect.
 struct FiringCheck {
     private(set) var warnings: [RuleWarning] = []
-    /// Whether one of the ``warnings`` says that the rule never fires.
-    private(set) var isDead = false
+    /// Whether one of the ``warnings`` states that the rule never fires.
+    private(set) var neverFires = false
 
     init(_ rule: CheckedRule) {
-        let reasons = Self.contradiction(rule) + Self.deletionMark(rule) + Self.exception(rule)
-        isDead = !reasons.isEmpty
+        let reasons = Self.contradiction(rule) + Self.testOfDeleted(rule) + Self.unlessAlwaysHolds(rule)
+        neverFires = !reasons.isEmpty
         warnings = reasons.map { rule.warning(at: $0.position, .neverFires, "it never fires: \($0.message)") }
-        warnings += Self.uselessException(rule) + Self.tombstone(rule)
+        warnings += Self.unlessNeverHolds(rule) + Self.tombstone(rule)
     }
 
     private typealias Reason = (position: SourcePosition, message: String)
@@ -17,8 +17,8 @@ struct FiringCheck {
         Contradiction(in: rule.when).map { [($0.position, $0.message)] } ?? []
     }
 
-    /// A change rule never sees `_deleted`, so even `_deleted: { $ne: true }` never holds.
-    private static func deletionMark(_ rule: CheckedRule) -> [Reason] {
+    /// The checks treat `_deleted` as absent from changed documents, so even `_deleted: { $ne: true }` never holds.
+    private static func testOfDeleted(_ rule: CheckedRule) -> [Reason] {
         guard rule.rule.on == .change else { return [] }
         return rule.when.compactMap { clause in
             guard case .field(let path, let condition) = clause.selector, path.spelling == "_deleted",
@@ -31,7 +31,7 @@ struct FiringCheck {
         }
     }
 
-    private static func exception(_ rule: CheckedRule) -> [Reason] {
+    private static func unlessAlwaysHolds(_ rule: CheckedRule) -> [Reason] {
         guard let unless = rule.rule.unless else { return [] }
         let position = rule.position(of: "unless")
         if rule.unless.isEmpty { return [(position, "`unless: {}` excludes every document; remove it")] }
@@ -39,7 +39,7 @@ struct FiringCheck {
         return [(position, "`unless` is true whenever `when` is true; change one of the two")]
     }
 
-    private static func uselessException(_ rule: CheckedRule) -> [RuleWarning] {
+    private static func unlessNeverHolds(_ rule: CheckedRule) -> [RuleWarning] {
         guard let contradiction = Contradiction(in: rule.unless) else { return [] }
         return [
             rule.warning(
@@ -47,11 +47,11 @@ struct FiringCheck {
         ]
     }
 
-    /// The members of every tombstone. It has others if the deletion wrote some, and the server keeps them.
+    /// The members of every tombstone. Others exist only if the deletion wrote them and the server keeps them.
     static let tombstoneMembers: Set<String> = ["_id", "_rev", "_deleted"]
 
     private static func tombstone(_ rule: CheckedRule) -> [RuleWarning] {
-        // In files, tombstones are written by whoever exports them.
+        // The format of tombstones in files depends on the program that exported them.
         guard rule.rule.on.contains(.delete), rule.rule.kind == .rules else { return [] }
         let remedy = "if none does, test only _id" + (rule.rule.on == .delete ? "" : ", or take delete out of `on`")
         return (rule.when + rule.unless).compactMap { clause in
@@ -68,7 +68,7 @@ struct FiringCheck {
 }
 
 extension Selector {
-    /// The members of the document that the selector reads.
+    /// The members of the document that the selector tests.
     var fieldNames: [String] {
         switch self {
         case .all(let selectors), .any(let selectors), .none(let selectors): selectors.flatMap(\.fieldNames)

@@ -1,11 +1,11 @@
-/// A text of an action that is written as it stands, but looks like a jq program or like a template.
+/// A text in an action that is used as it is, but looks like a jq program or like a template.
 enum ForgottenProgram {
     private static let variables = ["$now", "$change", "$match", "$item", "$index", "$source", "$response"]
     private static let operators: Set = ["|", "+", "//", "==", "!=", "<=", ">=", "and", "or", "then"]
-    /// Those that names of files have, too: only after white space.
+    /// Operators that also occur in file names: they count only after white space.
     private static let spacedOperators: Set = ["-", "*", "/", "<", ">"]
 
-    /// What is wrong, and what to write; nil if it looks like a text.
+    /// What is wrong, and what to write. Nil if the value looks like plain text.
     static func message(_ text: String) -> String? {
         if isProgram(text) {
             return
@@ -27,7 +27,7 @@ enum ForgottenProgram {
         return isVariable || isQuoted || isPath(text) || isExpression(String(text))
     }
 
-    /// `.petId`, `.owner.name`, `.lines[0].price`, `."a-b"`, `.["a"]`; of JSONPath, `$.petId`.
+    /// `.petId`, `.owner.name`, `.lines[0].price`, `."a-b"`, `.["a"]`, and JSONPath's `$.petId`.
     private static func isPath(_ text: Substring) -> Bool {
         let step = /\.?(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]*"|\[[0-9]*\]|\["[^"]*"\])\??/
         var rest = text.hasPrefix("$.") ? text.dropFirst() : text
@@ -39,9 +39,9 @@ enum ForgottenProgram {
         return rest.isEmpty
     }
 
-    /// `"a" + ._id`, `.a // 0`, `[.lines[].price] | add`: reads a member, and calculates.
+    /// An expression that reads a member and computes: `"a" + ._id`, `.a // 0`, `[.lines[].price] | add`.
     private static func isExpression(_ text: String) -> Bool {
-        // `if` and `now` begin with a letter.
+        // Only `if` and `now` begin with a letter.
         guard let start = text.first, ".\"([{$in".contains(start) else { return false }
         let tokens = ProgramTokens(text)
         guard let first = tokens.ranges.indices.first.map(tokens.text), tokens.open.isEmpty else { return false }
@@ -62,7 +62,7 @@ enum ForgottenProgram {
 
     // MARK: - Templates
 
-    /// `{{_id}}`, `${_id}`, `#{_id}`, `%{_id}`, `{_id}` and, outside a program, `\(._id)`.
+    /// `{{_id}}`, `${_id}`, `#{_id}`, `%{_id}`, `{_id}`; outside a program, also `\(._id)`.
     private static func hasPlaceholder(_ text: String) -> Bool {
         guard text.contains("{") || text.contains("\\(") else { return false }
         return text.firstMatch(of: /\{\{\s*[.$]?[A-Za-z_][A-Za-z0-9_.]*\s*\}\}/) != nil
@@ -70,7 +70,7 @@ enum ForgottenProgram {
             || text.firstMatch(of: /\{_(?:id|rev)\}/) != nil || text.firstMatch(of: /\\\(\s*[.$][^()]+\)/) != nil
     }
 
-    /// The program that the text means: `"r.\(._id)"`. Nil if it has characters that must be escaped.
+    /// The program that was probably intended: `"r.\(._id)"`. Nil if the text has characters that need escaping.
     private static func replacement(_ text: String) -> String? {
         let placeholder = /\{\{\s*[.$]?([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|[$#%]?\{\s*[.$]?([A-Za-z_][A-Za-z0-9_.]*)\s*\}/
         guard !text.contains(where: { "'\"\\\n".contains($0) }) else { return nil }

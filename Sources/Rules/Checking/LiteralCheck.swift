@@ -27,8 +27,8 @@ enum LiteralCheck {
         ]
     }
 
-    /// `{ regex: a }`: a field that was probably meant as an operator. Words that are common as field names are left
-    /// out.
+    /// `{ regex: a }`: a field that was probably meant as an operator. Names that are common for fields are not
+    /// reported.
     private static func missingDollar(_ member: SourceNode.Member) -> String? {
         let names = ["regex", "exists", "elemMatch", "allMatch", "beginsWith", "nin", "lt", "lte", "gt", "gte"]
         guard names.contains(member.name) else { return nil }
@@ -74,7 +74,7 @@ enum LiteralCheck {
 
     private static func text(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
         if let message = operatorAsText(node) { return [rule.warning(at: node.position, .notAnOperator, message)] }
-        return oldBoolean(node, rule) + whiteSpace(node, rule)
+        return yaml11Boolean(node, rule) + whiteSpace(node, rule)
     }
 
     /// `task: '$regex:^a'`, in quotes or not.
@@ -86,7 +86,7 @@ enum LiteralCheck {
             + "{ \(match.1): \(DisplayText.plain(argument(String(match.2)))) }"
     }
 
-    /// The argument as YAML to paste: in quotes, unless it is a word, a number, a list or an object.
+    /// The argument as YAML to paste: in quotes unless it is a word, a number, a list or an object.
     private static func argument(_ text: String) -> String {
         let isPlain = text.wholeMatch(of: /[A-Za-z0-9_.-]+|\[.*\]|\{.*\}|'.*'|".*"/) != nil
         return isPlain ? text : "'\(text)'"
@@ -100,8 +100,8 @@ enum LiteralCheck {
         )
     }
 
-    /// A string that spells out a number, in an order comparison: strings are compared character by character. Digits
-    /// of dates and times are meant as strings: `$gte: "2026"`, `$lt: "20261101"`.
+    /// A string that spells a number, in an order comparison: strings are compared character by character. Digits of
+    /// dates and times are fine as strings: `$gte: "2026"`, `$lt: "20261101"`.
     private static func numberAsText(_ text: String, _ leaf: SelectorOutline.Leaf) -> String? {
         guard !isCompactTime(text.trimmed), (try? JSONText(Array(text.trimmed.utf8)).root.kind) == .number else {
             return nil
@@ -125,12 +125,12 @@ enum LiteralCheck {
     }
 
     /// `complete: no`, which was `false` in YAML 1.1.
-    private static func oldBoolean(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
-        oldBoolean(node).map { [rule.warning(at: node.position, .mixedTypes, $0)] } ?? []
+    private static func yaml11Boolean(_ node: SourceNode, _ rule: CheckedRule) -> [RuleWarning] {
+        yaml11Boolean(node).map { [rule.warning(at: node.position, .mixedTypes, $0)] } ?? []
     }
 
-    /// What is wrong with a value that is a boolean only in YAML 1.1.
-    static func oldBoolean(_ node: SourceNode) -> String? {
+    /// The message for a value that is a boolean only in YAML 1.1.
+    static func yaml11Boolean(_ node: SourceNode) -> String? {
         guard case .string(let text) = node.content, node.isPlain,
             let meaning = ["yes": "true", "on": "true", "no": "false", "off": "false"][text.lowercased()]
         else { return nil }
@@ -150,10 +150,10 @@ enum LiteralCheck {
         ]
     }
 
-    /// The most values of a list that are compared by their order, not only by their spelling.
+    /// The most values of a list that are compared by collation, not only by spelling.
     private static let comparedLimit = 1_000
 
-    /// Values that are equal to an earlier one.
+    /// Values that equal an earlier one.
     private static func duplicates(_ values: [SourceNode], _ rule: CheckedRule) -> [RuleWarning] {
         var spellings: Set<[UInt8]> = []
         var seen: [JSONValue] = []

@@ -1,6 +1,6 @@
-/// Finds regular expressions that compile but mean something else than they seem to.
+/// Finds regular expressions that compile, but probably mean something unintended.
 enum PatternCheck {
-    /// What may be wrong with a pattern, each with its remedy.
+    /// The probable mistakes in a pattern, each with its remedy.
     static func messages(_ pattern: String) -> [String] {
         if pattern.isEmpty { return ["an empty pattern matches every text; write { $type: string } if that is meant"] }
         if let inner = undelimited(pattern) {
@@ -12,7 +12,7 @@ enum PatternCheck {
         if let ending = unescapedEnding(pattern) {
             messages.append("the '.' before '\(ending)' takes any character; write '\\.\(ending)'")
         }
-        if mayExplode(outline.alternatives) {
+        if mayBacktrackExponentially(outline.alternatives) {
             messages.append(
                 "a repeat inside a repeat, as in (a+)+, may have to be tried in too many ways, and then the document "
                     + "becomes a dead letter; repeat once")
@@ -23,7 +23,8 @@ enum PatternCheck {
 
     // MARK: - Delimiters
 
-    /// The pattern between the slashes of `/…/i`. A path has no anchor after its first or before its last slash.
+    /// The pattern between the slashes of `/…/i`. A pattern with an anchor inside, after the first or before the last
+    /// slash, is no path.
     private static func undelimited(_ pattern: String) -> String? {
         guard pattern.hasPrefix("/"), let slash = pattern.lastIndex(of: "/"), slash > pattern.startIndex else {
             return nil
@@ -39,7 +40,7 @@ enum PatternCheck {
 
     // MARK: - Anchors
 
-    /// `^one|two$`. Only for words: `^\s|[A-Z]|\s$` means what it says.
+    /// `^one|two$`. Only for words: `^\s|[A-Z]|\s$` is probably intended.
     private static func looseAnchor(_ outline: PatternOutline, _ pattern: String) -> String? {
         let alternatives = outline.alternatives
         guard alternatives.count > 1, !pattern.contains("\\"), !pattern.contains("[") else { return nil }
@@ -48,7 +49,7 @@ enum PatternCheck {
         let last = alternatives.count - 1
         let isStartLoose = starts[0] && !ends[0] && starts.contains(false)
         let isEndLoose = ends[last] && !starts[last] && ends.contains(false)
-        guard isStartLoose || isEndLoose, !asksForBothEnds(pattern) else { return nil }
+        guard isStartLoose || isEndLoose, !anchorsBothEnds(pattern) else { return nil }
         let what =
             switch (isStartLoose, isEndLoose) {
             case (true, true): "'^' binds only to the first of the alternatives, '$' only to the last"
@@ -58,7 +59,7 @@ enum PatternCheck {
         return what + "; put parentheses around them: ^(one|two)$"
     }
 
-    private static func asksForBothEnds(_ pattern: String) -> Bool {
+    private static func anchorsBothEnds(_ pattern: String) -> Bool {
         let parts = pattern.split(separator: "|")
         return parts.count == 2 && parts[0].first == "^" && parts[1].last == "$"
             && parts[0].dropFirst() == parts[1].dropLast()
@@ -99,15 +100,15 @@ enum PatternCheck {
 
     // MARK: - Repetitions
 
-    private static func mayExplode(_ alternatives: [[PatternOutline.Part]]) -> Bool {
+    private static func mayBacktrackExponentially(_ alternatives: [[PatternOutline.Part]]) -> Bool {
         alternatives.joined().contains { part in
             guard case .group(let inner, let isAtomic) = part.kind else { return false }
             let isRepeated = part.isUnbounded && !part.isPossessive && !isAtomic
-            return isRepeated && inner.contains(where: isAllRepeated) || mayExplode(inner)
+            return isRepeated && inner.contains(where: isAllRepeated) || mayBacktrackExponentially(inner)
         }
     }
 
-    /// A single part of unlimited length, with nothing required beside it.
+    /// Whether the parts are one part of unlimited length and otherwise optional parts.
     private static func isAllRepeated(_ parts: [PatternOutline.Part]) -> Bool {
         let repeated = parts.filter { $0.isUnbounded && !$0.isPossessive }
         let needed = parts.filter { $0.minimum > 0 }
@@ -117,7 +118,7 @@ enum PatternCheck {
 
     // MARK: - Bytes
 
-    /// A place where the pattern does not treat a character of several bytes as one.
+    /// Where the pattern does not treat a multi-byte character as one character.
     private static func byteTrap(_ outline: PatternOutline) -> String? {
         let parts = flattened(outline.alternatives)
         let hasNonASCII = parts.contains { $0.isNonASCII }

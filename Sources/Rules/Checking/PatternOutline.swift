@@ -1,8 +1,8 @@
-/// The parts of a regular expression that its pitfalls depend on.
+/// The structure of a regular expression, as far as the checks need it.
 ///
-/// - Note: Source: pcre2pattern(3), for patterns that PCRE2 has compiled.
+/// - Note: Source: pcre2pattern(3). For patterns that PCRE2 has compiled.
 struct PatternOutline {
-    /// What one quantifier applies to.
+    /// An item that one quantifier applies to.
     struct Part {
         enum Kind {
             case character(Unicode.Scalar)
@@ -33,7 +33,7 @@ struct PatternOutline {
     private(set) var alternatives: [[Part]] = []
     /// Whether `(?i)` or similar occurs anywhere.
     private(set) var foldsCase = false
-    /// Begins with `(*UTF)`: matches characters, not bytes.
+    /// Begins with `(*UTF)`: the pattern matches characters, not bytes.
     private(set) var isUTF = false
 
     private var rest: Substring.UnicodeScalarView
@@ -44,7 +44,7 @@ struct PatternOutline {
         rest = Substring(pattern).unicodeScalars
         var isFree = false
         alternatives = readAlternatives(&isFree)
-        // It must have reached the end of the pattern.
+        // Otherwise the pattern was not read to its end.
         guard rest.isEmpty, !isFree else { return nil }
     }
 
@@ -136,7 +136,7 @@ struct PatternOutline {
 // MARK: - Groups and quantifiers
 
 extension PatternOutline {
-    /// Reads on after the opening parenthesis. Nil for comments, verbs and flags, which are no part.
+    /// Reads a group after its opening parenthesis. Nil for comments, verbs and flags, which are not parts.
     private mutating func readGroup(_ isFree: inout Bool) -> Part.Kind? {
         if rest.first == "*" {
             skip(through: ")")
@@ -232,7 +232,7 @@ extension PatternOutline {
         case "{": break
         default: return nil
         }
-        // Braces that are no quantifier are literal.
+        // Other braces are literal.
         guard let end = rest.firstIndex(of: "}") else { return nil }
         let numbers = String(rest[..<end].dropFirst()).split(separator: ",", omittingEmptySubsequences: false)
         guard let minimum = numbers.first.flatMap({ Int($0) }), numbers.count <= 2 else { return nil }

@@ -23,7 +23,7 @@ enum ProgramCheck {
     }
 }
 
-/// The names in a jq program, outside strings and comments, that are neither fields (`.env`) nor members (`env:`).
+/// The names in a jq program outside strings and comments, except fields (`.env`) and member names (`env:`).
 struct ProgramWords {
     private enum Place { case code, string, escape, comment }
 

@@ -1,18 +1,19 @@
-/// Finds pairs of rules that put each other's documents without end, each time with a new value.
+/// Finds pairs of rules that put each other's documents endlessly, each time with a new value.
 struct PutLoops {
     private let rules: [CheckedRule]
 
-    /// - Parameter rules: Without those that never fire.
+    /// - Parameter rules: All rules, except those that never fire.
     init(_ rules: [CheckedRule]) {
         self.rules = rules.filter {
-            $0.rule.kind == .rules && $0.rule.on.contains(.change) && $0.dependsOnSelectorsAlone && !$0.outlook.deletes
+            $0.rule.kind == .rules && $0.rule.on.contains(.change) && $0.dependsOnSelectorsAlone
+                && !$0.prediction.deletes
         }
     }
 
-    /// At most one for each rule, at its action. Only if it is certain: a value that is copied or derived comes to rest.
+    /// At most one warning for each rule, at its action. Only certain loops: a copied or derived value stops changing.
     var warnings: [RuleWarning] {
-        let puts = rules.flatMap { rule in PlacedPut.all(of: rule.rule).map { (rule, put: $0) } }
-        // Only a counter goes on for ever, and only few rules have one.
+        let puts = rules.flatMap { rule in LocatedPut.all(of: rule.rule).map { (rule, put: $0) } }
+        // Only a counter never stops changing, and few rules have one.
         let counting = puts.filter { $0.put.keepsID && $0.put.computed.contains(where: \.countsItself) }
         var found: Set<String> = []
         return counting.compactMap { rule, put in
@@ -28,7 +29,7 @@ struct PutLoops {
     }
 
     private static func warning(
-        _ rule: CheckedRule, _ put: PlacedPut, _ other: CheckedRule, _ name: String
+        _ rule: CheckedRule, _ put: LocatedPut, _ other: CheckedRule, _ name: String
     ) -> RuleWarning {
         let others =
             other.rule.name == rule.rule.name
@@ -41,12 +42,12 @@ struct PutLoops {
     }
 }
 
-extension PlacedPut {
-    /// A member that this `put` counts on, and `answer` counts on or copies; nil if there is none.
-    fileprivate func counts(with answer: PlacedPut) -> String? {
+extension LocatedPut {
+    /// A member that this `put` increments, and that `answer` increments or copies. Nil if there is none.
+    fileprivate func counts(with answer: LocatedPut) -> String? {
         guard answer.keepsID else { return nil }
-        let moving = Set(answer.computed.filter { $0.countsItself || $0.copiesItself }.map(\.path))
-        return computed.first { $0.countsItself && moving.contains($0.path) }
+        let changing = Set(answer.computed.filter { $0.countsItself || $0.copiesItself }.map(\.path))
+        return computed.first { $0.countsItself && changing.contains($0.path) }
             .map { FieldPath(names: $0.path).spelling }
     }
 }

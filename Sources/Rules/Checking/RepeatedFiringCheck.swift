@@ -1,29 +1,30 @@
 internal import LosslessJSON
 
-/// Finds rules whose own effect leaves their selectors true, so that they fire again at every change of the document.
+/// Finds rules whose selectors still hold after their own effect, so that they fire again at every change of the
+/// document.
 enum RepeatedFiringCheck {
     /// The most members that a remedy names.
     private static let remedyLimit = 3
 
-    /// Only for rules that are repeated, and only if it is certain: a computed value may make a clause false.
+    /// Only for rules that run repeatedly, and only if the result is certain: a computed value may make a clause false.
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] {
-        let outlook = rule.outlook
-        guard rule.mayRepeat, !outlook.touched.isEmpty
+        let prediction = rule.prediction
+        guard rule.mayRepeat, !prediction.touched.isEmpty
         else { return [] }
         var knowledge = Knowledge(firing: rule)
-        knowledge.apply(outlook)
+        knowledge.apply(prediction)
         guard knowledge.certainlyFires(rule) else { return [] }
         let position = rule.position(of: "then")
         let computed = ComputedMember.all(of: rule.rule)
         if let counter = computed.first(where: \.countsItself) {
-            return [rule.warning(at: position, .neverRests, restlessness(counter))]
+            return [rule.warning(at: position, .neverRests, endlessCounting(counter))]
         }
-        // A value derived from other members must be derived again when they change, and is written only if it differs.
-        // A pass over all documents is not a change of one of them.
+        // A value derived from other members must be recomputed when they change, and is written only if it differs.
+        // A pass over all documents is not a change of a document.
         guard !rule.rule.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
-        // So must what is done for each element, which may be a new one.
-        let lasting = RuleOutlook(of: rule.rule, includesElements: false)
+        // Actions for each element must also run again: an element may be new.
+        let lasting = RulePrediction(of: rule.rule, includesElements: false)
         guard !lasting.touched.isEmpty else { return [] }
         let remedy = remedy(rule, lasting)
         if rule.mergesAnswers {
@@ -45,15 +46,15 @@ enum RepeatedFiringCheck {
         ]
     }
 
-    private static func restlessness(_ counter: ComputedMember) -> String {
+    private static func endlessCounting(_ counter: ComputedMember) -> String {
         let name = DisplayText.plain(FieldPath(names: counter.path).spelling)
         return "it computes '\(name)' from itself and still matches afterwards, so it never stops; every matching "
             + "document becomes a dead letter (rule loop); add a condition to `when`, or an `if`, that is false "
             + "afterwards"
     }
 
-    private static func remedy(_ rule: CheckedRule, _ outlook: RuleOutlook) -> String {
-        let states = finalStates(outlook)
+    private static func remedy(_ rule: CheckedRule, _ prediction: RulePrediction) -> String {
+        let states = finalStates(prediction)
         let text = SelectorText()
         guard rule.rule.unless == nil, states.count <= remedyLimit else {
             return "add a condition to `when` that is false afterwards"
@@ -65,10 +66,10 @@ enum RepeatedFiringCheck {
         return "add `unless: { \(clauses.joined(separator: ", ")) }`"
     }
 
-    /// Conditions that describe the document when there is nothing left to do.
-    private static func finalStates(_ outlook: RuleOutlook) -> [(path: FieldPath, condition: Condition)] {
+    /// Conditions that describe the document when nothing is left to do.
+    private static func finalStates(_ prediction: RulePrediction) -> [(path: FieldPath, condition: Condition)] {
         var states: [(path: FieldPath, condition: Condition)] = []
-        for (names, touch) in outlook.touched {
+        for (names, touch) in prediction.touched {
             let path = FieldPath(names: names)
             states.removeAll { $0.path == path }
             switch touch {

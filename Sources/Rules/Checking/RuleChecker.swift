@@ -1,11 +1,11 @@
-/// Finds what is legal in rules but probably wrong: rules that never fire, fire for ever or obstruct each other, and
-/// selectors that don't ask what they seem to.
+/// Finds rules that are legal but probably wrong: rules that never fire, fire endlessly or conflict with each other,
+/// and selectors that probably don't match what the author intended.
 struct RuleChecker {
     private let rules: [CheckedRule]
 
-    /// - Parameter rules: All rules, in the order in which they are tried.
-    init(_ rules: [(rule: Rule, outlook: RuleOutlook)]) {
-        self.rules = rules.map { CheckedRule($0.rule, $0.outlook) }
+    /// - Parameter rules: All rules, in their order of evaluation.
+    init(_ rules: [(rule: Rule, prediction: RulePrediction)]) {
+        self.rules = rules.map { CheckedRule($0.rule, $0.prediction) }
     }
 
     /// In the order of the rules, and by position within a rule.
@@ -15,7 +15,7 @@ struct RuleChecker {
         for rule in rules {
             let firing = FiringCheck(rule)
             found[rule.rule.name] = Self.literals(rule) + firing.warnings + TimeCheck.warnings(rule)
-            guard !firing.isDead else { continue }
+            guard !firing.neverFires else { continue }
             live.append(rule)
             found[rule.rule.name, default: []] += RepeatedFiringCheck.warnings(rule)
         }

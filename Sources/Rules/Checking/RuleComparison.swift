@@ -1,33 +1,33 @@
 internal import LosslessJSON
 
-/// Finds rules that obstruct each other.
+/// Finds rules that conflict with each other.
 struct RuleComparison {
     private let rules: [CheckedRule]
-    /// For each rule, what is known about a document for which it fires, before and after its work.
+    /// For each rule, what is known about a document for which it fires, before and after it has fired.
     private let before: [Knowledge]
     private let after: [Knowledge]
 
-    /// - Parameter rules: In the order in which they are tried, without those that never fire.
+    /// - Parameter rules: All rules in their order of evaluation, except those that never fire.
     init(_ rules: [CheckedRule]) {
         self.rules = rules
         before = rules.map(Knowledge.init(firing:))
         after = zip(before, rules).map { knowledge, rule in
             var knowledge = knowledge
-            knowledge.apply(rule.outlook)
+            knowledge.apply(rule.prediction)
             return knowledge
         }
     }
 
-    /// For a duplicate rule there is no other warning.
+    /// A duplicate rule gets no other warning.
     var warnings: [RuleWarning] {
         let duplicates = duplicates
         let names = Set(duplicates.map(\.rule))
-        let opponents = opponents
-        let circles = RuleLoops(rules, after: after).warnings.filter { circle in
-            !opponents.contains { $0.rule == circle.rule }
+        let undoingPairs = undoingPairs
+        let longerLoops = RuleLoops(rules, after: after).warnings.filter { loop in
+            !undoingPairs.contains { $0.rule == loop.rule }
         }
         let others = UndoneEffects(rules).warnings + PutLoops(rules).warnings + LinkLoops(rules).warnings
-        return duplicates + (shadowed + opponents + circles + others).filter { !names.contains($0.rule) }
+        return duplicates + (shadowed + undoingPairs + longerLoops + others).filter { !names.contains($0.rule) }
     }
 
     // MARK: - Duplicates
@@ -59,27 +59,27 @@ struct RuleComparison {
 
     private func shadow(of earlier: Int, on index: Int) -> RuleWarning? {
         let (other, rule) = (rules[earlier], rules[index])
-        if other.rule.turn == .resolving || rule.rule.turn == .resolving {
+        if other.rule.phase == .resolving || rule.rule.phase == .resolving {
             return shadowOfConflicts(earlier, on: index)
         }
-        let outlook = other.outlook
-        guard outlook.deletes || rule.when.contains(where: { outlook.touches($0.selector) }),
+        let prediction = other.prediction
+        guard prediction.deletes || rule.when.contains(where: { prediction.touches($0.selector) }),
             other.dependsOnSelectorsAlone, other.rule.on.isSuperset(of: rule.rule.on),
             before[index].certainlyFires(other)
         else { return nil }
         // A rule between the two may make the later one true.
         let isChangedBetween = rules[earlier + 1..<index].contains { between in
             let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
-            return selectors.contains { between.outlook.touches($0, isRefuted: true) }
+            return selectors.contains { between.prediction.touches($0, isRefuted: true) }
         }
         guard !isChangedBetween else { return nil }
-        if outlook.deletes {
+        if prediction.deletes {
             return rule.warning(
                 at: rule.rule.position, .neverFires,
                 "it never fires: \(other.reference) before it deletes all its documents; move it up")
         }
         var after = before[index]
-        after.apply(outlook)
+        after.apply(prediction)
         guard after.fires(rule) == .no else { return nil }
         return rule.warning(
             at: rule.rule.position, .neverFires,
@@ -87,10 +87,10 @@ struct RuleComparison {
         )
     }
 
-    /// Rules with `resolve` come before all others, and only one of them fires.
+    /// Rules with `resolve` run before all others, and only one of them fires.
     private func shadowOfConflicts(_ earlier: Int, on index: Int) -> RuleWarning? {
         let (other, rule) = (rules[earlier], rules[index])
-        guard other.rule.turn == .resolving, rule.rule.turn == .resolving, other.dependsOnSelectorsAlone,
+        guard other.rule.phase == .resolving, rule.rule.phase == .resolving, other.dependsOnSelectorsAlone,
             before[index].certainlyFires(other)
         else { return nil }
         return rule.warning(
@@ -100,12 +100,12 @@ struct RuleComparison {
 
     // MARK: - Loops of two
 
-    private var opponents: [RuleWarning] {
+    private var undoingPairs: [RuleWarning] {
         var setters: [[String]: [Int]] = [:]
         var warnings: [RuleWarning] = []
         for (index, rule) in rules.enumerated() where rule.mayRepeat {
             var opponent: (index: Int, name: String)?
-            for (path, touch) in rule.outlook.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            for (path, touch) in rule.prediction.lastTouches.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
                 let others = setters[path] ?? []
                 if opponent == nil, let other = others.first(where: { isLoop(index, $0, at: path, touch) }) {
                     opponent = (other, FieldPath(names: path).spelling)
@@ -123,22 +123,22 @@ struct RuleComparison {
         return warnings
     }
 
-    private func isLoop(_ index: Int, _ other: Int, at path: [String], _ touch: RuleOutlook.Touch) -> Bool {
-        guard let otherTouch = rules[other].outlook.lastTouches[path], touch.undoes(otherTouch) else { return false }
+    private func isLoop(_ index: Int, _ other: Int, at path: [String], _ touch: RulePrediction.Touch) -> Bool {
+        guard let otherTouch = rules[other].prediction.lastTouches[path], touch.undoes(otherTouch) else { return false }
         return returns(index, by: other) || returns(other, by: index)
     }
 
-    /// Whether, once the first rule has fired, the second fires, and then the first again.
+    /// Whether the first rule makes the second fire, which makes the first fire again.
     private func returns(_ first: Int, by second: Int) -> Bool {
         var state = after[first]
         guard state.certainlyFires(rules[second]) else { return false }
-        state.apply(rules[second].outlook)
+        state.apply(rules[second].prediction)
         return state.certainlyFires(rules[first])
     }
 }
 
 extension CheckedRule {
-    /// Equal for rules that decide and do the same.
+    /// Equal for rules with the same conditions and actions.
     fileprivate var meaning: [String] {
         let parts = ["at", "if", "then"].map { key in
             rule.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
@@ -148,15 +148,15 @@ extension CheckedRule {
     }
 }
 
-extension RuleOutlook {
+extension RulePrediction {
     /// The last change of each member.
     var lastTouches: [[String]: Touch] {
         Dictionary(touched.map { ($0.path, $0.touch) }) { _, last in last }
     }
 }
 
-extension RuleOutlook.Touch {
-    func undoes(_ other: RuleOutlook.Touch) -> Bool {
+extension RulePrediction.Touch {
+    func undoes(_ other: RulePrediction.Touch) -> Bool {
         switch (self, other) {
         case (.set(let value), .set(let otherValue)): !value.root.isEquivalent(to: otherValue.root)
         case (.set, .removed), (.removed, .set), (.attached, .removed), (.removed, .attached): true

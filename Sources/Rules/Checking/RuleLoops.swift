@@ -1,11 +1,11 @@
-/// Finds loops of three rules and more: each makes the next one fire, and the last one the first.
+/// Finds loops of three or more rules: each makes the next one fire, and the last one makes the first one fire.
 struct RuleLoops {
     private static let lengthLimit = 6
-    /// The most rules that are tried as the next one, in all.
+    /// The most rules tried in total.
     private static let stepLimit = 20_000
 
     private let rules: [CheckedRule]
-    /// For each rule, what is known of a document for which it has fired.
+    /// For each rule, what is known about a document for which it has fired.
     private let after: [Knowledge]
     /// For each member of the document, the rules whose selectors read it.
     private var readers: [String: [Int]] = [:]
@@ -19,52 +19,52 @@ struct RuleLoops {
         }
     }
 
-    /// One for each loop, at the last of its rules.
+    /// One warning for each loop, at the last of its rules.
     var warnings: [RuleWarning] {
         var steps = 0
         var found: [Int: RuleWarning] = [:]
         for start in rules.indices where rules[start].mayRepeat {
-            guard let circle = circle([start], after[start], &steps), let last = circle.max() else { continue }
-            if found[last] == nil { found[last] = warning(circle, at: last) }
+            guard let loop = loop([start], after[start], &steps), let last = loop.max() else { continue }
+            if found[last] == nil { found[last] = warning(loop, at: last) }
         }
         return found.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// A loop that begins with `way`; its first rule is also the first of them in the files.
-    private func circle(_ way: [Int], _ state: Knowledge, _ steps: inout Int) -> [Int]? {
-        guard way.count < Self.lengthLimit, let current = way.last, let start = way.first else { return nil }
-        for next in followers(of: current) where next > start && !way.contains(next) {
+    /// A loop that begins with `chain`. Its first rule is also the first in the files.
+    private func loop(_ chain: [Int], _ state: Knowledge, _ steps: inout Int) -> [Int]? {
+        guard chain.count < Self.lengthLimit, let current = chain.last, let start = chain.first else { return nil }
+        for next in followers(of: current) where next > start && !chain.contains(next) {
             steps += 1
             guard steps < Self.stepLimit else { return nil }
             guard state.certainlyFires(rules[next]) else { continue }
             var state = state
-            state.apply(rules[next].outlook)
-            let way = way + [next]
-            if way.count > 2, place(of: way) != nil, state.certainlyFires(rules[start]) { return way }
-            if let circle = circle(way, state, &steps) { return circle }
+            state.apply(rules[next].prediction)
+            let chain = chain + [next]
+            if chain.count > 2, place(of: chain) != nil, state.certainlyFires(rules[start]) { return chain }
+            if let loop = loop(chain, state, &steps) { return loop }
         }
         return nil
     }
 
     private func followers(of rule: Int) -> [Int] {
-        Set(rules[rule].outlook.touched.compactMap(\.path.first)).flatMap { readers[$0] ?? [] }.sorted()
+        Set(rules[rule].prediction.touched.compactMap(\.path.first)).flatMap { readers[$0] ?? [] }.sorted()
     }
 
     /// A member that two of the rules set differently, so that the document differs each time.
-    private func place(of circle: [Int]) -> [String]? {
-        var touches: [[String]: [RuleOutlook.Touch]] = [:]
-        for rule in circle {
-            for (path, touch) in rules[rule].outlook.lastTouches { touches[path, default: []].append(touch) }
+    private func place(of loop: [Int]) -> [String]? {
+        var touches: [[String]: [RulePrediction.Touch]] = [:]
+        for rule in loop {
+            for (path, touch) in rules[rule].prediction.lastTouches { touches[path, default: []].append(touch) }
         }
         let places = touches.filter { _, touches in touches.contains { touch in touches.contains(where: touch.undoes) }
         }
         return places.keys.min { $0.lexicographicallyPrecedes($1) }
     }
 
-    private func warning(_ circle: [Int], at last: Int) -> RuleWarning {
-        let others = circle.filter { $0 != last }.sorted().map { rules[$0].reference }
+    private func warning(_ loop: [Int], at last: Int) -> RuleWarning {
+        let others = loop.filter { $0 != last }.sorted().map { rules[$0].reference }
         let names = others.dropLast().joined(separator: ", ") + " and " + (others.last ?? "")
-        let place = DisplayText.plain(place(of: circle).map { FieldPath(names: $0).spelling } ?? "")
+        let place = DisplayText.plain(place(of: loop).map { FieldPath(names: $0).spelling } ?? "")
         return rules[last].warning(
             at: rules[last].position(of: "then"), .ruleLoop,
             "it, \(names) trigger each other at '\(place)' without end, a rule loop; exclude the others' "

@@ -28,7 +28,7 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         case unusedAllow = "unused-allow"
         case noRules = "no-rules"
 
-        /// Whether a rule can have it, and accept it.
+        /// Whether the warning is about a rule, which can accept it.
         var isAboutRule: Bool { self != .noRules }
 
         /// Whether other rules can cause the warning, so that it depends on which files are checked together.
@@ -37,21 +37,21 @@ package struct RuleWarning: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The rule file, as it was named to `rules check`.
+    /// The path of the rule file, as passed to `rules check`.
     package let path: String
     /// The place in the file that the warning is about.
     package let position: SourcePosition
-    /// The rule's name; nil if the warning is about the file.
+    /// The rule's name. Nil if the warning is about the file.
     package let rule: String?
-    /// What the rule may name under `allow`, if the warning is about a rule.
+    /// The code that the rule's `allow` may list.
     package let code: Code
     /// What is wrong and what to do, on one line.
     package let message: String
 
-    /// Whether something is probably misspelt or forgotten, so that the rules do not do what their author means.
-    var isSlip: Bool { [.fieldName, .notAProgram, .notAnOperator, .noRules].contains(code) }
+    /// Whether a name is probably misspelt or missing, so that the rules do not do what their author intended.
+    var isLikelyTypo: Bool { [.fieldName, .notAProgram, .notAnOperator, .noRules].contains(code) }
 
-    /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`, without the name if it is about the file.
+    /// `PATH:LINE:COLUMN: warning: rule 'NAME': MESSAGE [CODE]`; without the name if the warning is about the file.
     package var description: String {
         let subject = rule.map { "rule '\($0)': " } ?? ""
         return "\(path):\(position.line):\(position.column): warning: \(subject)\(message) [\(code.rawValue)]"
@@ -67,7 +67,7 @@ struct AllowedWarning: Sendable {
 extension AllowedWarning {
     private static var codes: [String] { RuleWarning.Code.allCases.filter(\.isAboutRule).map(\.rawValue) }
 
-    /// The codes of an `allow` list; reports errors if it is no list or contains an unknown code.
+    /// Reads the codes of an `allow` list. Reports errors if the value is not a list or contains an unknown code.
     static func read(_ object: SourceObject) -> [AllowedWarning] {
         guard let node = object.node("allow") else { return [] }
         guard case .list(let elements) = node.content else {
@@ -92,8 +92,8 @@ extension AllowedWarning {
 }
 
 extension Rule {
-    /// The warnings that the rule does not accept, and a warning for each of its `allow` codes that accepts none; not
-    /// for codes that depend on other rules.
+    /// The warnings that the rule does not accept, and a warning for each unused `allow` code. Codes that depend on
+    /// other rules are never reported as unused.
     func unaccepted(_ warnings: [RuleWarning]) -> [RuleWarning] {
         let codes = Set(warnings.map(\.code))
         let unused = allow.filter { allowed in

@@ -1,9 +1,9 @@
-/// A normalised clause of a selector, with its place in the file.
+/// A normalised clause of a selector, with its position in the file.
 struct LocatedClause: Sendable {
     let selector: Selector
-    /// The place of the operator, or of the field if the operator is left out.
+    /// The position of the operator, or of the field if the operator is omitted.
     let position: SourcePosition
-    /// The clause in full: equal texts mean equal clauses.
+    /// The whole clause: equal texts mean equal clauses.
     let text: String
 
     init(_ selector: Selector, at position: SourcePosition) {
@@ -14,7 +14,7 @@ struct LocatedClause: Sendable {
 }
 
 extension LocatedClause {
-    /// How messages quote it.
+    /// The clause as messages quote it.
     var excerpt: String { "`\(SelectorText().clause(selector))`" }
 
     /// The clauses that must all hold for a selector to hold.

@@ -1,17 +1,17 @@
-/// All parts of a selector, at any depth, as they are written in the file.
+/// All parts of a selector, at any depth, as written in the file.
 struct SelectorOutline {
-    /// An operator with its argument, the implicit `$eq` included.
+    /// An operator with its argument, including the implicit `$eq`.
     struct Leaf {
         let operatorName: String
         let argument: SourceNode
-        /// The place of the operator, or of the field if the operator is left out.
+        /// The position of the operator, or of the field if the operator is omitted.
         let position: SourcePosition
         /// The names of all members of its object.
         let siblings: [String]
     }
 
     private(set) var leaves: [Leaf] = []
-    /// Field names as they are written: paths, or parts of them.
+    /// Field names as written: paths, or parts of paths.
     private(set) var names: [SourceNode.Member] = []
 
     /// - Parameter node: A selector without errors.

@@ -1,9 +1,9 @@
-/// Finds rules that depend on the time, but that nothing decides again when the time comes; and times that no document
-/// sets.
+/// Finds rules that depend on the time, but that nothing evaluates again when the time comes. Also finds times that no
+/// document sets.
 enum TimeCheck {
-    static func warnings(_ rule: CheckedRule) -> [RuleWarning] { silence(rule) + fixedTime(rule) }
+    static func warnings(_ rule: CheckedRule) -> [RuleWarning] { missedTime(rule) + fixedTime(rule) }
 
-    private static func silence(_ rule: CheckedRule) -> [RuleWarning] {
+    private static func missedTime(_ rule: CheckedRule) -> [RuleWarning] {
         guard rule.rule.kind == .rules, rule.rule.on.contains(.change), rule.rule.time == nil, !rule.rule.isScheduled,
             let position = position(ofTimeDependence: rule.rule)
         else { return [] }
@@ -16,7 +16,7 @@ enum TimeCheck {
         ]
     }
 
-    /// The place of an `if` that reads the time, or of another program that compares it with something.
+    /// The position of an `if` that reads the time, or of another program that compares the time with a value.
     private static func position(ofTimeDependence rule: Rule) -> SourcePosition? {
         if let condition = rule.source.member("if"), let program = (condition.member("jq") ?? condition).text,
             readsTime(program)
@@ -33,7 +33,7 @@ enum TimeCheck {
             return []
         }
         let tokens = tokens(of: program)
-        // Anything else may read the document without naming it.
+        // Other programs may read the document implicitly.
         guard let first = tokens.first, first == "$now" || first == "now" || isLiteral(first),
             !tokens.contains(where: isPath)
         else { return [] }

@@ -1,19 +1,19 @@
 internal import LosslessJSON
 
-/// Finds `put`s that each time remove what another rule does to the same documents.
+/// Finds `put`s that always remove what another rule does to the same documents.
 struct UndoneEffects {
     private let rules: [CheckedRule]
 
-    /// - Parameter rules: Without those that never fire.
+    /// - Parameter rules: All rules, except those that never fire.
     init(_ rules: [CheckedRule]) { self.rules = rules.filter { $0.rule.kind == .rules } }
 
-    /// At most one for each `put`, at its action.
+    /// At most one warning for each `put`, at its action.
     var warnings: [RuleWarning] {
         let others = rules.filter {
-            $0.rule.on.contains(.change) && $0.rule.condition == nil && $0.rule.time == nil && !$0.outlook.deletes
+            $0.rule.on.contains(.change) && $0.rule.condition == nil && $0.rule.time == nil && !$0.prediction.deletes
         }
         return rules.flatMap { rule in
-            PlacedPut.all(of: rule.rule).compactMap { put in
+            LocatedPut.all(of: rule.rule).compactMap { put in
                 for other in others {
                     if let name = put.memberUndone(of: other) { return Self.warning(rule, put, other, name) }
                 }
@@ -23,7 +23,7 @@ struct UndoneEffects {
     }
 
     private static func warning(
-        _ rule: CheckedRule, _ put: PlacedPut, _ other: CheckedRule, _ name: String
+        _ rule: CheckedRule, _ put: LocatedPut, _ other: CheckedRule, _ name: String
     ) -> RuleWarning {
         let name = DisplayText.plain(name)
         let what = "each put undoes what \(other.reference) does to '\(name)' of these documents; "
@@ -39,8 +39,8 @@ struct UndoneEffects {
 
 extension CheckedRule {
     /// Members that one program sets together.
-    var computedTouches: [[String]: RuleOutlook.Touch] {
-        let steps = rule.placedSteps.filter { $0.step.elements == nil }
+    var computedTouches: [[String]: RulePrediction.Touch] {
+        let steps = rule.locatedSteps.filter { $0.step.elements == nil }
         let names = steps.flatMap { $0.step.action.jointlyComputedNames($0.argument) }
         return Dictionary(names.map { ([$0], .unknown) }) { first, _ in first }
     }

@@ -2,10 +2,10 @@ package import LosslessJSON
 
 /// A leaf revision of a document in conflict, with its history.
 package struct ConflictLeaf: Sendable {
-    /// As the gateway sent it, with `_rev` and `_revisions`.
+    /// The document as the gateway sent it, with `_rev` and `_revisions`.
     package let document: JSONText
     package let revision: String
-    /// The newest first, beginning with ``revision``.
+    /// The revision ids from newest to oldest, beginning with ``revision``.
     package let history: [String]
 
     package var isDeleted: Bool { document.root["_deleted"]?.bool == true }
@@ -21,18 +21,18 @@ package struct ConflictLeaf: Sendable {
         guard history.first == revision else { return nil }
     }
 
-    /// A version of a document that is no revision of the server yet.
+    /// A version of a document that is not yet a revision on the server.
     ///
     /// - Parameters:
-    ///   - revision: Tells it from the other leaves.
-    ///   - history: The revisions that it comes from, the newest first; without its own.
+    /// - revision: An id that distinguishes it from the other leaves.
+    /// - history: The revisions that it descends from, newest first, without its own.
     package init(_ document: JSONText, revision: String, after history: [String]) {
         self.document = document
         self.revision = revision
         self.history = [revision] + history
     }
 
-    /// Whether it wins over another leaf that is not deleted.
+    /// Whether it wins over another leaf; neither is deleted.
     func wins(over other: ConflictLeaf) -> Bool {
         guard generation == other.generation else { return generation > other.generation }
         return other.revision.utf8.lexicographicallyPrecedes(revision.utf8)
@@ -40,10 +40,10 @@ package struct ConflictLeaf: Sendable {
 
     package var generation: Int { Self.generation(of: revision) }
 
-    /// How many edits led to a revision.
+    /// The number of edits that led to a revision.
     static func generation(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
 
-    /// The revision before this one; nil if it is the first one, or the server has forgotten it.
+    /// The previous revision. Nil for the first revision, or if the server no longer knows the previous one.
     package var parent: String? { history.count > 1 ? history[1] : nil }
 }
 
@@ -51,13 +51,13 @@ package struct ConflictLeaf: Sendable {
 package struct Conflict: Sendable {
     /// The leaves that are not deleted, the winner first.
     package let leaves: [ConflictLeaf]
-    /// The leaves that are.
+    /// The deleted leaves.
     package let tombstones: [ConflictLeaf]
-    /// Digests of attachments that have the same bytes, each with the one that stands for all: CouchDB's digests are of
-    /// bytes that it compressed.
+    /// Digests of attachments with the same bytes, each with the one that represents them all: CouchDB's digests are of
+    /// compressed bytes.
     package var equalDigests: [String: String] = [:]
 
-    /// - Parameter leaves: In any order. The winner has the highest generation, and of several the greatest digest.
+    /// - Parameter leaves: In any order. The winner has the highest generation; in a tie, the greatest digest.
     /// - Note: Source: "Replication and conflict model" in the documentation of CouchDB 3.5.
     package init(_ leaves: [ConflictLeaf]) {
         self.init(ranked: leaves.sorted { $0.wins(over: $1) })
@@ -69,7 +69,7 @@ package struct Conflict: Sendable {
         tombstones = leaves.filter(\.isDeleted)
     }
 
-    /// The newest revision from which all leaves that are not deleted come; nil if the server has forgotten it.
+    /// The newest revision from which all leaves that are not deleted descend. Nil if the server no longer knows it.
     package var commonAncestor: String? {
         guard let first = leaves.first else { return nil }
         let others = leaves.dropFirst().map { Set($0.history) }
@@ -90,7 +90,7 @@ package struct Conflict: Sendable {
         return found
     }
 
-    /// The newest revision that is in several of these histories; nil if there is none.
+    /// The newest revision that several of these histories contain. Nil if there is none.
     static func youngestBranching(_ histories: [ArraySlice<String>]) -> String? {
         var counts: [String: Int] = [:]
         for revision in histories.joined() { counts[revision, default: 0] += 1 }
@@ -98,9 +98,10 @@ package struct Conflict: Sendable {
         return shared.max { ConflictLeaf.generation(of: $0) < ConflictLeaf.generation(of: $1) }
     }
 
-    /// Deletions of a revision that others have edited since.
+    /// Deletions of a revision that other leaves descend from.
     ///
-    /// A branch that was edited first and then deleted is not among them: so looks one that lost an earlier conflict.
+    /// Excludes a branch that was edited and then deleted, because a branch that lost an earlier conflict looks the
+    /// same.
     package var deletions: [Deletion] {
         tombstones.compactMap { tombstone in
             guard let parent = tombstone.parent else { return nil }
@@ -111,11 +112,11 @@ package struct Conflict: Sendable {
         }
     }
 
-    /// A deletion of a revision that others have edited since.
+    /// A deletion of a revision that other leaves descend from.
     package struct Deletion: Sendable {
         package let tombstone: ConflictLeaf
-        /// The revisions between the deleted one and the leaves that others made of it. If one of them is deleted, the
-        /// document was created anew, and this deletion is done with.
+        /// The revisions between the deleted one and the leaves that descend from it. If one of them is deleted, the
+        /// document was created again, and this deletion is obsolete.
         package let between: Set<String>
     }
 }

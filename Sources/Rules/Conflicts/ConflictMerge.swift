@@ -2,20 +2,22 @@ internal import LosslessJSON
 
 /// Merges the leaves of a document, member by member.
 ///
-/// Leaves are merged where they branched, the youngest branches first: each time against the revision from which the
-/// branches come. A member that one branch changed since then is taken from that one. If several changed it to different
-/// values, objects are merged in turn, and any other value is taken from the branch with the latest update. If the server
-/// has forgotten the revision, members that only some branches have are kept; a value in which they differ is decided by
-/// the dates of the leaves or not at all, because only one of them may have changed it. Arrays are values as a whole, and so are
-/// objects below a hundred levels. Values keep their bytes.
+/// Branches are merged at the revision where they split, youngest split first. That revision is their common ancestor.
+/// - A member that one branch changed since the ancestor is taken from that branch.
+/// - If several branches changed a member to different values, objects are merged recursively. Any other value is taken
+///   from the branch with the latest update.
+/// - If the server no longer has the ancestor, members that only some branches have are kept. A value in which they
+///   differ is decided by the dates of the leaves or not at all, because only one branch may have changed it.
+///
+/// Arrays are indivisible values, and so are objects nested more than a hundred levels deep. Values keep their bytes.
 struct ConflictMerge {
-    /// A leaf, or what was made of several.
+    /// A leaf, or the merged result of several leaves.
     private struct Branch {
         let document: JSONText
         let attachments: [LeafAttachment]
-        /// From the leaf, or from the revision at which its leaves branched; the newest first.
+        /// From the leaf, or from the revision where its leaves split, newest first.
         let history: ArraySlice<String>
-        /// The smallest of several wins if they changed a value differently.
+        /// If several branches changed a value differently, the lowest rank wins.
         let rank: Int
     }
 
@@ -26,10 +28,10 @@ struct ConflictMerge {
     private let isOrderedByDate: Bool
 
     /// - Parameters:
-    ///   - conflict: Without members that are twice in an object.
-    ///   - ancestors: Those of ``Conflict/branchings`` that the server still has.
-    ///   - order: The leaves, as indexes: whose change is taken if several changed a value differently.
-    ///   - isOrderedByDate: Whether each leaf has a date of its own.
+    /// - conflict: Without duplicate members.
+    /// - ancestors: The documents of ``Conflict/branchings`` that the server still has.
+    /// - order: The leaves as indexes, by priority if several changed a value differently.
+    /// - isOrderedByDate: Whether each leaf has a distinct date.
     init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int], isOrderedByDate: Bool) {
         leaves = conflict.leaves
         equalDigests = conflict.equalDigests
@@ -47,14 +49,14 @@ struct ConflictMerge {
         }
         while branches.count > 1 {
             let point = Conflict.youngestBranching(branches.map(\.history))
-            // Without one, the server has forgotten the past of all: they are merged against nothing.
+            // Without a common revision, the branches are merged without an ancestor.
             let isOwn = branches.map { branch in point.map(branch.history.contains) ?? true }
             let own = zip(branches, isOwn).filter(\.1).map(\.0)
             let place = isOwn.firstIndex(of: true) ?? 0
             branches[place] = try merge(own, at: point)
             branches = branches.indices.filter { $0 == place || !isOwn[$0] }.map { branches[$0] }
         }
-        let members = try ValueMerge(order: [0], past: .none)
+        let members = try ValueMerge(order: [0], ancestry: .none)
             .members(of: [branches[0].document.root], nil, skipsReserved: true)
         return ResolvedDocument(
             members: try JSONText(members), attachments: branches[0].attachments.map { ($0.name, $0.leaf) })
@@ -64,7 +66,7 @@ struct ConflictMerge {
         let ancestor = point.flatMap { ancestors[$0] }?.root
         let merge = ValueMerge(
             order: branches.indices.sorted { branches[$0].rank < branches[$1].rank },
-            past: ancestor == nil ? past(of: branches, point) : .known, decidesWithoutPast: isOrderedByDate)
+            ancestry: ancestor == nil ? ancestry(of: branches, point) : .known, decidesWithoutAncestor: isOrderedByDate)
         let members = try merge.members(of: branches.map(\.document.root), ancestor, skipsReserved: true)
         let history = branches[0].history
         return Branch(
@@ -74,18 +76,19 @@ struct ConflictMerge {
             rank: branches.map(\.rank).min() ?? 0)
     }
 
-    /// Of branches whose common revision is not there. Histories that reach the first revision show that there is none.
-    private func past(of branches: [Branch], _ point: String?) -> ValueMerge.Past {
+    /// For branches without an available ancestor. A history that reaches the first revision proves that there was
+    /// none.
+    private func ancestry(of branches: [Branch], _ point: String?) -> ValueMerge.Ancestry {
         let oldest = branches.map { ConflictLeaf.generation(of: $0.history.last ?? "") }.filter { $0 > 0 }
         let mayBeRelated = oldest.count > 1 && oldest.contains { $0 > 1 }
-        return point != nil || mayBeRelated ? .forgotten : .none
+        return point != nil || mayBeRelated ? .lost : .none
     }
 
     private func attachments(of document: JSONValue?, leaf: Int) -> [LeafAttachment] {
         LeafAttachment.all(of: document, leaf: leaf, equalDigests)
     }
 
-    /// An attachment is a value like others: its digest and its type.
+    /// An attachment is merged like other values: its digest and its type.
     ///
     /// - Throws: ``ValueMerge/Undecidable``.
     private func attachments(
@@ -100,7 +103,7 @@ struct ConflictMerge {
             let choice = merge.choice(values, ancestor.first { $0.name.isSame(as: name) }) { $0.content == $1.content }
             try merge.requireDecision(choice, on: name)
             guard let taken = values[choice.taken ?? 0] else { return nil }
-            // Of equal ones, that of the first branch: the winner's bytes need not be sent.
+            // If they are equal, takes the first branch's: the winner's bytes need not be sent again.
             return values.compactMap { $0 }.first { $0.content == taken.content }
         }
     }
@@ -128,7 +131,7 @@ struct LeafAttachment {
 }
 
 extension ResolvedDocument {
-    /// Whether a leaf is this document already.
+    /// Whether a leaf already equals this document.
     package func isEqual(to leaf: ConflictLeaf, of conflict: Conflict) -> Bool {
         let own = leaf.document.root.members.filter { $0.name.characters.first != UInt8(ascii: "_") }
         guard own.count == members.root.childCount,

@@ -1,11 +1,11 @@
 internal import JQ
 package import LosslessJSON
 
-/// Which policy resolves the conflicts of which documents.
+/// The policies for documents in conflict, by document type.
 package struct ConflictPolicies: Sendable {
     static let programPrefix = "jq:"
 
-    /// The policies of documents whose member `type` has this value.
+    /// The policies for the values of the member `type`.
     private var byType: [String: ConflictPolicy] = [:]
     private var general: ConflictPolicy?
     /// The member with the date of the last update.
@@ -13,10 +13,10 @@ package struct ConflictPolicies: Sendable {
     private let pool: JQPool?
 
     /// - Parameters:
-    ///   - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for those of a type. `POLICY` is one of
-    ///     ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
-    ///   - dateMember: A member of documents with a date or a number.
-    /// - Throws: ``ConflictPolicyError`` for a policy that there is not, two for the same documents, or a program that
+    /// - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for one type. `POLICY` is one of
+    ///   ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
+    /// - dateMember: The member with a document's date, a text or a number.
+    /// - Throws: ``ConflictPolicyError`` for an unknown policy, two policies for the same documents, or a program that
     ///   is empty or does not compile.
     package init(_ texts: [String], dateMember: String) throws(ConflictPolicyError) {
         self.dateMember = dateMember
@@ -73,28 +73,28 @@ package struct ConflictPolicies: Sendable {
         }
     }
 
-    /// Whether one of the policies looks at the revisions that leaves come from.
-    package var lookAtAncestors: Bool {
-        general?.looksAtAncestors == true || byType.values.contains(where: \.looksAtAncestors)
+    /// Whether any policy needs the ancestors of the leaves.
+    package var needAncestors: Bool {
+        general?.needsAncestors == true || byType.values.contains(where: \.needsAncestors)
     }
 
-    /// Whether one of the policies is ``ConflictPolicy/deletesWin``.
+    /// Whether any policy is ``ConflictPolicy/deletesWin``.
     package var letDeletionsWin: Bool { general == .deletesWin || byType.values.contains(.deletesWin) }
 
-    /// The name of the policy for all documents; nil if there is none.
+    /// The name of the policy for all documents. Nil if there is none.
     var generalName: String? { general?.name }
 
-    /// The policy for a document: by the type of its winner. Nil if there is none for it.
+    /// The policy for a document, by the type of its winner. Nil if there is none.
     package func policy(of conflict: Conflict) -> ConflictPolicy? {
         let document = conflict.leaves.first ?? conflict.tombstones.first
         return document?.document.root["type"]?.string.flatMap { byType[$0] } ?? general
     }
 
-    /// Decides what becomes of a document. There must be two leaves that are not deleted, unless a deletion wins.
+    /// Resolves the conflict of a document. Unless a deletion wins, at least two leaves must not be deleted.
     ///
     /// - Parameters:
-    ///   - ancestors: Those of ``Conflict/branchings`` that the server still has.
-    ///   - isDeleted: Whether one of ``Conflict/deletions`` holds; for ``ConflictPolicy/deletesWin``.
+    /// - ancestors: The documents of ``Conflict/branchings`` that the server still has.
+    /// - isDeleted: Whether one of ``Conflict/deletions`` is still valid; for ``ConflictPolicy/deletesWin``.
     ///   - now: The programs' `$now`.
     package func resolve(
         _ conflict: Conflict, by policy: ConflictPolicy, ancestors: [String: JSONText], isDeleted: Bool,
@@ -131,7 +131,7 @@ package struct ConflictPolicies: Sendable {
         }
     }
 
-    /// A leaf that is the result already needs no new revision.
+    /// If a leaf already equals the result, no new revision is needed.
     private static func resolution(_ document: ResolvedDocument, _ conflict: Conflict) -> ConflictResolution {
         let same = conflict.leaves.firstIndex { document.isEqual(to: $0, of: conflict) }
         return same.map { .keep($0) } ?? .write(document)
@@ -168,7 +168,7 @@ package struct ConflictPolicies: Sendable {
         guard output.kind == .object else {
             return .leave(reason: "the program's output is neither an object nor null")
         }
-        if let reason = Self.misuse(of: output, conflict) { return .leave(reason: reason) }
+        if let reason = Self.reservedMemberError(of: output, conflict) { return .leave(reason: reason) }
         guard let attachments = Self.attachments(of: output, conflict) else {
             return .leave(
                 reason: "the program's output has an attachment that no leaf has with this name and digest")
@@ -179,8 +179,9 @@ package struct ConflictPolicies: Sendable {
         return Self.resolution(ResolvedDocument(members: members, attachments: attachments), conflict)
     }
 
-    /// What is wrong with the members of an output that begin with `_`. Those of the leaves are left out without a word.
-    private static func misuse(of output: JSONValue, _ conflict: Conflict) -> String? {
+    /// What is wrong with an output's members that begin with `_`. Members that equal those of the leaves are silently
+    /// removed.
+    private static func reservedMemberError(of output: JSONValue, _ conflict: Conflict) -> String? {
         let id = conflict.leaves.first?.document.root["_id"]
         if let own = output["_id"], let id, !own.isEquivalent(to: id) {
             return "the program's output has another '_id'"
@@ -195,10 +196,10 @@ package struct ConflictPolicies: Sendable {
         return nil
     }
 
-    /// The attachments that a program leaves in its output: each from the first leaf with the same name and digest.
-    /// Without `_attachments`, those of the winner.
+    /// The attachments in a program's output, each from the first leaf with the same name and digest. Without
+    /// `_attachments`, the winner's.
     ///
-    /// - Returns: Nil if no leaf has one of them.
+    /// - Returns: Nil if no leaf has one of the attachments.
     private static func attachments(
         of output: JSONValue, _ conflict: Conflict
     ) -> [(name: String, leaf: Int)]? {

@@ -1,20 +1,20 @@
-/// How the conflicting leaves of a document become one.
+/// How the conflicting leaves of a document are reduced to one.
 package enum ConflictPolicy: Sendable, Equatable {
-    /// A deletion of a revision that others have edited wins over these edits; without one, as ``merge``.
+    /// A deletion of a revision that other leaves descend from wins over them. Without such a deletion, like ``merge``.
     case deletesWin
     /// Each member is taken from the side that changed it since the common ancestor.
     case merge
-    /// The leaf with the latest date stays.
+    /// Keeps the leaf with the latest date.
     case lastUpdateWins
-    /// The leaf that the server shows stays.
+    /// Keeps the winning revision.
     case winner
-    /// The document is left in conflict, and named.
+    /// Leaves the document in conflict, and reports it.
     case setAside
-    /// A jq program makes a document of all leaves: an index in the programs of ``ConflictPolicies``.
+    /// A jq program makes one document of all leaves. The value is an index in the programs of ``ConflictPolicies``.
     case jq(Int)
 
-    /// Whether it looks at the revisions that leaves come from.
-    package var looksAtAncestors: Bool {
+    /// Whether the policy needs the ancestors of the leaves.
+    package var needsAncestors: Bool {
         switch self {
         case .deletesWin, .merge, .jq: true
         case .lastUpdateWins, .winner, .setAside: false
@@ -29,17 +29,17 @@ package enum ConflictPolicy: Sendable, Equatable {
     /// The names that options and rule files may use.
     package static var names: [String] { named.map(\.name) }
 
-    /// Nil if there is no such policy; `jq:` is none.
+    /// Nil for an unknown name, and for `jq:`.
     init?(name: String) {
         guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
         self = found.policy
     }
 
-    /// As in options.
+    /// The name in options.
     package var name: String { Self.named.first { $0.policy == self }?.name ?? "jq" }
 }
 
-/// Why a policy can't be used. For the user.
+/// Why a policy can't be used, for the user.
 package struct ConflictPolicyError: Error, CustomStringConvertible, Equatable {
     package let description: String
 

@@ -1,22 +1,22 @@
 package import LosslessJSON
 
-/// What becomes of a document in conflict.
+/// How a conflict is resolved.
 package enum ConflictResolution: Sendable {
-    /// This leaf is the result: an index in ``Conflict/leaves``. The others are deleted.
+    /// Keeps this leaf, an index in ``Conflict/leaves``, and deletes the others.
     case keep(Int)
-    /// A new revision after the winner. Then the leaves are deleted, but for the winner.
+    /// Writes a new revision after the winner, and deletes the other leaves.
     case write(ResolvedDocument)
-    /// All leaves are deleted.
+    /// Deletes all leaves.
     case delete
-    /// Nothing is written: the document is left in conflict.
+    /// Writes nothing and leaves the document in conflict.
     case leave(reason: String)
 }
 
-/// A document that was made of several leaves.
+/// A document merged from several leaves.
 package struct ResolvedDocument: Sendable {
     /// An object without members whose names begin with `_`.
     package let members: JSONText
-    /// Its attachments, and from which of ``Conflict/leaves`` they come.
+    /// Its attachments, each with the index in ``Conflict/leaves`` of the leaf that has it.
     package let attachments: [(name: String, leaf: Int)]
 
     package init(members: JSONText, attachments: [(name: String, leaf: Int)]) {
@@ -35,14 +35,14 @@ package struct ResolvedDocument: Sendable {
         return try? JSONText(members.bytes)
     }
 
-    /// A leaf as it is: an index in ``Conflict/leaves``. Nil if it is not valid JSON.
+    /// One leaf unchanged, an index in ``Conflict/leaves``. Nil if the leaf is not valid JSON.
     package init?(leaf: Int, of conflict: Conflict) {
         let document = conflict.leaves[leaf].document
         guard let members = Self.members(of: document.root) else { return nil }
         self.members = members
         let others = conflict.leaves.enumerated().map { LeafAttachment.all(of: $1.document.root, leaf: $0) }
         attachments = LeafAttachment.all(of: document.root, leaf: leaf).map { own in
-            // Of equal ones the winner's: its bytes need not be sent.
+            // If they are equal, takes the winner's: its bytes need not be sent again.
             let first = others.joined().first { $0.name.isSame(as: own.name) && $0.content == own.content }
             return (own.name, first?.leaf ?? leaf)
         }

@@ -1,7 +1,7 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// When a leaf was last updated, by a member of it: a date as text, or a number.
+/// When a leaf was last updated, according to one of its members: a date as text, or a number.
 enum LeafDate {
     case time(seconds: Int, fraction: String)
     case number(JSONValue)
@@ -21,7 +21,7 @@ enum LeafDate {
         self = .time(seconds: date.seconds, fraction: String(fraction))
     }
 
-    /// Nil if a text is compared with a number.
+    /// Nil if one is a text and the other a number.
     func isLater(than other: LeafDate) -> Bool? {
         switch (self, other) {
         case (.time(let seconds, let fraction), .time(let others, let otherFraction)):
@@ -46,8 +46,8 @@ extension Conflict {
             }
     }
 
-    /// The leaves by their dates, the latest first, as indexes in ``leaves``. A leaf without a date comes after those
-    /// with one, and of equal dates the winner comes first.
+    /// The leaves as indexes in ``leaves``, latest date first. Leaves without a date come last. For equal dates, the
+    /// winner comes first.
     ///
     /// - Returns: Nil if the dates of some leaves can't be compared.
     func latestFirst(by member: String) -> [Int]? {

@@ -1,31 +1,32 @@
 internal import LosslessJSON
 
-/// Merges values against the one that all of them come from: the side that changed it is taken.
+/// Merges values against their common ancestor: takes the value from the side that changed it.
 struct ValueMerge {
     private static let deepest = 100
 
-    /// What is known of the value that all of them come from.
-    enum Past {
+    /// What is known about the common ancestor.
+    enum Ancestry {
         case known
-        /// There is none: each value counts as a change, and a missing one as none.
+        /// There is none: each existing value counts as a change.
         case none
-        /// There is one, or may be. Values count as with ``none``, but of several nobody knows who changed them.
-        case forgotten
+        /// It is lost, or unknown. As with ``none``, but if several sides have a value, it is unknown which of them
+        /// changed it.
+        case lost
     }
 
-    /// Two sides differ, and nothing tells which of them changed the value.
+    /// Two sides differ, and it is unknown which of them changed the value.
     struct Undecidable: Error {
-        /// Of the member, or of the attachment.
+        /// The name of the member or the attachment.
         let name: String
     }
 
-    /// Indexes of the values: whose change is taken if several changed it to different values.
+    /// Indexes of the values, by priority if several sides changed a value differently.
     let order: [Int]
-    let past: Past
-    /// Whether ``order`` also decides if the past is forgotten.
-    var decidesWithoutPast = false
+    let ancestry: Ancestry
+    /// Whether ``order`` also decides if the ancestor is lost.
+    var decidesWithoutAncestor = false
 
-    /// Which values changed, as indexes; and the one to take, nil if none changed.
+    /// The indexes of the changed values, and the one to take. Nil if none changed.
     struct Choice {
         var changed: [Int] = []
         var taken: Int?
@@ -34,7 +35,7 @@ struct ValueMerge {
     }
 
     func choice<Value>(_ values: [Value?], _ ancestor: Value?, _ isEqual: (Value, Value) -> Bool) -> Choice {
-        let hasAncestor = past == .known
+        let hasAncestor = ancestry == .known
         func areEqual(_ left: Value?, _ right: Value?) -> Bool {
             switch (left, right) {
             case (nil, nil): true
@@ -51,15 +52,15 @@ struct ValueMerge {
 
     /// - Throws: ``Undecidable`` for a choice between different values.
     func requireDecision(_ choice: Choice, on name: @autoclosure () -> String) throws(Undecidable) {
-        guard choice.differs, past == .forgotten, !decidesWithoutPast else { return }
+        guard choice.differs, ancestry == .lost, !decidesWithoutAncestor else { return }
         throw Undecidable(name: name())
     }
 
     /// Merges objects, member by member.
     ///
     /// - Parameters:
-    ///   - objects: Nil where a side has none. The order of the members is that of the first.
-    ///   - skipsReserved: Leaves out members whose names begin with `_`.
+    /// - objects: Nil for a side without a value. The result has the member order of the first.
+    /// - skipsReserved: Whether members that begin with `_` are left out.
     /// - Throws: ``Undecidable``.
     func members(
         of objects: [JSONValue?], _ ancestor: JSONValue?, skipsReserved: Bool, depth: Int = 0
@@ -86,15 +87,15 @@ struct ValueMerge {
         return writer.bytes
     }
 
-    /// - Returns: The bytes of the value; nil if the member is removed.
+    /// - Returns: The bytes of the value. Nil if the member is removed.
     private func merged(
         _ values: [JSONValue?], _ ancestor: JSONValue?, _ name: JSONValue, _ depth: Int
     ) throws(Undecidable) -> [UInt8]? {
         let choice = choice(values, ancestor) { $0.isEquivalent(to: $1) }
         let areObjects = choice.changed.allSatisfy { values[$0]?.kind == .object }
         if choice.differs, areObjects, ancestor == nil || ancestor?.kind == .object, depth < Self.deepest {
-            let inside = past == .known && ancestor == nil ? Past.none : past
-            let merge = ValueMerge(order: order, past: inside, decidesWithoutPast: decidesWithoutPast)
+            let inside = ancestry == .known && ancestor == nil ? Ancestry.none : ancestry
+            let merge = ValueMerge(order: order, ancestry: inside, decidesWithoutAncestor: decidesWithoutAncestor)
             return try merge.members(
                 of: values.map { $0?.kind == .object ? $0 : nil }, ancestor, skipsReserved: false, depth: depth + 1)
         }

@@ -1,33 +1,33 @@
-/// An attachment of a gateway that may have the content that a rule attaches. Type and length agree, and the digest can't
-/// tell: CouchDB compresses attachments, and its digest is that of the compressed bytes.
+/// An attachment on the gateway that may have the content that a rule attaches. Type and length agree, but the digest
+/// is inconclusive: CouchDB's digest is of the compressed bytes.
 package struct StoredAttachment: Sendable {
-    /// The document's.
+    /// The id of the document.
     package let id: String
-    /// Nil: the winning one.
+    /// Nil for the winning revision.
     package let revision: String?
     package let name: String
-    /// As in the document's stub.
+    /// The digest in the document's stub.
     let digest: String
-    /// What the rule attaches.
+    /// The content that the rule attaches.
     let content: AttachmentContent
 
-    /// Bytes that the gateway says it has.
+    /// The length in bytes, according to the gateway.
     package var length: Int { content.length }
 
-    fileprivate var question: ComparisonQueue.Question {
-        ComparisonQueue.Question(content: ObjectIdentifier(content), digest: digest)
+    fileprivate var comparison: ComparisonQueue.Comparison {
+        ComparisonQueue.Comparison(content: ObjectIdentifier(content), digest: digest)
     }
 }
 
-/// Reads attachments of a gateway for decisions. Does not throw.
+/// Reads attachments from the gateway for decisions. Does not throw.
 package struct StoredAttachmentReader: Sendable {
-    /// What is known of the bytes.
+    /// The result of a read.
     package enum Content: Sendable {
-        /// Their SHA-256, in lowercase hexadecimal.
+        /// SHA-256 of the bytes, in lowercase hexadecimal.
         case sha256(String)
-        /// They can't be read: they are written again.
+        /// The bytes can't be read, so the attachment is written again.
         case unreadable
-        /// They were not read because the run ends: nothing is decided.
+        /// Not read because the run is ending. The document is not decided.
         case unknown
     }
 
@@ -36,43 +36,43 @@ package struct StoredAttachmentReader: Sendable {
     package init(read: @escaping @Sendable (StoredAttachment) async -> Content) { self.read = read }
 }
 
-/// The attachments of the gateway that the decisions of a batch depend on.
+/// Gateway attachments that the decisions of a batch depend on.
 ///
-/// The result is kept with the content: documents that have the same attachment need no further request.
+/// The result is stored with the content, so other documents with the same attachment need no further request.
 struct ComparisonQueue {
-    /// How many attachments are read at a time.
+    /// The most concurrent reads.
     private static let width = 4
 
-    fileprivate struct Question: Hashable {
+    fileprivate struct Comparison: Hashable {
         let content: ObjectIdentifier
         let digest: String
     }
 
-    /// What a run wants to know, in order.
+    /// The attachments that each run needs, in order.
     private var waiting: [(run: Int, attachments: [StoredAttachment])] = []
-    /// What was asked already, by run. It is not asked again if it could not be read.
-    private var asked: [Int: Set<Question>] = [:]
+    /// The attachments already requested, by run. An unreadable one is not requested again.
+    private var requested: [Int: Set<Comparison>] = [:]
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// - Returns: Whether there is anything to compare: then the run must be started over afterwards.
+    /// - Returns: Whether there is anything to compare. If so, the run must start over afterwards.
     mutating func add(_ decision: Decision, of run: Int) -> Bool {
         guard decision.error == nil else { return false }
-        let new = decision.unknown.filter { asked[run]?.contains($0.question) != true }
+        let new = decision.unknown.filter { requested[run]?.contains($0.comparison) != true }
         guard !new.isEmpty else { return false }
-        asked[run, default: []].formUnion(new.map(\.question))
+        requested[run, default: []].formUnion(new.map(\.comparison))
         waiting.append((run, new))
         return true
     }
 
-    /// Reads what is waited for, the same attachment once, and notes the results with the contents.
+    /// Reads the requested attachments, each once, and stores the results with the contents.
     ///
     /// - Returns: The runs, each with whether it can be decided now.
     mutating func compare(_ reader: StoredAttachmentReader) async -> [(run: Int, isDecidable: Bool)] {
         defer { waiting = [] }
-        var unknown: Set<Question> = []
-        var questions: Set<Question> = []
-        var rest = waiting.flatMap(\.attachments).filter { questions.insert($0.question).inserted }[...]
+        var unknown: Set<Comparison> = []
+        var comparisons: Set<Comparison> = []
+        var rest = waiting.flatMap(\.attachments).filter { comparisons.insert($0.comparison).inserted }[...]
         await withTaskGroup(of: (StoredAttachment, StoredAttachmentReader.Content).self) { group in
             func begin() {
                 guard let attachment = rest.popFirst() else { return }
@@ -84,11 +84,11 @@ struct ComparisonQueue {
                 case .sha256(let sha256):
                     attachment.content.note(attachment.digest, isSame: sha256 == attachment.content.sha256)
                 case .unreadable: break
-                case .unknown: unknown.insert(attachment.question)
+                case .unknown: unknown.insert(attachment.comparison)
                 }
                 begin()
             }
         }
-        return waiting.map { run, attachments in (run, attachments.allSatisfy { !unknown.contains($0.question) }) }
+        return waiting.map { run, attachments in (run, attachments.allSatisfy { !unknown.contains($0.comparison) }) }
     }
 }

@@ -2,14 +2,14 @@ internal import Encodings
 internal import JQ
 package import LosslessJSON
 
-/// Decides about documents. One per task: it reuses buffers of its own.
+/// Decides documents. One per task: an instance reuses its buffers.
 package final class Decider {
     private let ruleSet: RuleSet
     private let scratch = MatchScratch()
     private var candidates: RuleBits
-    /// What is too long for one document.
+    /// The time limits for one document.
     var limits = ProgramTime.Limits()
-    /// How long the last ``decide(on:now:willDecide:)`` waited for jq programs; nil if none ran.
+    /// How long the last ``decide(on:now:willDecide:)`` waited for jq programs. Nil if none ran.
     package private(set) var jqTime: Duration?
 
     init(_ ruleSet: RuleSet) {
@@ -17,23 +17,23 @@ package final class Decider {
         candidates = ruleSet.index.makeBits()
     }
 
-    /// Whether any rule may fire on a document as it arrived. If false, the decision would change nothing; if true, it
-    /// may still change nothing, or be an error.
+    /// Whether any rule may fire on a document as it arrived. If false, the decision would change nothing. If true, the
+    /// decision may still change nothing, or fail.
     ///
     /// Runs no jq program. Allocates nothing, unless a compared string has escapes.
     ///
     /// - Parameters:
     ///   - document: May be part of a larger text.
     ///   - isDeleted: Whether the change is a tombstone.
-    ///   - mayBeInConflict: Whether it may have other leaf revisions. Default: false.
+    /// - mayBeInConflict: Whether the document may have other leaf revisions. Default: false.
     package func mayFire(on document: JSONValue, isDeleted: Bool, mayBeInConflict: Bool = false) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
         do throws(MatchError) {
             var at = 0
             while let rule = candidates.next(from: at) {
-                let isForAll = mayBeInConflict || ruleSet.rules[rule].turn != .resolving
-                if isForAll, ruleSet.looksAtExpiry[rule] && !isDeleted && document[DocumentExpiry.member] == nil {
-                    // The feed and lists never show it: it is read before the decision.
+                let isForAll = mayBeInConflict || ruleSet.rules[rule].phase != .resolving
+                if isForAll, ruleSet.testsExpiry[rule] && !isDeleted && document[DocumentExpiry.member] == nil {
+                    // The feed and lists never contain the expiry: it is read before the decision.
                     return true
                 }
                 if isForAll, try ruleSet.rules[rule].fires(on: document, scratch) {
@@ -47,23 +47,23 @@ package final class Decider {
         }
     }
 
-    /// One decision for each document: the rules in order, each on the document as the ones before left it, repeated
-    /// until a pass changes nothing.
+    /// Makes one decision for each document. The rules run in order, each on the document as the previous ones left it,
+    /// and repeat until a pass changes nothing.
     ///
-    /// The decisions run side by side: what they need of jq at the same time is one round trip. Without jq, nothing
-    /// waits. An error is part of a decision and never thrown, so no document can stop those behind it.
+    /// Decisions run concurrently: programs that they need at the same time share one round trip to jq. Without jq,
+    /// nothing waits. An error is part of its decision and never thrown, so one document can't stop the others.
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
-    ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
-    ///   - stored: Reads attachments of the gateway that digests can't tell from those of rules. Nil: they differ.
-    ///   - mayPutOff: Whether a document whose programs are slow may be put off, by its index, so that the others need
-    ///     not wait for it. Its decision is ``Decision/isPutOff`` then. Default: none.
-    ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
-    ///     with answers; called with nil while jq, which runs in a process of its own, or an attachment is waited for.
+    /// - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
+    /// - stored: Reads gateway attachments whose digests are inconclusive. Nil: they count as different.
+    /// - mayPutOff: Whether a document with slow programs, by its index, may be deferred so that the others need not
+    ///   wait for it. Its decision then has ``Decision/isDeferred``. Default: never.
+    /// - willDecide: Called with the index of a document before it is processed, also each time that it continues with
+    ///   answers. Called with nil while waiting for jq, which runs in a separate process, or for an attachment.
     package func decide(
         on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, stored: StoredAttachmentReader? = nil,
-        mayPutOff: (Int) -> Bool = { _ in false }, willDecide: (Int?) -> Void = { _ in }
+        mayDefer: (Int) -> Bool = { _ in false }, willDecide: (Int?) -> Void = { _ in }
     ) async -> [Decision] {
         jqTime = nil
         var runs = inputs.map { DecisionRun($0, ruleSet, now: now, limits) }
@@ -71,7 +71,7 @@ package final class Decider {
         var waiting: [(run: Int, calls: [JQCall])] = []
         var downloads = DownloadQueue()
         var comparisons = ComparisonQueue()
-        /// Those that got answers of the downloader.
+        /// Runs that got answers from the downloader.
         var served: Set<Int> = []
         func advance(_ index: Int, with outcomes: [JQOutcome]) {
             willDecide(index)
@@ -79,7 +79,7 @@ package final class Decider {
             case .asks(let calls): waiting.append((index, calls))
             case .needs(let request): downloads.add(request, for: index, of: inputs[index].id)
             case .decided(let decision):
-                // Once they are compared, it is decided again.
+                // The document is decided again after the comparison.
                 if stored != nil, comparisons.add(decision, of: index) { break }
                 decisions[index] = decision
             }
@@ -100,8 +100,8 @@ package final class Decider {
                     advance(index, with: own.map(\.outcome))
                 }
                 waiting.removeAll { index, _ in
-                    guard inputs.count > 1, runs[index].isSlow, mayPutOff(index) else { return false }
-                    decisions[index] = .putOff(inputs[index].document)
+                    guard inputs.count > 1, runs[index].isSlow, mayDefer(index) else { return false }
+                    decisions[index] = .deferred(inputs[index].document)
                     return true
                 }
             } else if !downloads.isEmpty {
@@ -127,11 +127,11 @@ package final class Decider {
             }
         }
         await release(&served, decisions, inputs, downloader)
-        // Without a decision only if its programs were never run: there is no jq.
+        // A decision is missing only if the programs never ran because jq is unavailable.
         return zip(decisions, inputs).map { $0 ?? Decision($1.document) }
     }
 
-    /// Tells the downloader which of those that it served are decided.
+    /// Tells the downloader which of its documents are decided.
     private func release(
         _ served: inout Set<Int>, _ decisions: [Decision?], _ inputs: [DecisionInput], _ downloader: Downloader?
     ) async {
@@ -139,7 +139,7 @@ package final class Decider {
         for index in served {
             guard let decision = decisions[index] else { continue }
             served.remove(index)
-            if decision.error?.wait == nil, !decision.isPutOff { await downloader.release(inputs[index].id) }
+            if decision.error?.wait == nil, !decision.isDeferred { await downloader.release(inputs[index].id) }
         }
     }
 }

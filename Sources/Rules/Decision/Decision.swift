@@ -1,64 +1,64 @@
 package import LosslessJSON
 
-/// What the rules want to do about one document.
+/// What the rules decided for one document.
 package struct Decision: Sendable {
-    /// A rule with `on_error: skip` that failed: the decision was made without it.
+    /// A rule with `on_error: skip` that failed. The decision was made without it.
     package struct Skip: Sendable, Equatable, CustomStringConvertible {
         /// The name of the rule.
         package let rule: String
-        /// For the user: what is wrong, without the rule's name.
+        /// What is wrong, for the user, without the rule's name.
         package let reason: String
 
         /// `rule 'NAME': REASON`.
         package var description: String { "rule '\(rule)': \(reason)" }
     }
 
-    /// The rules whose conditions held, as indexes in ``RuleSet/names``, each once, in the order in which they first
-    /// did. Includes those that changed nothing.
+    /// The rules that fired, as indexes in ``RuleSet/names``, each once, in the order of their first firing. Includes
+    /// rules that changed nothing.
     package internal(set) var fired: [Int] = []
-    /// The document as the rules leave it, with placeholders for the ``attachments``; as it arrived if there is a
+    /// The document as the rules left it, with placeholders for the ``attachments``. As it arrived if there is an
     /// error.
     package internal(set) var document: JSONText
     /// Whether the document must be written.
     package internal(set) var isChanged = false
-    /// What the rules attached, by name; without earlier attachments.
+    /// The attachments that the rules added, by name. Excludes earlier ones.
     package internal(set) var attachments: [ExactString: Attachment] = [:]
-    /// Attachments of the gateway that may have the content of one of the ``attachments``: then it need not be sent.
+    /// Gateway attachments that may have the same content as one of the ``attachments``. If so, it need not be sent.
     var unknown: [StoredAttachment] = []
-    /// What to do before this one is written, in this order.
+    /// What to do before the document is written, in this order.
     package internal(set) var effects = Effects()
-    /// The times of rules with `at:`, on the document as the rules leave it, in the order of the rules: those to come, and
-    /// those for which a rule has fired.
+    /// The times of rules with `at:`, evaluated on the document as the rules left it, in the order of the rules.
+    /// Includes future times and times for which a rule has fired.
     package internal(set) var times: [RuleTime] = []
-    /// For rules with `at:` that fired, by index, the time for which they did.
+    /// The times for which rules with `at:` fired, by rule index.
     package internal(set) var firedTimes: [Int: Int] = [:]
-    /// The rules, by index, whose receivers' answers changed the document, in order.
+    /// The rules, by index, whose webhook answers changed the document, in order.
     package internal(set) var answered: [Int] = []
-    /// What the document, as the rules leave it, adds to totals: at most one for each rule with `aggregate`. The rules
-    /// that are not among them take back what it added before.
+    /// What the document adds to totals, at most once for each rule with `aggregate`. Other rules with `aggregate`
+    /// subtract what the document added before.
     package internal(set) var contributions: [Contribution] = []
-    /// Whether the document becomes a tombstone; in a mapping, whether it is dropped.
+    /// Whether the document becomes a tombstone. In a mapping, whether the document is dropped.
     package internal(set) var isDeletion = false
     /// Whether this is a mapping's decision: then ``mapped`` is its result.
     package internal(set) var isMapping = false
-    /// Why nothing was decided; nil if the decision is valid. If set, nothing of this decision may be written.
+    /// Why the decision failed. Nil if the decision is valid. If set, nothing of this decision may be written.
     package internal(set) var error: DecisionError?
-    /// The rules that failed and were skipped, in the order in which they failed, each once.
+    /// The rules that failed and were skipped, each once, in the order of failure.
     package internal(set) var skipped: [Skip] = []
 
-    /// Whether the document is still to be decided, because its programs are slow and other documents need not wait for
+    /// Whether the decision was deferred because the document's programs are slow and other documents need not wait for
     /// them.
-    package internal(set) var isPutOff = false
+    package internal(set) var isDeferred = false
 
     init(_ document: JSONText) { self.document = document }
 
-    static func putOff(_ document: JSONText) -> Decision {
+    static func deferred(_ document: JSONText) -> Decision {
         var decision = Decision(document)
-        decision.isPutOff = true
+        decision.isDeferred = true
         return decision
     }
 
-    /// - Parameter reason: Why the document can't be decided at the moment.
+    /// - Parameter reason: Why the document can't be decided now.
     static func undecided(_ document: JSONText, _ reason: String) -> Decision {
         var decision = Decision(document)
         decision.error = DecisionError(rule: nil, reason: reason, isTemporary: true)
@@ -72,16 +72,16 @@ package struct Decision: Sendable {
     }
 }
 
-/// Why there is no decision. The document must be dead-lettered, not written.
+/// Why a decision failed. The document must be dead-lettered, not written.
 package struct DecisionError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The name of the rule that failed; nil if it is no single rule.
+    /// The name of the rule that failed. Nil if the error is not about a single rule.
     package let rule: String?
-    /// For the user: what is wrong, without the rule's name.
+    /// What is wrong, for the user, without the rule's name.
     package let reason: String
-    /// The document and the rule are all right: the machine could not run a program at the moment, or the run ends.
+    /// Whether the failure is temporary: the machine could not run a program, or the run is ending. Document and rule
+    /// are valid.
     package let isTemporary: Bool
-    /// The document and the rule are all right, and the document is to be decided again after this time: a download
-    /// failed. Nil: not so.
+    /// The delay before the document is decided again after a failed download. Nil for other errors.
     package let wait: Duration?
 
     init(rule: String?, reason: String, isTemporary: Bool = false, wait: Duration? = nil) {
@@ -107,18 +107,18 @@ extension Decision {
     /// What to do outside the database.
     package var outside: [OutsideEffect] { effects.of(OutsideEffect.self) }
 
-    /// What to do about the conflicting leaf revisions of the document. Then nothing else is to be done: the document is
-    /// decided again once it is resolved.
+    /// How to resolve the document's conflict. If set, nothing else is done: the document is decided again after it is
+    /// resolved.
     package var resolution: ResolveEffect? { effects.of(ResolveEffect.self).first }
 }
 
 // MARK: - For the write
 
 extension Decision {
-    /// The document as `_bulk_docs` takes it: with the contents of the ``attachments`` in place of their placeholders.
+    /// The document as sent to `_bulk_docs`: with the contents of the ``attachments`` in place of their placeholders.
     package func bodySegments() -> [[UInt8]] { DocumentBody(document, attachments).segments() }
 
-    /// A decision on the document as an earlier one left it, with the attachments of both.
+    /// A decision on the result of an earlier one, with the attachments of both.
     package func after(_ earlier: Decision?) -> Decision {
         guard let earlier else { return self }
         var both = self
@@ -127,7 +127,7 @@ extension Decision {
     }
 }
 
-/// A document as `_bulk_docs` takes it: with the contents of attachments in place of their placeholders.
+/// A document as sent to `_bulk_docs`: with the contents of attachments in place of their placeholders.
 package struct DocumentBody: Sendable {
     private let document: JSONText
     private let attachments: [ExactString: Attachment]
@@ -140,9 +140,9 @@ package struct DocumentBody: Sendable {
         self.attachments = attachments
     }
 
-    /// The body in parts, to be sent one after the other.
+    /// The body in segments, to be sent in order.
     ///
-    /// The base64 of an attachment is a segment of its own that shares the storage of ``AttachmentContent/base64``: a
+    /// The base64 of an attachment is a separate segment that shares the storage of ``AttachmentContent/base64``: a
     /// thousand documents with one picture hold it once.
     package func segments() -> [[UInt8]] {
         var segments: [[UInt8]] = []

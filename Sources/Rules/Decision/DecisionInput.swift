@@ -1,21 +1,21 @@
 package import LosslessJSON
 
-/// A document for the rules to decide about, and how it was found.
+/// A document to decide, and how it was found.
 package struct DecisionInput: Sendable {
-    /// As the feed brought it, without `_cv`; in a mapping, as the file has it.
+    /// The document as the feed delivered it, without `_cv`. In a mapping, the document in the file.
     package let document: JSONText
     /// Whether it is a tombstone.
     package let isDeleted: Bool
-    /// Its sequence in the feed, as JSON; nil if it is not from a feed.
+    /// Its sequence in the feed, as JSON. Nil if it is not from a feed.
     package let sequence: [UInt8]?
-    /// For rules with `at:`, by name, the time for which they have fired already.
+    /// The times for which rules with `at:` have already fired, by rule name.
     package let firedTimes: [String: Int]
-    /// Whether only rules with `aggregate` apply: the others decide about changes only.
+    /// Whether only rules with `aggregate` apply. The other rules apply only to changes.
     package let countsOnly: Bool
-    /// Whether it has other leaf revisions: then rules with `resolve` apply first, and if one of them fires, no other.
+    /// Whether it has other leaf revisions. Rules with `resolve` then apply first; if one fires, no other rule applies.
     package let isInConflict: Bool
 
-    /// For a document that is related to a changed one.
+    /// The changed document that this one is related to.
     struct Source: Sendable {
         /// The programs' `$source`.
         let document: JSONText
@@ -23,14 +23,14 @@ package struct DecisionInput: Sendable {
         let change: [UInt8]
     }
 
-    /// Nil unless the document is decided because another one has changed.
+    /// Nil unless the document is decided as a related document.
     let source: Source?
 
-    /// The document's, as the rules find it; empty if it has none.
+    /// The document's id before the rules run. Empty if it has none.
     var id: String { document.root["_id"]?.string ?? "" }
 
     /// - Parameters:
-    ///   - sequence: As JSON text; nil if the document is not from a feed.
+    /// - sequence: As JSON text. Nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],
@@ -56,7 +56,7 @@ package struct DecisionInput: Sendable {
         isInConflict = false
     }
 
-    /// The values of variables that programs have besides the common ones.
+    /// The values of the programs' additional variables.
     var locals: [(name: String, json: [UInt8])] {
         source.map { [(RelatedEffect.sourceName, $0.document.bytes)] } ?? []
     }

@@ -1,21 +1,21 @@
 internal import Encodings
 package import LosslessJSON
 
-/// A decision for people and scripts: the document before and after it.
+/// A decision for people and scripts, with the document before and after it.
 ///
-/// A reference, because plans that have one are passed on often.
+/// A class, because plans with reports are passed around often.
 package final class DecisionReport: Sendable {
     /// The document as it arrived.
     package let document: JSONText
-    /// What the rules want to do about it.
+    /// The decision of the rules.
     package let decision: Decision
     private let totals: [Int: [String]]
     /// The names of the rules that fired.
     package var fired: [String] { decision.fired.map { names[$0] } }
     private let names: [String]
-    /// For each of the decision's effects on related documents, what a dry run has found; none if nothing was searched.
-    private let findings: [RelatedFinding]
-    /// The value of `action` in the effects for a rule that failed and was skipped.
+    /// For each effect on related documents, the result of a dry run's search. Empty if nothing was searched.
+    private let findings: [RelatedSearchResult]
+    /// The value of `action` for a skipped rule.
     static let skip = "skip"
 
     /// - Parameters:
@@ -31,7 +31,7 @@ package final class DecisionReport: Sendable {
 
     private init(
         _ document: JSONText, _ decision: Decision, names: [String], totals: [Int: [String]],
-        findings: [RelatedFinding]
+        findings: [RelatedSearchResult]
     ) {
         self.document = document
         self.decision = decision
@@ -40,17 +40,17 @@ package final class DecisionReport: Sendable {
         self.findings = findings
     }
 
-    /// The report with what was found for each of the decision's effects on related documents.
-    package func with(_ findings: [RelatedFinding]) -> DecisionReport {
+    /// The report with the search results for its effects on related documents.
+    package func with(_ findings: [RelatedSearchResult]) -> DecisionReport {
         DecisionReport(document, decision, names: names, totals: totals, findings: findings)
     }
 
-    /// The decision's effects on related documents, each with what was found for it, as far as that was searched.
-    package var related: [(effect: RelatedEffect, finding: RelatedFinding?)] {
+    /// The effects on related documents, each with its search result, if there is one.
+    package var related: [(effect: RelatedEffect, finding: RelatedSearchResult?)] {
         decision.related.enumerated().map { ($1, findings.indices.contains($0) ? findings[$0] : nil) }
     }
 
-    /// What the document adds to the totals of rules with `aggregate`.
+    /// What the document adds to totals.
     package var contributions: [ReportedContribution] {
         decision.contributions.map { contribution in
             ReportedContribution(
@@ -59,19 +59,19 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// The changes from the document as it arrived to the one to write, without attachments. Empty if the document is
-    /// deleted, unchanged or dead-lettered.
+    /// The changes from the document as it arrived to the document to write, without attachments. Empty if the document
+    /// is deleted, unchanged or dead-lettered.
     package var patch: JSONPatch {
         guard decision.isChanged, !decision.isDeletion else { return JSONPatch(operations: []) }
         return JSONPatch.difference(
             from: document.root, to: decision.document.root, leavingOut: ["_attachments"])
     }
 
-    /// Blobs of which the rules leave one part without the other.
+    /// Blobs that the rules leave with only one of their two parts.
     package var damagedBlobs: [DocumentBlobs.Problem] {
         guard decision.isChanged, !decision.isDeletion, decision.error == nil else { return [] }
         return DocumentBlobs(document.root).damage(in: decision.document.root).filter { problem in
-            // What a rule attaches may not be downloaded here.
+            // A preview does not download attachments.
             decision.attachments[ExactString(BlobPlace(problem.pointer).attachmentName)] == nil
         }
     }
@@ -88,9 +88,9 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, effect
-    /// outside, rule that waits for its time (`at`), downloaded or removed attachment and skipped rule.
-    /// For a mapping, lists all documents that it gives.
+    /// Writes a list with an object `{rule, action, …}` for each other document, selector of related documents, outside
+    /// effect, rule waiting for its time (`at`), downloaded or removed attachment, and skipped rule.
+    /// For a mapping, lists all documents that it produces.
     package func writeEffects(to writer: inout JSONWriter, withSkips: Bool = true) {
         if decision.isMapping { return writeMapped(to: &writer) }
         writer.array { writer in
@@ -148,7 +148,7 @@ package final class DecisionReport: Sendable {
         }
     }
 
-    /// One JSON object on one line: `id`, `revision` if asked for, `fired`, `patch`, `attachments`, `deleted`,
+    /// One JSON object on one line: `id`, `revision` if requested, `fired`, `patch`, `attachments`, `deleted`,
     /// `effects`, `error`.
     package func line(withRevision: Bool = false) -> [UInt8] {
         let null = Array("null".utf8)[...]
@@ -177,7 +177,7 @@ package struct ReportedContribution: Sendable {
     package let rule: String
     /// The id of the document that holds the totals.
     package let target: String
-    /// The members with the totals, and the numbers that are added, as JSON.
+    /// The members of the totals document, each with the amount that is added, as JSON.
     package let values: [(name: String, amount: String)]
 
     fileprivate func write(to writer: inout JSONWriter) {

@@ -2,7 +2,7 @@ internal import Encodings
 internal import JQ
 internal import LosslessJSON
 
-/// One decision in progress. It advances until it is made or needs answers from jq, which the caller fetches.
+/// One decision in progress. It advances until it is complete or needs answers, which the caller fetches.
 struct DecisionRun {
     enum Step {
         /// The caller must run these calls, then call ``advance(with:_:)`` with one outcome for each.
@@ -12,7 +12,7 @@ struct DecisionRun {
         case decided(Decision)
     }
 
-    /// The most passes; a document that still changes in the last one is dead-lettered.
+    /// The most passes. A document that still changes in the last one is dead-lettered.
     static let passLimit = 5
 
     private let input: DecisionInput
@@ -21,24 +21,24 @@ struct DecisionRun {
     private var decision: Decision
     private var draft: Draft
     private var candidates: RuleBits
-    /// The rule to look at next in this pass.
+    /// The next rule of this pass.
     private var next = 0
     private var hasBegun = false
-    /// Whether the rules with `resolve` are tried, before all others.
+    /// Whether the rules with `resolve` are running, before all others.
     private var isResolving = false
-    /// Whether the document is as the rules leave it, and those with `aggregate` are next.
+    /// Whether the document is final and the rules with `aggregate` are running.
     private var isCounting = false
     /// The rules that changed the document in this pass.
     private var changing: [Int] = []
     private var passes: [[Int]] = []
     private var attempt: RuleAttempt?
-    /// The outcomes with which the attempt's step is taken again, once a download is there.
+    /// The outcomes for repeating the attempt's step after a download.
     private var repeated: [JQOutcome]?
-    /// All answers so far, in case the decision starts again.
+    /// All downloads so far, in case the decision starts over.
     private var downloads: [DownloadRequest: DownloadAnswer] = [:]
-    /// The rules that failed and are not tried again.
+    /// The rules that failed and are skipped from now on.
     private var skipped: Set<Int> = []
-    /// What the rules with `at:` made of the document in this pass, by rule.
+    /// The times that rules with `at:` gave in this pass, by rule.
     private var times: [Int: RuleTime] = [:]
 
     private let limits: ProgramTime.Limits
@@ -55,7 +55,7 @@ struct DecisionRun {
         candidates = ruleSet.index.makeBits()
     }
 
-    /// Gives the answer to what a step has asked for.
+    /// Provides the answer that a step requested.
     mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
         downloads[request] = answer
         attempt?.provide(answer, to: request)
@@ -64,7 +64,7 @@ struct DecisionRun {
         }
     }
 
-    /// Decides again from the beginning, with all answers so far.
+    /// Starts the decision over, with all answers so far.
     mutating func startOver() {
         skipped = []
         programTime = ProgramTime()
@@ -74,16 +74,16 @@ struct DecisionRun {
         startAgain()
     }
 
-    /// Notes the processor time of the programs that were asked for.
+    /// Records the processor time of the requested programs.
     mutating func note(_ time: Duration) {
         if let attempt { programTime.add(time, of: attempt.index) }
     }
 
-    /// Whether others should not wait for it.
-    var isSlow: Bool { programTime.total >= limits.untilPutOff }
+    /// Whether other documents should not wait for this one.
+    var isSlow: Bool { programTime.total >= limits.untilDeferred }
 
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
-        // It must be decided again from its beginning.
+        // The decision must start over.
         if decision.error != nil { return .decided(decision) }
         do throws(DecisionError) {
             var outcomes = repeated ?? outcomes
@@ -118,7 +118,7 @@ struct DecisionRun {
 
     /// Advances the attempt by one step.
     ///
-    /// - Returns: What the step needs; nil if it was taken.
+    /// - Returns: What the step needs. Nil if the step is done.
     private mutating func proceed(
         _ attempt: inout RuleAttempt, _ outcomes: [JQOutcome]
     ) throws(DecisionError) -> DownloadRequest? {
@@ -128,7 +128,7 @@ struct DecisionRun {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
             case .doesNotFire: break
-            case .rests(let time): times[attempt.index] = time
+            case .notDue(let time): times[attempt.index] = time
             case .needs(let request):
                 self.attempt = attempt
                 return request
@@ -139,9 +139,9 @@ struct DecisionRun {
         return nil
     }
 
-    /// Continues without the rules that failed, if all of them may be skipped.
+    /// Continues without the rules that failed, if all of them can be skipped.
     ///
-    /// Their work in earlier passes is undone: the decision starts again without them.
+    /// The decision starts over without them, which also undoes their work of earlier passes.
     private mutating func skip(_ failed: [Int], after error: DecisionError) throws(DecisionError) {
         guard !failed.isEmpty, !error.isTemporary, failed.allSatisfy(ruleSet.skipsErrors(of:)) else { throw error }
         for rule in failed where skipped.insert(rule).inserted {
@@ -165,8 +165,8 @@ struct DecisionRun {
         findCandidates()
     }
 
-    /// The next rule whose selectors hold, in this pass or the next; nil once a pass has changed nothing, and the rules
-    /// with `aggregate` had their turn. A mapping has one pass.
+    /// The next rule whose selectors hold, in this pass or the next. Nil after a pass without changes, once the rules
+    /// with `aggregate` have run. A mapping has one pass.
     private mutating func nextAttempt(_ scratch: MatchScratch) throws(DecisionError) -> RuleAttempt? {
         if !hasBegun {
             guard try isWanted(scratch) else { return nil }
@@ -179,8 +179,8 @@ struct DecisionRun {
             while let index = candidates.next(from: next) {
                 next = index + 1
                 let rule = ruleSet.rules[index]
-                guard !skipped.contains(index), (rule.turn == .counting) == isCounting,
-                    (rule.turn == .resolving) == isResolving
+                guard !skipped.contains(index), (rule.phase == .counting) == isCounting,
+                    (rule.phase == .resolving) == isResolving
                 else { continue }
                 do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
@@ -205,7 +205,7 @@ struct DecisionRun {
         return nil
     }
 
-    /// None of the rules with `resolve` has fired.
+    /// Called when no rule with `resolve` has fired.
     private mutating func endResolving() {
         isResolving = false
         next = 0
@@ -242,7 +242,7 @@ struct DecisionRun {
         ruleSet.index.find(for: draft.document.root, isDeleted: input.isDeleted, into: &candidates)
     }
 
-    /// A rule with `at:` fires once for one time, in one decision and, as far as it is known, in all.
+    /// A rule with `at:` fires once for each time: in one decision and, according to the recorded firings, overall.
     private func clock(of rule: Int) -> RuleAttempt.Clock {
         guard ruleSet.rules[rule].time != nil else { return RuleAttempt.Clock(now: now, fired: []) }
         let fired = [decision.firedTimes[rule], input.firedTimes[ruleSet.rules[rule].name]]
@@ -253,7 +253,7 @@ struct DecisionRun {
         let before = draft.document
         let result = attempt.draft(onto: draft)
         let isChanged = result.document !== before && result.document.bytes != before.bytes
-        // Gateways keep one of two members with the same name. Writing the document would choose for them.
+        // Gateways keep one of two members with the same name. Writing the document would pick one arbitrarily.
         if isChanged, before === input.document, !result.isDeleted, let name = before.root.duplicateMemberName {
             throw DecisionError(
                 rule: attempt.rule.name,
@@ -280,7 +280,7 @@ struct DecisionRun {
         decision.effects = draft.effects
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         decision.isDeletion = draft.isDeleted
-        // The last pass saw the document as the decision leaves it.
+        // The last pass evaluated the final document.
         decision.times = draft.isDeleted ? [] : times.sorted { $0.key < $1.key }.map(\.value)
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes

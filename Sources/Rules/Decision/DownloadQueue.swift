@@ -1,23 +1,23 @@
-/// The downloads that the documents of a batch wait for.
+/// The pending downloads of a batch's documents.
 ///
-/// The bytes that a batch holds are bounded: once it has downloaded so many, documents that need more are decided again
-/// later. So each batch decides at least one document. Nor does it wait for long: the other documents would wait, too.
+/// Memory and time are bounded. Once a batch has downloaded up to its limit, documents that need more are decided
+/// later; each batch decides at least one document. The waiting time is short because the other documents also wait.
 struct DownloadQueue {
-    /// How many URLs are asked for at a time.
+    /// The most concurrent URLs.
     private static let width = 4
-    /// Bytes after which further documents wait.
+    /// The number of bytes after which further documents are deferred.
     private static let bytesLimit = 16 << 20
-    /// How long a batch waits for downloads in all.
-    private static let patience: Duration = .seconds(1)
+    /// The total time that a batch waits for downloads.
+    private static let waitLimit: Duration = .seconds(1)
 
-    /// What a run needs.
+    /// A download that a run needs.
     private struct Need {
         let run: Int
         let document: String
         let request: DownloadRequest
     }
 
-    /// What several documents may need.
+    /// A request that several documents may need.
     private struct Wanted {
         let request: DownloadRequest
         var documents: [String]
@@ -25,21 +25,21 @@ struct DownloadQueue {
 
     private var waiting: [Need] = []
     private var bytes = 0
-    /// The runs that got a content: they get all that they need.
+    /// The runs that already got a content: their remaining requests are always made.
     private var served: Set<Int> = []
     private var deadline: ContinuousClock.Instant?
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// - Parameter document: The run's, by its id.
+    /// - Parameter document: The id of the run's document.
     mutating func add(_ request: DownloadRequest, for run: Int, of document: String) {
         let need = Need(run: run, document: document, request: request)
-        // The sooner a run has all that it needs, the sooner its contents can be dropped.
+        // A run that is complete sooner frees its contents sooner.
         if served.contains(run) { waiting.insert(need, at: 0) } else { waiting.append(need) }
     }
 
-    /// Fetches the first of what is waited for, each request once. Requests for one URL follow each other, so that a
-    /// cache serves the later ones.
+    /// Fetches the first pending requests, each once. Requests for one URL run in sequence, so that a cache can answer
+    /// the later ones.
     ///
     /// - Returns: At least one answer, unless the queue is empty.
     mutating func answers(
@@ -47,12 +47,12 @@ struct DownloadQueue {
     ) async -> [(run: Int, request: DownloadRequest, answer: DownloadAnswer)] {
         guard let downloader else {
             defer { waiting = [] }
-            return waiting.map { ($0.run, $0.request, .notAsked) }
+            return waiting.map { ($0.run, $0.request, .disabled) }
         }
-        let deadline = self.deadline ?? .now + Self.patience
+        let deadline = self.deadline ?? .now + Self.waitLimit
         self.deadline = deadline
         let taken = takeFirst()
-        // Those that hold contents already get what they need.
+        // Runs that already hold contents get the rest.
         let entitled = Set(taken.filter { served.contains($0.run) }.map(\.request))
         let left = Self.bytesLimit - bytes
         var answers: [DownloadRequest: DownloadAnswer] = [:]
@@ -74,7 +74,7 @@ struct DownloadQueue {
 
     private static let noRoom = DownloadAnswer.later(reason: "the memory for downloads is in use", wait: .zero)
 
-    /// Takes out what is needed of the first URLs.
+    /// Removes the needs for the first URLs.
     private mutating func takeFirst() -> [Need] {
         var urls: Set<String> = []
         for need in waiting where urls.count < Self.width { urls.insert(need.request.url) }
@@ -82,7 +82,7 @@ struct DownloadQueue {
         return waiting.filter { urls.contains($0.request.url) }
     }
 
-    /// Distinct requests in lists for one URL each, in the order in which they were first asked for.
+    /// Distinct requests, grouped by URL, in the order in which they were first requested.
     private static func byURL(_ needs: [Need]) -> [[Wanted]] {
         var places: [DownloadRequest: Int] = [:]
         var wanted: [Wanted] = []
@@ -98,8 +98,8 @@ struct DownloadQueue {
     }
 
     /// - Parameters:
-    ///   - entitled: Requests that are made although there is no room.
-    ///   - room: Bytes that may be held beside what is held already.
+    /// - entitled: Requests that are made even without room.
+    /// - room: The bytes that may be added to what is already in memory.
     private static func fetch(
         _ wanted: [Wanted], _ entitled: Set<DownloadRequest>, _ room: Int, by deadline: ContinuousClock.Instant,
         _ downloader: Downloader
@@ -120,6 +120,6 @@ struct DownloadQueue {
 }
 
 extension DownloadAnswer {
-    /// What the content takes in memory; 0 if there is none.
+    /// The memory size of the content in bytes. 0 without content.
     fileprivate var byteCount: Int { if case .content(let content, _) = self { content.base64.count } else { 0 } }
 }

@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
-/// A condition that is true wherever a selector holds: one top-level field is equal to one of a few values.
+/// A necessary condition of a selector: one top-level field equals one of a few values.
 struct IndexKey {
     let field: [UInt8]
     /// Possible values of the field: printable ASCII strings, in lower case.
     private(set) var strings: Set<[UInt8]> = []
-    /// Whether some value is a string to which different strings may be equal in collation.
+    /// Whether any value is a string that equals different strings under collation.
     private(set) var hasUnusualStrings = false
-    /// Whether some value is not a string.
+    /// Whether any value is not a string.
     private(set) var hasOthers = false
-    /// Whether an array can match, too: `$in` looks into it, or some value is an array.
+    /// Whether an array can also match: `$in` looks into it, or a value is an array.
     private(set) var holdsForArrays = false
 
     private init(field: [UInt8]) { self.field = field }
@@ -33,7 +33,7 @@ struct IndexKey {
         }
     }
 
-    /// All keys of a normalised selector. Any one of them is enough to find it.
+    /// All keys of a normalised selector. Any one of them suffices to find it.
     static func keys(of selector: Selector) -> [IndexKey] {
         switch selector {
         case .all(let selectors): return selectors.flatMap(keys)
@@ -57,7 +57,7 @@ struct IndexKey {
         }
     }
 
-    /// The words of `^word$`, `^(one|two)$` and `^(?:one|two)$`, with or without `(?i)`; nil for other patterns.
+    /// The words of `^word$`, `^(one|two)$` and `^(?:one|two)$`, with or without `(?i)`. Nil for other patterns.
     private static func anchoredWords(of pattern: String) -> [[UInt8]]? {
         var rest = Substring(pattern)
         if rest.hasPrefix("(?i)") { rest = rest.dropFirst(4) }

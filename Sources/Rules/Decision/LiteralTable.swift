@@ -1,4 +1,4 @@
-/// Maps byte strings to numbers; a lookup allocates nothing.
+/// Maps byte strings to numbers. A lookup allocates nothing.
 ///
 /// Built once: open addressing over one flat array of bytes.
 struct LiteralTable: Sendable {
@@ -56,7 +56,7 @@ struct LiteralTable: Sendable {
     private static func hash(_ key: Span<UInt8>, foldsCase: Bool) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for offset in key.indices { hash = (hash ^ UInt64(fold(key[offset], foldsCase))) &* 0x100_0000_01B3 }
-        // The low bits choose the slot: mix the high ones in.
+        // The low bits choose the slot, so the high bits are mixed in.
         return hash ^ hash >> 32
     }
 

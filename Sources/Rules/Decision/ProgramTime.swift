@@ -1,11 +1,11 @@
 /// The processor time that the programs of all rules take for one document.
 struct ProgramTime {
-    /// What is too long for one document.
+    /// The time limits for one document.
     struct Limits: Sendable {
-        /// A document whose programs run longer is dead-lettered.
+        /// Processor time after which the document is dead-lettered.
         var total: Duration = .seconds(5)
-        /// A document whose programs run longer is put off, so that others need not wait for it.
-        var untilPutOff: Duration = .milliseconds(300)
+        /// Processor time after which the document is deferred, so that others need not wait for it.
+        var untilDeferred: Duration = .milliseconds(300)
     }
 
     private(set) var total = Duration.zero

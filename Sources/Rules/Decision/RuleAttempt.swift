@@ -1,18 +1,18 @@
 internal import JQ
 internal import LosslessJSON
 
-/// One rule applied to one document: its time, its condition, then its actions one by one. Its work takes effect only
-/// when all of it is done.
+/// One rule applied to one document: its time, its condition, then its actions in order. The work takes effect only
+/// when all actions are done.
 struct RuleAttempt {
     enum Outcome {
         case continues, fires, doesNotFire
-        /// The same step must be taken again, with the same outcomes, once the answer to this is there.
+        /// Needs this download. Then the same step must be repeated with the same outcomes.
         case needs(DownloadRequest)
-        /// It does not fire now: its time is to come, or has been and it has fired for it.
-        case rests(RuleTime)
+        /// Does not fire now: its time is in the future, or the rule has already fired for it.
+        case notDue(RuleTime)
     }
 
-    /// What a rule's `at:` is compared with.
+    /// The times that a rule's `at:` is compared with.
     struct Clock {
         /// In seconds since 1970.
         let now: Int
@@ -23,22 +23,22 @@ struct RuleAttempt {
     /// The largest document that an action may produce. Gateways accept 8 MB (CouchDB's default) to 20 MiB (Sync
     /// Gateway).
     static let lengthLimit = 32 << 20
-    /// The most bytes of all attachments of a document that are downloaded.
+    /// The most bytes that are downloaded for all attachments of one document.
     static let downloadLimit = 64 << 20
 
     let rule: Rule
     let index: Int
-    /// The time for which it fires, if the rule has an `at:`.
+    /// The time for which the rule fires. Nil without `at:`.
     private(set) var due: Int?
     private let clock: Clock
     private var trial: Draft
-    private var isTimely: Bool
-    private var isCleared: Bool
-    /// How many steps are done.
+    private var isDue: Bool
+    private var conditionHolds: Bool
+    /// The number of completed steps.
     private var done = 0
-    /// The elements of the step under way; nil if they are not known yet, or the step has none.
+    /// The elements of the current step. Nil if they are not known yet, or the step has none.
     private var elements: [JSONText]?
-    /// The place of the next element in ``elements``.
+    /// The index of the next element in ``elements``.
     private var nextElement = 0
 
     /// - Precondition: The rule's selectors hold for the draft.
@@ -46,43 +46,43 @@ struct RuleAttempt {
         self.rule = rule
         self.index = index
         self.clock = clock
-        isTimely = rule.time == nil
+        isDue = rule.time == nil
         trial = draft
         trial.effects = Effects()
         trial.contributions = []
-        isCleared = rule.condition == nil
+        conditionHolds = rule.condition == nil
     }
 
-    /// Gives the answer to what ``Outcome/needs(_:)`` asked for.
+    /// Provides the answer that ``Outcome/needs(_:)`` requested.
     mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
         trial.downloads[request] = answer
     }
 
-    /// The document after the actions so far: what programs see.
+    /// The document after the actions so far, as programs see it.
     var document: JSONText { trial.document }
 
     /// The programs whose outcomes the next step needs.
     var programs: [Int] {
-        if !isTimely { return rule.time.map { [$0] } ?? [] }
-        if !isCleared { return rule.condition.map { [$0] } ?? [] }
+        if !isDue { return rule.time.map { [$0] } ?? [] }
+        if !conditionHolds { return rule.condition.map { [$0] } ?? [] }
         guard done < rule.then.count else { return [] }
         let step = rule.then[done]
         if let program = step.elements, elements == nil { return [program] }
         return step.action.programs
     }
 
-    /// The element for which the next step is taken; nil if it is not for one.
+    /// The element of the next step. Nil without `for_each`.
     var element: RuleElement? {
         guard let elements, nextElement < elements.count else { return nil }
         return RuleElement(item: elements[nextElement], index: nextElement)
     }
 
-    /// Takes the next step.
+    /// Performs the next step.
     ///
-    /// - Parameter outcomes: Those of ``programs``.
+    /// - Parameter outcomes: The outcomes of ``programs``.
     mutating func proceed(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
-        guard isTimely else { return try compareTime(outcomes) }
-        guard isCleared else { return try clear(outcomes) }
+        guard isDue else { return try evaluateTime(outcomes) }
+        guard conditionHolds else { return try evaluateCondition(outcomes) }
         guard done < rule.then.count else { return .fires }
         let step = rule.then[done]
         let outputs = try outputs(outcomes, of: step)
@@ -138,22 +138,22 @@ struct RuleAttempt {
         throw DecisionError(rule: rule.name, reason: Self.lengthReason(step.action.name))
     }
 
-    /// Why a document that becomes larger than ``lengthLimit`` is not written.
+    /// The message for a document that exceeds ``lengthLimit``.
     static func lengthReason(_ action: String) -> String {
         "\(action): the document becomes larger than \(lengthLimit >> 20) MiB, which no gateway takes; "
             + "write less into it"
     }
 
     /// Evaluates the rule's `at:`.
-    private mutating func compareTime(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
-        isTimely = true
+    private mutating func evaluateTime(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
+        isDue = true
         switch outcomes.first.map(DueTime.init) {
         case .never?, nil: return .doesNotFire
-        // Even if the clock was set back since.
+        // This holds even if the clock was set back.
         case .at(let due) where clock.fired.contains(due):
-            return .rests(RuleTime(rule: rule.name, due: due, hasFired: true))
+            return .notDue(RuleTime(rule: rule.name, due: due, hasFired: true))
         case .at(let due) where due > clock.now:
-            return .rests(RuleTime(rule: rule.name, due: due, hasFired: false))
+            return .notDue(RuleTime(rule: rule.name, due: due, hasFired: false))
         case .at(let due):
             self.due = due
             return .continues
@@ -172,8 +172,8 @@ struct RuleAttempt {
     }
 
     /// Evaluates the rule's `if:`.
-    private mutating func clear(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
-        isCleared = true
+    private mutating func evaluateCondition(_ outcomes: [JQOutcome]) throws(DecisionError) -> Outcome {
+        conditionHolds = true
         switch outcomes.first.map(ConditionOutcome.init) {
         case .holds: return .continues
         case .fails, nil: return .doesNotFire
@@ -182,7 +182,7 @@ struct RuleAttempt {
         }
     }
 
-    /// The draft with the rule's work. Its effects replace those that the rule wanted before.
+    /// The draft with the rule's work. Its effects replace the rule's earlier ones.
     func draft(onto draft: Draft) -> Draft {
         var result = trial
         result.effects = draft.effects
@@ -198,7 +198,7 @@ enum ConditionOutcome {
     case fails
     case failed(String, isTemporary: Bool)
 
-    /// As in jq: everything but false and null is true. No output is false.
+    /// As in jq: everything except false and null is true. No output counts as false.
     init(_ outcome: JQOutcome) {
         switch outcome {
         case .failed(let error): self = .failed("if: \(error)", isTemporary: error.isTemporary)
@@ -213,26 +213,26 @@ enum ConditionOutcome {
     }
 }
 
-/// A document while rules change it, and the other documents that they want.
+/// A document while rules change it, with the effects of the rules.
 struct Draft {
     var document: JSONText
     /// The attachments behind the document's placeholders, by name.
     var attachments: [ExactString: Attachment] = [:]
-    /// What is to be done before the document is written.
+    /// What to do before the document is written.
     var effects = Effects()
     /// What the document adds to totals, at most once for each rule.
     var contributions: [Contribution] = []
-    /// What was downloaded for the document so far.
+    /// The downloads for the document so far.
     var downloads: [DownloadRequest: DownloadAnswer] = [:]
-    /// Attachments of the gateway that may have the content of one of the ``attachments``, by name.
+    /// Gateway attachments that may have the same content as one of the ``attachments``, by name.
     private(set) var unknown: [ExactString: StoredAttachment] = [:]
-    /// The step that is being carried out: where its effects come from.
+    /// The current step: the origin of new effects.
     var origin = EffectOrigin(rule: 0, step: 0, element: nil)
-    /// The element for which it is carried out; nil if it is not for one.
+    /// The element of the current step. Nil without `for_each`.
     var element: RuleElement?
     /// `$now`: seconds since 1970.
     let now: Int
-    /// The document is a tombstone now: no other rule applies.
+    /// Whether the document is a tombstone now. Then no other rule applies.
     private(set) var isDeleted = false
 
     init(document: JSONText, now: Int) {
@@ -240,14 +240,14 @@ struct Draft {
         self.now = now
     }
 
-    /// Notes that the gateway's attachment must be read to know whether it is the same.
+    /// Records that the gateway's attachment must be read for comparison.
     mutating func noteUnknown(_ attachment: Attachment, _ stub: JSONValue, named name: String) {
         guard let id = document.root["_id"]?.string, let digest = stub["digest"]?.string else { return }
         unknown[ExactString(name)] = StoredAttachment(
             id: id, revision: document.root["_rev"]?.string, name: name, digest: digest, content: attachment.content)
     }
 
-    /// Makes it a tombstone: `_id`, `_rev` and `_deleted`.
+    /// Makes the document a tombstone: `_id`, `_rev` and `_deleted`.
     mutating func delete() throws(ActionError) {
         var writer = JSONWriter()
         writer.object { writer in

@@ -7,7 +7,7 @@ struct RuleBits: Sendable {
 
     mutating func insert(_ rule: Int32) { words[Int(rule) >> 6] |= 1 << (UInt64(rule) & 63) }
 
-    /// Copies a set made for the same count.
+    /// Copies a set with the same count.
     mutating func replace(with other: RuleBits) {
         for word in words.indices { words[word] = other.words[word] }
     }
@@ -16,7 +16,7 @@ struct RuleBits: Sendable {
         for word in words.indices { words[word] &= other.words[word] }
     }
 
-    /// The lowest index from `start` on; nil if there is none.
+    /// The lowest index that is at least `start`. Nil if there is none.
     func next(from start: Int) -> Int? {
         var word = start >> 6
         guard word < words.count else { return nil }

@@ -2,16 +2,16 @@ internal import LosslessJSON
 
 /// Finds the few rules that may fire on a document, so that a thousand rules cost little more than one.
 ///
-/// It finds a superset: each rule found is then evaluated. A rule that is not found does not fire.
+/// The result is a superset: each rule found is then evaluated. A rule that is not found does not fire.
 struct RuleIndex: Sendable {
-    /// The rules that are found through one field.
+    /// The rules indexed by one field.
     private struct Field: Sendable {
         /// Maps printable ASCII strings, case folded, to indexes of `rules`.
         var literals = LiteralTable([:], foldsCase: true)
         var rules: [[Int32]] = []
-        /// For strings with escapes or non-ASCII characters: only collation knows what they are equal to.
+        /// For strings with escapes or non-ASCII characters: only collation can decide what they equal.
         var anyString: [Int32] = []
-        /// For every string, because their own values are not ASCII.
+        /// For every string, because the rules' own values are not ASCII.
         var unusualStrings: [Int32] = []
         var others: [Int32] = []
         var arrays: [Int32] = []
@@ -75,8 +75,8 @@ struct RuleIndex: Sendable {
         return field
     }
 
-    /// Chooses for each rule the key that the fewest other rules share; in a tie the last one, since people write what
-    /// many documents have in common (`type`) first.
+    /// Chooses for each rule the key that the fewest other rules share. In a tie chooses the last one, because authors
+    /// tend to write common conditions (`type`) first.
     private static func chosenKeys(_ keys: [[IndexKey]]) -> [IndexKey?] {
         struct Use: Hashable {
             let field: [UInt8]
@@ -96,14 +96,14 @@ struct RuleIndex: Sendable {
         return keys.map { keys in keys.reversed().min { cost($0) < cost($1) } }
     }
 
-    /// Finds the rules that may fire, into a set made by ``makeBits()``. Allocates nothing, unless a member's name has
+    /// Finds the rules that may fire, into a set made by ``makeBits()``. Allocates nothing unless a member's name has
     /// escapes.
     func find(for document: JSONValue, isDeleted: Bool, into found: inout RuleBits) {
         found.replace(with: always)
         if !fields.isEmpty {
             document.forEachMember { name, isEscaped, value in
                 guard let field = number(of: name, isEscaped, before: value, in: document) else { return }
-                // If a member is duplicated, each value is looked up: still a superset.
+                // Each value of a duplicate member is looked up: the result is still a superset.
                 find(in: fields[field], JSONValue(text: document.text, index: value), into: &found)
             }
         }

@@ -3,13 +3,13 @@ package import LosslessJSON
 
 // What a receiver of a webhook answers, merged into the document that the rules decided about.
 extension RuleSet {
-    /// The decision with the answer in its document: by the merge of the rule's `response`, with the same guards as the
-    /// action `merge`. If that fails, the decision is an error.
+    /// The decision with a webhook's answer merged into its document, by the `merge` of the rule's `response` and with
+    /// the same checks as the action `merge`. If that fails, the decision is an error.
     ///
     /// - Parameters:
     ///   - answer: `$response` of the programs: an object.
-    ///   - origin: Where the effect comes from.
-    ///   - input: What was decided about.
+    /// - origin: The step that the effect comes from.
+    /// - input: The document that was decided.
     ///   - now: The programs' `$now`, in seconds since 1970.
     package func merge(
         _ answer: JSONText, of effect: WebhookEffect, _ origin: EffectOrigin, into decision: Decision,

@@ -6,8 +6,8 @@ extension RuleSet {
     ///
     /// - Parameters:
     ///   - document: The input of the programs.
-    ///   - matched: The document for which the rule's selectors held.
-    ///   - locals: The values of variables that the programs have besides the common ones.
+    /// - matched: The document for which the rule's selectors held.
+    /// - locals: The values of the programs' additional variables.
     func calls(
         _ programs: [Int], of rule: Rule, document: JSONText, matched: JSONText, _ input: DecisionInput, now: Int,
         locals: [(name: String, json: [UInt8])] = [], _ scratch: MatchScratch
@@ -36,9 +36,9 @@ extension RuleSet {
 
 /// The programs' `$match`: the named groups of the regular expressions in a rule's `when`.
 enum MatchedGroups {
-    /// A JSON object: the matched text for each named group of a pattern that matched; null for a group that took no
-    /// part. Patterns inside `$not`, `$elemMatch` and the like are ignored; of groups with the same name the last one
-    /// counts.
+    /// A JSON object: the matched text for each named group of a pattern that matched, and null for a group that did
+    /// not participate. Ignores patterns inside `$not`, `$elemMatch` and the like. If several groups have the same
+    /// name, the last one counts.
     static func json(of selector: Selector, in document: JSONValue, _ scratch: MatchScratch) -> [UInt8] {
         var groups: [(name: String, text: [UInt8]?)] = []
         collect(selector, document, scratch, &groups)

@@ -1,14 +1,13 @@
 package import LosslessJSON
 
-/// Finds which of many selectors match a document, without evaluating all of them. One per task: it reuses buffers of its
-/// own.
+/// Finds which of many selectors match a document, without evaluating all of them. One per task: an instance reuses its
+/// buffers.
 ///
-/// Most of them ask whether a field has a certain text, each another text. So they are grouped by that field, and by the
-/// text within it.
+/// Most selectors require a field to have a certain text. They are grouped by that field, and by the text.
 package final class SelectorGroup {
     private struct Field {
         let path: FieldPath
-        /// The selectors for each text, which is printable ASCII: different ones are never equal in collation.
+        /// The selectors for each printable ASCII text: different ASCII texts are never equal under collation.
         var texts: [[UInt8]: [Int]] = [:]
         var all: [Int] = []
     }
@@ -19,11 +18,11 @@ package final class SelectorGroup {
     private var others: [Int] = []
     private let scratch = MatchScratch()
 
-    /// In any order; the results are indexes in this list.
+    /// - Parameter selectors: In any order. The results are indexes in this list.
     package init(_ selectors: [RelatedSelector]) {
         self.selectors = selectors.map(\.selector)
         let keys = self.selectors.map(\.equalTexts)
-        // A text that few selectors ask for excludes most of them.
+        // A text that few selectors require excludes most of them.
         var uses: [FieldPath: [[UInt8]: Int]] = [:]
         for (path, text) in keys.joined() { uses[path, default: [:]][text, default: 0] += 1 }
         var places: [FieldPath: Int] = [:]
@@ -43,8 +42,8 @@ package final class SelectorGroup {
         }
     }
 
-    /// The indexes of the selectors that match, in no order. One that can't say counts as a match: the decision about the
-    /// document then tells why.
+    /// The indexes of the selectors that match, unordered. A selector that can't be evaluated counts as a match: the
+    /// decision then reports the error.
     package func matching(_ document: JSONValue) -> [Int] {
         var found: [Int] = []
         for index in others where matches(index, document) { found.append(index) }
@@ -63,7 +62,7 @@ package final class SelectorGroup {
 }
 
 extension Selector {
-    /// Fields that must have a certain text, printable ASCII, wherever the selector holds.
+    /// Fields that must have a certain printable ASCII text if the selector is to hold.
     fileprivate var equalTexts: [(path: FieldPath, text: [UInt8])] {
         switch self {
         case .all(let selectors): return selectors.flatMap(\.equalTexts)

@@ -4,7 +4,8 @@ internal import LosslessJSON
 package struct ConditionExplanation: Hashable, Sendable {
     /// The program's text, shortened and safe to print.
     package let program: String
-    /// `.edit is 3`: one entry for each place of the document and each variable that the program certainly reads.
+    /// Entries such as `.edit is 3`: one for each place of the document and each variable that the program certainly
+    /// reads.
     package let values: [String]
 }
 

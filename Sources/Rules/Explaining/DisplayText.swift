@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// Untrusted text made safe to display: on one line, of limited length, and without characters that move the cursor or
-/// are invisible.
+/// Makes untrusted text safe to display: one line, limited length, without invisible characters and characters that
+/// move the cursor.
 enum DisplayText {
     /// The most characters of a value that are shown.
     static let limit = 60
 
-    /// A JSON value as it is written, cut after `limit` characters; brackets and quotes that were cut off are closed.
+    /// A JSON value as written, cut after `limit` characters. Closes the brackets and quotes that were cut off.
     static func json(_ value: JSONValue, limit: Int = DisplayText.limit) -> String {
         let (text, isCut) = line(value.bytes, isJSON: true, limit: limit)
         guard isCut else { return text }
@@ -27,14 +27,14 @@ enum DisplayText {
     private static func line(
         _ bytes: some Collection<UInt8>, isJSON: Bool, limit: Int
     ) -> (text: String, isCut: Bool) {
-        // A character has at most four bytes, so the rest need not be decoded.
+        // A character has at most four bytes, so the rest is not decoded.
         let (reach, overflow) = limit.multipliedReportingOverflow(by: 4)
         let characters = String(decoding: overflow ? bytes[...] : bytes.prefix(reach + 4), as: UTF8.self).unicodeScalars
         var text = ""
         var count = 0
         var isBehindBreak = false
         for character in characters {
-            // In JSON, line breaks occur only between values. A break and the following indentation become one space.
+            // In JSON, line breaks occur only between values. A break and its indentation become one space.
             let isBreak = isJSON && (character == "\n" || character == "\r" || character == "\t")
             if isBehindBreak, isBreak || character == " " { continue }
             isBehindBreak = isBreak

@@ -2,13 +2,13 @@
 package struct ExplanationLine: Hashable, Sendable {
     /// The whole line, mark included, safe to print.
     package let text: String
-    /// The result that the line's mark shows, for colouring; nil if the line has no mark.
+    /// The result that the line's mark shows, for colouring. Nil if the line has no mark.
     package let result: SelectorExplanation.ClauseResult?
 }
 
 /// Draws explanations as trees, with their marks in one column.
 struct ExplanationTree {
-    /// Longer lines have their marks at their ends.
+    /// Longer lines have their mark at the end.
     private static let markColumnLimit = 64
 
     private struct Branch {
@@ -22,7 +22,7 @@ struct ExplanationTree {
     init(_ explanation: RuleExplanation) {
         add(explanation.when, lead: "  ", below: "  ")
         if let unless = explanation.unless { add(unless, lead: "  ", below: "  ") }
-        add(explanation.condition, explanation.seen)
+        add(explanation.condition, explanation.conditionDetails)
     }
 
     private mutating func add(_ condition: RuleExplanation.Condition, _ seen: ConditionExplanation?) {
@@ -32,7 +32,7 @@ struct ExplanationTree {
         case .none: break
         case .holds: branches.append(Branch(text: text, result: .holds, remark: values))
         case .fails: branches.append(Branch(text: text, result: .fails, remark: values))
-        case .notAsked: branches.append(Branch(text: "  if  (not evaluated)", result: nil))
+        case .notEvaluated: branches.append(Branch(text: "  if  (not evaluated)", result: nil))
         case .failed(let reason):
             branches.append(Branch(text: text, result: .noAnswer(reason: reason), remark: values))
         }

@@ -1,13 +1,13 @@
 internal import LosslessJSON
 
-/// Finds a likely mistake when a condition does not hold for an existing value, as far as that is cheap.
+/// Finds a likely mistake when a condition does not hold for an existing value, as far as cheap checks can.
 enum MismatchHint {
     /// The most bytes of a string that is compared again.
     private static let lengthLimit = 1_000
     /// The most values of a list that are compared again.
     private static let countLimit = 100
 
-    /// Nil if there is nothing to say, or only the obvious.
+    /// Nil without a hint worth showing.
     static func of(_ condition: Condition, _ value: JSONValue, _ scratch: MatchScratch) -> String? {
         switch condition {
         case .compare(.equal, let literal): return difference(value, literal.value)
@@ -21,7 +21,7 @@ enum MismatchHint {
         }
     }
 
-    /// The kind of value that the condition needs, if this is another kind.
+    /// The kind of value that the condition needs, if the value is of another kind.
     static func of(_ condition: Condition, _ value: JSONValue) -> String? {
         let name = condition.operatorName
         switch condition {
@@ -63,14 +63,14 @@ enum MismatchHint {
         return "would match without the white space around it"
     }
 
-    /// Nil if it is not a string, or a long one.
+    /// Nil for a long string, and for anything but a string.
     private static func shortText(_ value: JSONValue) -> String? {
         value.range.count <= lengthLimit ? value.string : nil
     }
 
     // MARK: - Types
 
-    /// One of the two is a string that spells out a number or a boolean.
+    /// Whether one of the two is a string that spells a number or a boolean.
     private static func otherType(_ value: JSONValue, _ literal: JSONValue) -> String? {
         let isMixedUp = spellsOut(value, asKindOf: literal) || spellsOut(literal, asKindOf: value)
         return isMixedUp ? "the document has \(description(value)), the rule \(description(literal))" : nil

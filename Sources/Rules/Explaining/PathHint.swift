@@ -7,7 +7,7 @@ enum PathHint {
     /// The most bytes of a name that may be mistyped.
     private static let lengthLimit = 64
 
-    /// For a path that ends at an object without such a member.
+    /// A hint for a path that ends at an object without such a member.
     static func missing(_ path: FieldPath, for condition: Condition, in document: JSONValue) -> String? {
         let (stepCount, object) = reach(path, in: document)
         let way = path.steps.prefix(stepCount).map { String(decoding: $0.name, as: UTF8.self) }
@@ -20,7 +20,7 @@ enum PathHint {
         }
     }
 
-    /// For a path that leads into a value without members, or outside a list.
+    /// A hint for a path that leads into a value without members, or outside a list.
     static func noSuchPlace(_ path: FieldPath, in document: JSONValue) -> String {
         let (stepCount, value) = reach(path, in: document)
         let way = DisplayText.plain(
@@ -43,7 +43,7 @@ enum PathHint {
         return (path.steps.count, value)
     }
 
-    /// A similar name of a member, for the first of the steps or for all of them joined.
+    /// A similar name of a member, for the first step or for all steps joined.
     private static func alike(_ steps: [FieldPath.Step], in object: JSONValue) -> String? {
         let wanted = String(decoding: steps[0].name, as: UTF8.self)
         let names = object.members.prefix(countLimit).compactMap { member in
@@ -54,7 +54,7 @@ enum PathHint {
         let folded = wanted.trimmed.lowercased()
         if let name = names.first(where: { $0.trimmed.lowercased() == folded }) { return name }
         guard folded.count > 2 else { return nil }
-        // Names with different first letters are different names: createdAt, updatedAt.
+        // Names with different first letters are probably unrelated: createdAt, updatedAt.
         return NearestName.of(wanted, among: names.filter { $0.lowercased().first == folded.first })
     }
 

@@ -5,26 +5,26 @@ internal import LosslessJSON
 package struct RuleExplanation: Sendable {
     /// The result of the rule's `if:`.
     package enum Condition: Hashable, Sendable {
-        /// The rule has none.
+        /// The rule has no `if:`.
         case none
         case holds
         case fails
-        case notAsked
+        case notEvaluated
         /// The program gave no answer.
         case failed(String)
     }
 
     /// The result of the rule's `at:`.
     package enum Time: Hashable, Sendable {
-        /// The rule has none.
+        /// The rule has no `at:`.
         case none
-        /// It has come.
+        /// The time has passed.
         case past
-        /// It is to come, in seconds since 1970.
+        /// The time is in the future, in seconds since 1970.
         case future(Int)
         /// The program gives no time.
         case missing
-        case notAsked
+        case notEvaluated
         case failed(String)
     }
 
@@ -32,39 +32,39 @@ package struct RuleExplanation: Sendable {
     package enum Outcome: Hashable, Sendable {
         case fires
         case doesNotFire
-        /// Neither, because the rule fails.
+        /// Undecided, because the rule fails.
         case undecided
     }
 
     /// The result of the rule's actions.
     package enum Consequence: Hashable, Sendable {
-        /// They were not tried, or they succeeded.
+        /// The actions were not tried, or they succeeded.
         case none
         /// A `test` of a patch failed.
         case testFailed
         case failed(String)
     }
 
-    /// The rule's name, as the file has it.
+    /// The rule's name, as in the file.
     package let name: String
-    /// Explained in full, even if an early clause decides.
+    /// All clauses are explained, even if an early one decides.
     package let when: SelectorExplanation
-    /// Nil if the rule has none.
+    /// Nil without `unless`.
     package let unless: SelectorExplanation?
-    /// To be set by a caller that can run jq. At first ``Time/notAsked`` if the rule has an `at:`.
+    /// Set by a caller that can run jq. Initially ``Time/notEvaluated`` if the rule has an `at:`.
     package var time: Time
-    /// To be set by a caller that can run jq. At first ``Condition/notAsked`` if the rule has an `if:`.
+    /// Set by a caller that can run jq. Initially ``Condition/notEvaluated`` if the rule has an `if:`.
     package var condition: Condition
-    /// To be set by a caller that has run the actions.
+    /// Set by a caller that has run the actions.
     package var consequence = Consequence.none
-    /// The rule's `if:` and the values that it saw; nil if it was not evaluated.
-    package var seen: ConditionExplanation?
-    /// How the outcome differs when all rules run together; nil if it does not.
-    package var company: String?
-    /// Whether the decision goes on without the rule if it fails.
+    /// The rule's `if:` and the values that it read. Nil if it was not evaluated.
+    package var conditionDetails: ConditionExplanation?
+    /// How the outcome differs when all rules run together. Nil if it does not differ.
+    package var combinedRemark: String?
+    /// Whether the decision continues without the rule if it fails.
     private let isSkippedOnError: Bool
     private let kind: RuleFileKind
-    /// Why the rule does not fire before its selectors are evaluated: it is not for such changes.
+    /// Why the rule can't fire for this kind of change, whatever its selectors. Nil if it can.
     private let exclusion: String?
 
     init(
@@ -77,8 +77,8 @@ package struct RuleExplanation: Sendable {
         } else {
             unless = nil
         }
-        time = rule.time == nil ? .none : .notAsked
-        condition = rule.condition == nil ? .none : .notAsked
+        time = rule.time == nil ? .none : .notEvaluated
+        condition = rule.condition == nil ? .none : .notEvaluated
         isSkippedOnError = rule.onError == .skip
         kind = rule.kind
         exclusion = Self.exclusion(rule, document, isDeleted: isDeleted, isInConflict: isInConflict)
@@ -87,7 +87,7 @@ package struct RuleExplanation: Sendable {
     private static func exclusion(
         _ rule: Rule, _ document: JSONValue, isDeleted: Bool, isInConflict: Bool
     ) -> String? {
-        if rule.turn == .resolving, !isInConflict {
+        if rule.phase == .resolving, !isInConflict {
             return "it is only for documents in conflict (--in-conflict explains it for one)"
         }
         guard rule.on.contains(isDeleted ? .delete : .change) else {
@@ -102,7 +102,7 @@ package struct RuleExplanation: Sendable {
         return document.kind == .object ? nil : "the document is not an object"
     }
 
-    /// The outcome if it does not depend on the `if:`; else nil.
+    /// The outcome if it does not depend on `if:`. Otherwise nil.
     private var earlyOutcome: (outcome: Outcome, reason: String)? {
         if let exclusion { return (.doesNotFire, "does not fire: \(exclusion)") }
         switch when.result {
@@ -117,13 +117,13 @@ package struct RuleExplanation: Sendable {
         }
     }
 
-    /// The outcome if `at:` decides it; else nil.
-    private var untimely: (outcome: Outcome, reason: String)? {
+    /// The outcome if `at:` decides it. Otherwise nil.
+    private var timeOutcome: (outcome: Outcome, reason: String)? {
         switch time {
         case .none, .past: nil
         case .future(let due): (.doesNotFire, "does not fire before \(Timestamp.text(due)), its time (`at`)")
         case .missing: (.doesNotFire, "does not fire: `at` gives no time")
-        case .notAsked: (.undecided, "would fire once its time has come; `at` was not evaluated")
+        case .notEvaluated: (.undecided, "would fire once its time has come; `at` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }
     }
@@ -141,24 +141,24 @@ package struct RuleExplanation: Sendable {
         }
     }
 
-    /// Whether only `at:` and `if:` may still keep the rule from firing.
+    /// Whether only `at:` and `if:` can still prevent the rule from firing.
     package var selectorsHold: Bool { earlyOutcome == nil }
 
-    /// Whether only the `if:` may still keep the rule from firing.
-    var isTimely: Bool { earlyOutcome == nil && untimely == nil }
+    /// Whether only `if:` can still prevent the rule from firing.
+    var onlyConditionRemains: Bool { earlyOutcome == nil && timeOutcome == nil }
 
-    /// From the selectors, ``condition`` and ``consequence``, for the rule alone.
+    /// The outcome for the rule alone, from its selectors, ``condition`` and ``consequence``.
     package var outcome: Outcome { decision.outcome }
 
     /// The outcome and its reason, on one line.
-    package var reason: String { company.map { "\(decision.reason); \($0)" } ?? decision.reason }
+    package var reason: String { combinedRemark.map { "\(decision.reason); \($0)" } ?? decision.reason }
 
     private var decision: (outcome: Outcome, reason: String) {
-        if let earlyOutcome = earlyOutcome ?? untimely { return earlyOutcome }
+        if let earlyOutcome = earlyOutcome ?? timeOutcome { return earlyOutcome }
         return switch condition {
         case .none, .holds: firing
         case .fails: (.doesNotFire, "does not fire: `if` is not true")
-        case .notAsked: (.undecided, "would fire if its `if` is true; `if` was not evaluated")
+        case .notEvaluated: (.undecided, "would fire if its `if` is true; `if` was not evaluated")
         case .failed(let reason): (.undecided, "can't be decided: \(DisplayText.plain(reason, limit: 400))")
         }
     }

@@ -3,22 +3,22 @@ internal import JQ
 package import LosslessJSON
 
 extension RuleSet {
-    /// For each rule, in order, why it fires or does not fire for a document; and what all rules do together.
+    /// Explains for each rule, in order, why it fires or does not fire for a document, and what all rules do together.
     ///
-    /// Each rule is evaluated on the document itself. If running all rules changes its outcome, because others change
+    /// Each rule is evaluated on the original document. If running all rules changes its outcome, because others change
     /// the document or fail, the explanation says so.
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
-    ///   - names: The rules to explain; nil for all. All rules decide in any case.
-    /// - Returns: An explanation for each rule, and on one line what `run` and `fix` would do with the document.
+    /// - names: The rules to explain. Nil for all. All rules take part in the decision in any case.
+    /// - Returns: An explanation for each rule, and one line on what `run` and `fix` would do with the document.
     package func explain(
         _ input: DecisionInput, now: Int, only names: [String]? = nil
     ) async -> (rules: [RuleExplanation], summary: String) {
         var explanations = await explainAlone(input, now: now)
         guard let decision = await makeDecider().decide(on: [input], now: now).first else { return (explanations, "") }
         for index in rules.indices {
-            explanations[index].company = company(of: index, explanations[index].outcome, decision)
+            explanations[index].combinedRemark = combinedRemark(of: index, explanations[index].outcome, decision)
         }
         let wanted = explanations.filter { names?.contains($0.name) ?? true }
         return (wanted, "all rules together: " + summary(decision))
@@ -55,7 +55,7 @@ extension RuleSet {
             + (waiting.isEmpty ? "" : "; timers: " + timers.joined(separator: ", ") + rest)
     }
 
-    private func company(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {
+    private func combinedRemark(of index: Int, _ outcome: RuleExplanation.Outcome, _ decision: Decision) -> String? {
         if let skip = decision.skipped.first(where: { $0.rule == rules[index].name }) {
             guard case .undecided = outcome else { return "is skipped: \(DisplayText.plain(skip.reason, limit: 400))" }
             return nil
@@ -65,7 +65,7 @@ extension RuleSet {
         guard let error = decision.error else {
             return switch outcome {
             case .fires where !fires && decision.resolution != nil:
-                rules[index].turn != .resolving
+                rules[index].phase != .resolving
                     ? "but not before the conflict is resolved" : "but another rule resolves the conflict"
             case .fires where !fires: "but not \(effectOfOthers)"
             case .doesNotFire where fires, .undecided where fires: "but fires \(effectOfOthers)"
@@ -84,22 +84,22 @@ extension RuleSet {
         var explanations = explain(
             input.document, isDeleted: input.isDeleted, isInConflict: input.isInConflict)
         let scratch = MatchScratch()
-        await askTimes(&explanations, input, now: now, scratch)
-        var asked: [Int] = []
+        await evaluateTimes(&explanations, input, now: now, scratch)
+        var evaluated: [Int] = []
         var calls: [JQCall] = []
-        for (index, rule) in rules.enumerated() where explanations[index].isTimely {
+        for (index, rule) in rules.enumerated() where explanations[index].onlyConditionRemains {
             guard let condition = rule.condition else { continue }
-            asked.append(index)
+            evaluated.append(index)
             calls += self.calls(
                 [condition], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
         }
-        for (index, outcome) in zip(asked, await jq?.run(calls) ?? []) {
+        for (index, outcome) in zip(evaluated, await jq?.run(calls) ?? []) {
             switch ConditionOutcome(outcome) {
             case .holds: explanations[index].condition = .holds
             case .fails: explanations[index].condition = .fails
             case .failed(let reason, _): explanations[index].condition = .failed(reason)
             }
-            explanations[index].seen = seen(by: rules[index], input, now: now, scratch)
+            explanations[index].conditionDetails = conditionDetails(of: rules[index], input, now: now, scratch)
         }
         for index in rules.indices where explanations[index].outcome == .fires {
             explanations[index].consequence = await consequence(of: rules[index], input, now: now)
@@ -107,19 +107,19 @@ extension RuleSet {
         return explanations
     }
 
-    private func askTimes(
+    private func evaluateTimes(
         _ explanations: inout [RuleExplanation], _ input: DecisionInput, now: Int, _ scratch: MatchScratch
     ) async {
-        var asked: [Int] = []
+        var evaluated: [Int] = []
         var calls: [JQCall] = []
         for (index, rule) in rules.enumerated() where explanations[index].selectorsHold {
             guard let time = rule.time else { continue }
-            asked.append(index)
+            evaluated.append(index)
             calls += self.calls(
                 [time], of: rule, document: input.document, matched: input.document, input, now: now, scratch)
         }
         guard !calls.isEmpty else { return }
-        for (index, outcome) in zip(asked, await jq?.run(calls) ?? []) {
+        for (index, outcome) in zip(evaluated, await jq?.run(calls) ?? []) {
             switch DueTime(outcome) {
             case .never: explanations[index].time = .missing
             case .at(let due): explanations[index].time = due > now ? .future(due) : .past
@@ -128,8 +128,8 @@ extension RuleSet {
         }
     }
 
-    private func seen(
-        by rule: Rule, _ input: DecisionInput, now: Int, _ scratch: MatchScratch
+    private func conditionDetails(
+        of rule: Rule, _ input: DecisionInput, now: Int, _ scratch: MatchScratch
     ) -> ConditionExplanation? {
         guard let node = rule.source.member("if"), let program = node.text ?? node.member("jq")?.text else {
             return nil
@@ -143,13 +143,13 @@ extension RuleSet {
         of rule: Rule, _ input: DecisionInput, now: Int
     ) async -> RuleExplanation.Consequence {
         let decision = await RuleSet(rule, of: self).makeDecider().decide(on: [input], now: now).first
-        // A mapping that gives no valid document is not an error of one of its rules.
+        // A mapping without a valid result is not an error of one of its rules.
         if let skip = decision?.skipped.first { return .failed(skip.reason) }
         if let error = decision?.error, kind == .rules || error.rule != nil { return .failed(error.reason) }
         return decision?.fired.isEmpty == false ? .none : .testFailed
     }
 
-    /// The same without running programs: ``RuleExplanation/condition`` is left open.
+    /// Like the full explanation, but runs no programs: ``RuleExplanation/condition`` is not set.
     ///
     /// - Parameters:
     ///   - isDeleted: Whether the document is a tombstone.

@@ -1,13 +1,14 @@
 internal import LosslessJSON
 
-/// Evaluates every clause of a selector, including those that matching would skip, with the same result as matching.
+/// Evaluates every clause of a selector, including those that matching would skip. The result is the same as in
+/// matching.
 struct SelectorExplainer {
-    /// The most elements of a list that are shown, besides the one that decides.
+    /// The most list elements shown, in addition to the decisive one.
     private static let elementLimit = 10
 
     private let scratch: MatchScratch
     private let print = SelectorText()
-    /// How many more elements may be shown, at all levels together.
+    /// How many more elements may be shown at all levels.
     private var remaining = 1_000
 
     init(_ scratch: MatchScratch) { self.scratch = scratch }
@@ -99,7 +100,7 @@ extension SelectorExplainer {
         var hint: String?
     }
 
-    /// Nil if the condition is not about elements or keys.
+    /// Nil if the condition does not apply to elements or keys.
     private mutating func elements(_ condition: Condition, _ value: JSONValue, _ order: ValueOrder) -> Elements? {
         switch condition {
         case .not(let condition):
@@ -122,7 +123,7 @@ extension SelectorExplainer {
         }
     }
 
-    /// Evaluates elements until one is decisive; the first ones are always explained.
+    /// Evaluates elements until one is decisive. Always explains the first ones.
     private mutating func elements(
         _ values: some Sequence<JSONValue>, _ selector: Selector, _ order: ValueOrder, label: String? = nil,
         decisive: SelectorExplanation.ClauseResult, hint: String?

@@ -1,4 +1,4 @@
-/// Why a selector holds or does not hold for a document: a tree of its clauses, each with what it found.
+/// Why a selector holds or does not hold for a document: a tree of its clauses, each with the value that it tested.
 package struct SelectorExplanation: Sendable {
     /// The result of a clause.
     package enum ClauseResult: Hashable, Sendable {
@@ -16,28 +16,28 @@ package struct SelectorExplanation: Sendable {
         }
     }
 
-    /// The value that a clause looked at.
+    /// The value that a clause tested.
     package enum Finding: Hashable, Sendable {
         /// JSON, shortened and safe to print.
         case found(String)
         /// An object on the path has no such member.
         case missing
-        /// The path leads into a value without members, or outside a list. No condition holds there, not even `$exists:
-        /// false`.
+        /// The path leads into a value without members, or outside a list. No condition holds there, not even
+        /// `$exists: false`.
         case noSuchPlace
     }
 
-    /// The clause as Mango, the operator that combines the ``children``, or the element that they are about.
+    /// The clause as Mango, or the operator that combines the ``children``, or the element that they test.
     package internal(set) var text: String
     /// The same as in matching.
     package let result: ClauseResult
-    /// Nil if the ``children`` show it.
+    /// Nil if the ``children`` show the value.
     package private(set) var finding: Finding?
-    /// A likely mistake of the rule's author; nil if none is apparent.
+    /// A likely mistake of the rule's author. Nil if none is apparent.
     package private(set) var hint: String?
     /// The combined clauses, or the elements that were evaluated.
     package private(set) var children: [SelectorExplanation] = []
-    /// The number of elements that are not among the ``children``.
+    /// The number of elements that the ``children`` omit.
     package private(set) var omittedCount = 0
 }
 
@@ -58,9 +58,8 @@ extension SelectorExplanation {
     /// A combination of clauses.
     ///
     /// - Parameters:
-    ///   - decisive: A child with this result decides for all. The first child that has it, or has no answer, decides,
-    ///     as in matching.
-    ///   - result: The result in that case; otherwise its opposite.
+    /// - decisive: The first child with this result decides. So does a child without an answer, as in matching.
+    /// - result: The result in that case. Otherwise its opposite.
     init(_ text: String, _ children: [SelectorExplanation], decisive: ClauseResult, gives result: ClauseResult) {
         self.text = text
         self.children = children

@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// Prints normalised selectors as Mango, in YAML's flow style: `type: { $eq: "task" }`.
 struct SelectorText {
-    /// The most characters of a literal; longer ones are cut and can't be read back.
+    /// The most characters of a literal. Longer ones are cut and can't be parsed again.
     var literalLimit = DisplayText.limit
 
     /// One clause, without surrounding braces.
@@ -39,7 +39,7 @@ struct SelectorText {
 
     func literal(_ literal: Literal) -> String { DisplayText.json(literal.value, limit: literalLimit) }
 
-    /// A field name as in selectors, in quotes if YAML needs them.
+    /// A field name as in selectors, quoted if YAML requires it.
     func name(_ path: FieldPath) -> String {
         let name = path.spelling
         return name.unicodeScalars.allSatisfy(Self.isPlain) && name.first != "-" ? name : quoted(name, limit: .max)
@@ -65,7 +65,7 @@ struct SelectorText {
 
     private func list(_ selectors: [Selector]) -> String { "[\(selectors.map(object).joined(separator: ", "))]" }
 
-    /// With braces. Several clauses are members if their names differ, otherwise elements of `$and`.
+    /// A selector with braces. Several clauses become members if their names differ; otherwise elements of `$and`.
     private func object(_ selector: Selector) -> String {
         if case .all(let selectors) = selector, let names = Self.distinctNames(selectors), !names.isEmpty {
             return "{ \(selectors.map(clause).joined(separator: ", ")) }"

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A selector besides the rules (`--selector`): documents that it does not match are left unchanged.
+/// An additional selector (`--selector`): documents that it does not match stay unchanged.
 package struct DocumentFilter: Sendable {
     let selector: Selector
     /// Part of ``RuleSet/hash``.

@@ -10,7 +10,7 @@ enum FileError: Error, Equatable, CustomStringConvertible {
     /// A folder without rule files.
     case noRuleFiles(String)
     case notAFolder(String)
-    /// A name from a document that leads out of its folder.
+    /// A name in a document that leads out of its folder.
     case outside(String, folder: String)
 
     var description: String { "'\(path)' \(message)" }
@@ -39,7 +39,7 @@ enum FileError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Shows whether a file may have changed since it was read.
+/// Metadata that shows whether a file may have changed since it was read.
 struct FileVersion: Equatable {
     let isFolder: Bool
     let size: Int

@@ -5,13 +5,13 @@ final class Rule: Sendable {
     struct Changes: OptionSet, Sendable {
         let rawValue: UInt8
 
-        /// A document that was written.
+        /// A written document.
         static let change = Changes(rawValue: 1)
         /// A tombstone.
         static let delete = Changes(rawValue: 2)
     }
 
-    /// What happens to a decision if the rule fails.
+    /// What to do with a decision if the rule fails.
     enum ErrorPolicy: String, Sendable {
         /// The document is dead-lettered.
         case setAside = "set-aside"
@@ -24,26 +24,27 @@ final class Rule: Sendable {
     let on: Changes
     let when: Selector
     let unless: Selector?
-    /// The jq program of `at:`, as an index in the ``ProgramList``: the time from which on the rule may fire. Nil: none.
+    /// The jq program of `at:`, as an index in the ``ProgramList``: the time from which the rule may fire. Nil without
+    /// `at:`.
     let time: Int?
-    /// The jq program of `if:`, as an index in the ``ProgramList``; nil: none.
+    /// The jq program of `if:`, as an index in the ``ProgramList``. Nil without `if:`.
     let condition: Int?
     let then: [RuleStep]
-    /// Its turn in a decision.
-    let turn: DecisionTurn
+    /// The phase of a decision in which the rule runs.
+    let phase: DecisionPhase
     let onError: ErrorPolicy
     /// Warnings of `rules check` that the author has accepted.
     let allow: [AllowedWarning]
-    /// Whether it runs over all documents at the times of its file's `every`, and not when they change.
+    /// Whether the rule runs over all documents at the times of its file's `every`, and not when documents change.
     let isScheduled: Bool
-    /// The rule as it is in the file.
+    /// The rule as in the file.
     let source: SourceNode
-    /// The path of the file as it was given.
+    /// The path of the file as given.
     let path: String
-    /// Whether it may fire on design documents: its `when` names them. A mapping sees what the file holds. For related
-    /// documents, `RelatedDecider.matches(_:)` decides.
+    /// Whether the rule may fire on design documents because its `when` names them. A mapping sees everything in its
+    /// file. For related documents, `RelatedDecider.matches(_:)` decides.
     let seesDesignDocuments: Bool
-    /// All that the rule's decisions depend on, independent of the file's format, comments and key order.
+    /// Everything that the rule's decisions depend on, independent of the file's format, comments and key order.
     let canonical: [UInt8]
 
     private init(
@@ -59,7 +60,7 @@ final class Rule: Sendable {
         self.time = time
         self.condition = condition
         self.then = then
-        turn = then.first.map { type(of: $0.action).turn } ?? .editing
+        phase = then.first.map { type(of: $0.action).phase } ?? .editing
         self.onError = onError
         self.allow = allow
         self.isScheduled = isScheduled
@@ -69,13 +70,13 @@ final class Rule: Sendable {
         canonical = Self.canonical(source, on, then, onError)
     }
 
-    /// Its only action, if that is `aggregate`.
+    /// The rule's `aggregate` action. Nil if it has none.
     var aggregate: AggregateAction? { then.first?.action as? AggregateAction }
 
     /// The start of the rule in its file.
     var position: SourcePosition { source.position }
 
-    /// The keyspaces that its actions name, also those on related documents.
+    /// The keyspaces that its actions name, including actions on related documents.
     var otherKeyspaces: Set<String> {
         then.reduce(into: []) { $0.formUnion($1.action.otherKeyspaces) }
     }
@@ -122,8 +123,8 @@ extension Rule {
             path: errors.path)
     }
 
-    /// What is done to each document that `related` finds: a rule without conditions. Nil, with errors, if `then` is not
-    /// a list of actions.
+    /// The rule without conditions for documents that `related` finds. Nil, with errors, if `then` is not a list of
+    /// actions.
     ///
     /// - Parameter node: The argument of `related`.
     convenience init?(relatedTo node: SourceNode, then: SourceNode, _ reading: RuleReading) {
@@ -167,7 +168,7 @@ extension Rule {
         return .setAside
     }
 
-    /// Reads `if: PROGRAM` or, as for other values, `if: { jq: PROGRAM }`.
+    /// Reads `if: PROGRAM` or, as with other values, `if: { jq: PROGRAM }`.
     ///
     /// - Parameter refusal: The message if it has a `type`.
     private static func program(_ node: SourceNode, _ refusal: String, _ reading: RuleReading) -> Int? {
@@ -179,7 +180,7 @@ extension Rule {
         return reading.program(computation.program)
     }
 
-    /// Reads `at`, with the same two spellings.
+    /// Reads `at`, in the same two spellings.
     private static func time(_ object: SourceObject, _ on: Changes, _ reading: RuleReading) -> Int? {
         guard let node = object.node("at") else { return nil }
         guard reading.kind == .rules else {
@@ -213,7 +214,7 @@ extension Rule {
         _ object: SourceObject, _ on: Changes, _ then: [RuleStep], isScheduled: Bool
     ) {
         for kind in ActionRegistry.all {
-            guard let refusals = kind.soleRefusals, then.contains(where: { type(of: $0.action) == kind }) else {
+            guard let refusals = kind.onlyActionErrors, then.contains(where: { type(of: $0.action) == kind }) else {
                 continue
             }
             if then.count > 1, let node = object.node("then") {
@@ -241,7 +242,7 @@ extension Rule {
             }
             writer.name("then")
             writer.array { writer in
-                for placed in PlacedStep.all(source, then) {
+                for placed in LocatedStep.all(source, then) {
                     placed.step.action.writeCanonical(of: placed.element, to: &writer)
                 }
             }
@@ -251,7 +252,7 @@ extension Rule {
 }
 
 extension SourceNode {
-    /// The value of a member; nil if this is not an object or has no such member.
+    /// The value of a member. Nil if this is not an object or has no such member.
     func member(_ name: String) -> SourceNode? {
         guard case .object(let members) = content else { return nil }
         return members.first { $0.name == name }?.value

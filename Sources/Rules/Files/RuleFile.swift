@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
-/// The rules and tests of one file, as far as they could be read.
+/// The rules and tests of one file, as far as they are readable.
 struct RuleFile {
-    /// `$schema` is for editors: JSON has no comments that could name it.
+    /// `$schema` is for editors: JSON has no comments that could name the schema.
     private static let keys = [
         "version", "kind", "slurp", "otherwise", "every", "time_zone", "rules", "tests", "$schema",
     ]
@@ -12,24 +12,25 @@ struct RuleFile {
 
     let path: String
     private(set) var kind = RuleFileKind.rules
-    /// The place of `kind`, or where it would be.
+    /// The position of `kind`, or where it would be.
     private(set) var kindPosition = SourcePosition.start
-    /// The names under which a mapping's programs get the documents of other files, as `$NAME`.
+    /// The names of the variables (`$NAME`) that hold the documents of other files for a mapping's programs.
     private(set) var slurps: [SlurpName] = []
-    /// What a mapping does with documents on which no rule fires, and the place of that; nil if it does not say.
+    /// What a mapping does with documents on which no rule fires, and the position of `otherwise`. Nil without
+    /// `otherwise`.
     private(set) var otherwise: (value: UnmatchedDocuments, position: SourcePosition)?
-    /// When its rules run over all documents; nil: they are for changes.
+    /// When its rules run over all documents. Nil: the rules are for changes.
     private(set) var schedule: RuleSchedule?
     private(set) var rules: [Rule] = []
-    /// The place of the list of rules.
+    /// The position of the list of rules.
     private(set) var rulesPosition = SourcePosition.start
     private(set) var tests: [RuleTest] = []
     private(set) var errors: [RuleFileError] = []
 
     /// - Parameters:
-    ///   - path: As it was given; errors begin with it. `.json` is read as JSON, everything else as YAML.
+    /// - path: The path as given; errors begin with it. `.json` is read as JSON, everything else as YAML.
     ///   - bytes: The content of the file.
-    ///   - shared: Shared by the files of a rule set. Its programs are compiled later.
+    /// - shared: Shared by the files of a rule set, whose programs are compiled later.
     init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)

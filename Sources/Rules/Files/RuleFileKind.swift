@@ -1,13 +1,13 @@
 /// The purpose of the rules in a file.
 package enum RuleFileKind: String, Sendable {
-    /// For documents of a database, as they change.
+    /// For documents of a database as they change.
     case rules
-    /// For documents to be imported: `kind: mapping`.
+    /// For documents to import: `kind: mapping`.
     case mapping
 }
 
 extension RuleFileKind {
-    /// The message for a file of this kind if another is wanted.
+    /// The message for a file of this kind where another kind is required.
     var refusal: String {
         switch self {
         case .rules: "these are rules for changes, not a mapping; a file for --map says 'kind: mapping'"
@@ -16,10 +16,10 @@ extension RuleFileKind {
         }
     }
 
-    /// What happens to a document on which a rule fails: "the document …".
+    /// What happens to a document on which a rule fails. Follows "the document".
     var failure: String { self == .mapping ? "is rejected" : "becomes a dead letter" }
 
-    /// Whether a rule may write this member. Members that begin with `_` belong to the gateway, but a document to be
-    /// imported is not the gateway's yet.
+    /// Whether a rule may write this member. Members that begin with `_` belong to the gateway, but a document to
+    /// import does not belong to it yet.
     func mayWrite(_ member: String) -> Bool { self == .mapping || !member.begins(with: "_") }
 }

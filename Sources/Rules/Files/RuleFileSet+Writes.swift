@@ -1,5 +1,5 @@
-/// An action whose success depends on the kind of database, and where it is.
-package struct PlacedWrite: Sendable {
+/// An action whose success depends on the kind of database, with its position.
+package struct LocatedWrite: Sendable {
     package enum Kind: Sendable {
         /// Sets or removes the expiry of a document.
         case expiry
@@ -9,7 +9,7 @@ package struct PlacedWrite: Sendable {
         case computedID(program: String)
     }
 
-    /// The file as it was given.
+    /// The path of the file as given.
     package let path: String
     package let position: SourcePosition
     /// The name of the rule.
@@ -19,16 +19,16 @@ package struct PlacedWrite: Sendable {
 
 extension RuleFileSet {
     /// The actions that set an expiry or name the id of another document of the same keyspace, in order.
-    package var placedWrites: [PlacedWrite] {
+    package var locatedWrites: [LocatedWrite] {
         files.flatMap(\.rules).flatMap { rule in
-            rule.placedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }.map { position, kind in
-                PlacedWrite(path: rule.path, position: position, rule: rule.name, kind: kind)
+            rule.locatedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }.map { position, kind in
+                LocatedWrite(path: rule.path, position: position, rule: rule.name, kind: kind)
             }
         }
     }
 }
 
-extension PlacedWrite.Kind {
+extension LocatedWrite.Kind {
     /// Nil if it is neither text nor a program.
     init?(id node: SourceNode) {
         if let text = node.text {

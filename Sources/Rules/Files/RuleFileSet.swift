@@ -1,17 +1,17 @@
 package import JQ
 
-/// Rule files that were read together and are valid: the source of rule sets, checks and tests.
+/// Valid rule files that were read together: the source of rule sets, checks and tests.
 package struct RuleFileSet: Sendable {
     let files: [RuleFile]
     let programs: [JQProgram]
     /// The files that the rules attach.
     package let attached: AttachedPaths
 
-    /// Reads rule files and the files that they attach from disk. All or nothing. Blocks.
+    /// Reads rule files and the files that they attach from disk. Reads everything or throws. Blocks.
     ///
     /// - Parameters:
-    ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    ///   - kind: The required kind; nil: any.
+    /// - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    /// - kind: The required kind. Nil: any.
     /// - Throws: ``RuleFilesError`` with all errors of all files.
     package static func load(
         paths: [String], kind: RuleFileKind? = .rules
@@ -20,7 +20,7 @@ package struct RuleFileSet: Sendable {
         var errorKind = RuleFilesError.Kind.missing
         var files: [RuleFile] = []
         let shared = RuleReading.Shared()
-        // A file may be given twice: by itself and by its folder.
+        // A file may be given twice: directly and by its folder.
         var seen: Set<ExactString> = []
         for path in paths {
             do throws(FileError) {
@@ -45,13 +45,13 @@ package struct RuleFileSet: Sendable {
         return RuleFileSet(files: files, programs: shared.programs.all, attached: shared.attachments.paths)
     }
 
-    /// Makes one set of the rules of all files.
+    /// Combines the rules of all files into one set.
     ///
     /// - Parameters:
-    ///   - names: Only these rules; nil: all.
-    ///   - filter: Only for documents that it matches.
+    /// - names: Only these rules. Nil: all.
+    /// - filter: Restricts the rules to documents that it matches.
     ///   - slurps: For mappings: a JSON list for each `$NAME`.
-    ///   - isForChanges: Leaves out the rules of files with `every`.
+    /// - isForChanges: Whether to omit the rules of files with `every`.
     /// - Throws: ``RuleFilesError`` if a rule of `names` does not exist, a name of `slurps` is missing or unknown, or
     ///   only some of the files are mappings.
     package func ruleSet(
@@ -76,7 +76,7 @@ package struct RuleFileSet: Sendable {
 
     /// Checks that rules of these names exist.
     ///
-    /// - Throws: ``RuleFilesError`` if one does not.
+    /// - Throws: ``RuleFilesError`` if a name is unknown.
     package func require(_ names: [String]?) throws(RuleFilesError) {
         let known = files.flatMap(\.rules).map(\.name)
         let unknown = (names ?? []).filter { !known.contains($0) }
@@ -91,24 +91,24 @@ package struct RuleFileSet: Sendable {
         }
     }
 
-    /// Where the rules of all files emit lines to.
+    /// The targets of the rules' `emit` actions, in all files.
     package var emitTargets: Set<EmitTarget> { RuleSet.emitTargets(files.flatMap(\.rules)) }
 
     /// The paths of the files that rules emit lines to, sorted.
     package var emittedFiles: [String] { Set(emitTargets.map(\.path)).filter { $0 != "-" }.sorted() }
 
-    /// Files that were read, each once.
+    /// The number of distinct files that were read.
     package var fileCount: Int { files.count }
-    /// Tests in all files.
+    /// The number of tests in all files.
     package var testCount: Int { files.reduce(0) { $0 + $1.tests.count } }
-    /// Rules in all files.
+    /// The number of rules in all files.
     package var ruleCount: Int { files.reduce(0) { $0 + $1.rules.count } }
 
     /// Sorts errors by file, in reading order, and by position.
     private static func inOrder(_ errors: [RuleFileError], _ files: [String]) -> [RuleFileError] {
         let places = Dictionary(zip(files, files.indices)) { first, _ in first }
         func key(_ error: RuleFileError) -> (Int, Int, Int) {
-            // Files that could not be read come last.
+            // Unreadable files come last.
             (places[error.path] ?? files.count, error.position?.line ?? 0, error.position?.column ?? 0)
         }
         return errors.sorted { key($0) < key($1) }
@@ -133,7 +133,7 @@ package struct RuleFileSet: Sendable {
 }
 
 extension RuleFile {
-    /// An error if the file is not of the wanted kind.
+    /// An error if the file is not of the required kind.
     fileprivate func errors(unless wanted: RuleFileKind?) -> [RuleFileError] {
         guard let wanted, wanted != kind else { return [] }
         return [RuleFileError(path: path, position: kindPosition, message: kind.refusal)]
@@ -141,7 +141,7 @@ extension RuleFile {
 }
 
 extension FileError {
-    /// The file is missing or not readable: exit code 66 if it was given on the command line.
+    /// Whether the file is missing or not readable: exit code 66 if it was given on the command line.
     fileprivate var isMissing: Bool {
         switch self {
         case .missing, .unreadable, .noRuleFiles: true

@@ -1,12 +1,12 @@
-/// Paths in rule files: without variables, `~` or anything else that a shell would expand.
+/// Paths in rule files. Nothing that a shell would expand, such as variables or `~`, is expanded.
 enum RulePath {
-    /// `path` relative to `folder`; unchanged if it is absolute or there is no folder.
+    /// `path` relative to `folder`. Unchanged if it is absolute or there is no folder.
     static func join(_ folder: String?, _ path: String) -> String {
         guard let folder, !folder.isEmpty, !path.hasPrefix("/") else { return path }
         return folder.hasSuffix("/") ? folder + path : folder + "/" + path
     }
 
-    /// The folder part of a path; nil if there is none.
+    /// The folder part of a path. Nil if there is none.
     static func folder(of path: String) -> String? {
         guard let slash = path.lastIndex(of: "/") else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])

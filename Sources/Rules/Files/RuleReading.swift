@@ -6,22 +6,22 @@ final class RuleReading {
     final class Shared {
         let attachments = AttachmentFiles.Shared()
         let programs = ProgramList()
-        /// The names of all rules, even of those with errors.
+        /// The names of all rules, including those with errors.
         fileprivate(set) var names: [RuleName] = []
     }
 
     let errors: SourceErrors
     let files: AttachmentFiles
     private let shared: Shared
-    /// Set once the file has been asked for it.
+    /// Set after `kind` in the file has been read.
     var kind = RuleFileKind.rules
     /// Whether the file has a valid `every`.
     var isScheduled = false
-    /// The bytes of the file if it is YAML, else empty.
+    /// The bytes of a YAML file. Empty for JSON.
     var yaml: [UInt8] = []
-    /// The `$NAME` variables of the file's programs besides the common ones.
+    /// The additional `$NAME` variables of the file's programs.
     var variables: [String] = []
-    /// Variables that the programs read at the moment have besides: they get their values with each call.
+    /// Further variables of the programs now being read. Their values are passed with each call.
     var locals: [String] = []
 
     init(path: String, shared: Shared) {
@@ -34,7 +34,7 @@ final class RuleReading {
         shared.names.append(RuleName(text: name, path: errors.path, position: position))
     }
 
-    /// Adds the jq program that a node contains and returns its index; nil, with an error, if the node is not a string.
+    /// Adds the jq program of a node and returns its index. Nil, with an error, if the node is not a string.
     func program(_ node: SourceNode) -> Int? {
         guard case .string(let text) = node.content else {
             errors.reportKind(of: node, "a jq program must be text", remedy: "put it in quotes")
@@ -44,7 +44,7 @@ final class RuleReading {
             JQProgram(text, locals: locals), variables: variables, path: errors.path, at: node.position, in: yaml)
     }
 
-    /// Reads something whose programs have further variables.
+    /// Reads a value whose programs have further variables.
     func with<Value>(locals: [String], read: () -> Value) -> Value {
         let before = self.locals
         self.locals += locals
@@ -52,7 +52,7 @@ final class RuleReading {
         return read()
     }
 
-    /// A string that may be computed; nil if it is missing, or, with an error, if it is not a string.
+    /// A string that may be computed. Nil if it is missing or, with an error, not a string.
     func text(_ object: SourceObject, _ name: String) -> TextTemplate? {
         guard let node = object.node(name) else { return nil }
         if case .object = node.content {
@@ -72,13 +72,13 @@ final class RuleReading {
         return object.optionalText(name).map { .literal($0) }
     }
 
-    /// The same for a required string.
+    /// Like ``text(_:_:)``, for a required string.
     func requiredText(_ object: SourceObject, _ name: String, _ remedy: String) -> TextTemplate? {
         object.required(name, remedy) == nil ? nil : text(object, name)
     }
 }
 
-/// The name of a rule, and where the rule starts.
+/// The name of a rule, with the position of the rule.
 struct RuleName {
     let text: String
     let path: String
@@ -86,8 +86,8 @@ struct RuleName {
 }
 
 extension SourceNode {
-    /// The program of a value that is computed as a whole, and the types that its result may have:
-    /// `{ jq: PROGRAM }` or `{ jq: PROGRAM, type: TYPE }`. Nil for other values.
+    /// The program of a value that is computed as a whole, and the types that its result may have: `{ jq: PROGRAM }` or
+    /// `{ jq: PROGRAM, type: TYPE }`. Nil for other values.
     var computation: (program: SourceNode, type: SourceNode?)? {
         guard case .object(let members) = content, members.count <= 2,
             let program = members.first(where: { $0.name == "jq" })?.value

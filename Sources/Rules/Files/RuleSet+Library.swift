@@ -1,7 +1,7 @@
 internal import CPCRE2
 
 extension RuleSet {
-    /// The library of regular expressions, as it is loaded now, with its version: `PCRE2 10.42`.
+    /// The name and version of the loaded regular expression library: `PCRE2 10.42`.
     ///
     /// - Note: Source: `pcre2api(3)`, `PCRE2_CONFIG_VERSION`: at most 64 bytes, such as `10.42 2022-12-11`.
     package static var regexLibraryVersion: String {

@@ -2,30 +2,30 @@ internal import Encodings
 internal import JQ
 internal import LosslessJSON
 
-/// All rules of a run, in order. Immutable: any number of tasks can use it, each with its own ``Decider``.
+/// All rules of a run, in order. Immutable: any number of tasks can share it, each with its own ``Decider``.
 package final class RuleSet: Sendable {
     let rules: [Rule]
     let kind: RuleFileKind
-    /// What happens to documents on which no rule of a mapping fires.
+    /// What a mapping does with documents on which no rule fires.
     let otherwise: UnmatchedDocuments
     let index: RuleIndex
     let filter: DocumentFilter?
-    /// Whether it contains only some rules of its files, or is only for some documents.
+    /// Whether it contains only some rules of its files, or applies only to some documents.
     package let isPartial: Bool
-    /// Runs the jq programs of the rules, in helper processes that start on first use. Nil if there are none.
+    /// Runs the jq programs of the rules in helper processes that start on first use. Nil without programs.
     let jq: JQPool?
     /// For each program, whether it reads `$match`.
     let usesMatch: [Bool]
-    /// For each program, whether it has variables besides the common ones.
+    /// For each program, whether it has additional variables.
     let hasLocals: [Bool]
     /// For each rule, whether its selectors name `_exp`.
-    let looksAtExpiry: [Bool]
-    /// Whether the rules are tried once, and not until nothing changes any more.
+    let testsExpiry: [Bool]
+    /// Whether the rules run once, instead of until nothing changes.
     let hasOnePass: Bool
     /// The rules with `aggregate`, in order.
     package let aggregates: [AggregateRule]
 
-    /// SHA-256, in lowercase hexadecimal, of all that the rules' decisions depend on, attached files included.
+    /// SHA-256, in lowercase hexadecimal, of everything that the rules' decisions depend on, including attached files.
     /// Comments, formatting, key order, file names and paths do not affect it.
     package let hash: String
 
@@ -43,7 +43,7 @@ package final class RuleSet: Sendable {
         self.filter = filter
         self.isPartial = isPartial
         index = RuleIndex(rules)
-        looksAtExpiry = rules.map(\.looksAtExpiry)
+        testsExpiry = rules.map(\.testsExpiry)
         jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
         usesMatch = programs.map { $0.text.contains("$match") }
         hasLocals = programs.map { !$0.locals.isEmpty }
@@ -59,10 +59,10 @@ package final class RuleSet: Sendable {
         hash = Digest.sha256.hex(writer.bytes)
     }
 
-    /// A single rule of another set, with its programs.
+    /// A set of one rule of another set, with that set's programs.
     convenience init(_ rule: Rule, of set: RuleSet) { self.init([rule], of: set) }
 
-    /// Some rules of another set, with its programs.
+    /// A set of some rules of another set, with that set's programs.
     private init(_ rules: [Rule], of set: RuleSet) {
         self.rules = rules
         kind = set.kind
@@ -70,7 +70,7 @@ package final class RuleSet: Sendable {
         filter = set.filter
         isPartial = set.isPartial
         index = RuleIndex(rules)
-        looksAtExpiry = rules.map(\.looksAtExpiry)
+        testsExpiry = rules.map(\.testsExpiry)
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
@@ -79,7 +79,7 @@ package final class RuleSet: Sendable {
         hash = set.hash
     }
 
-    /// What a rule of another set does to related documents, with the programs of that set.
+    /// The actions on related documents as a rule set, with the programs of the original set.
     init(relatedRule rule: Rule, of set: RuleSet) {
         rules = [rule]
         kind = set.kind
@@ -87,7 +87,7 @@ package final class RuleSet: Sendable {
         filter = nil
         isPartial = set.isPartial
         index = RuleIndex([rule])
-        looksAtExpiry = [rule.looksAtExpiry]
+        testsExpiry = [rule.testsExpiry]
         jq = set.jq
         usesMatch = set.usesMatch
         hasLocals = set.hasLocals
@@ -106,12 +106,12 @@ package final class RuleSet: Sendable {
         }
     }
 
-    /// Only the rules with `aggregate`.
-    package func onlyAggregates() -> RuleSet { RuleSet(rules.filter { $0.turn == .counting }, of: self) }
+    /// A set with only the rules with `aggregate`.
+    package func onlyAggregates() -> RuleSet { RuleSet(rules.filter { $0.phase == .counting }, of: self) }
 
-    /// Without the rules with `aggregate`: they need every change of a database, in order.
+    /// A set without the rules with `aggregate`, which need every change of a database, in order.
     package func withoutAggregates() -> RuleSet {
-        aggregates.isEmpty ? self : RuleSet(rules.filter { $0.turn != .counting }, of: self)
+        aggregates.isEmpty ? self : RuleSet(rules.filter { $0.phase != .counting }, of: self)
     }
 
     /// The number of rules.
@@ -125,72 +125,72 @@ package final class RuleSet: Sendable {
         rules.contains { rule in rule.then.contains { type(of: $0.action).writesOthers } }
     }
 
-    /// The name of the first rule that sets or removes the expiry of a document, related ones included: then that must
-    /// be read with each document. Nil: none does.
+    /// The name of the first rule that sets or removes the expiry of a document, including related ones. The expiry
+    /// must then be read with each document. Nil if no rule does.
     package var expiringRule: String? {
         rules.first { rule in rule.then.contains { $0.action.setsExpiry } }?.name
     }
 
     /// Whether any rule sets an expiry, or has a selector that names `_exp`.
-    package var readsExpiry: Bool { expiringRule != nil || looksAtExpiry.contains(true) }
+    package var readsExpiry: Bool { expiringRule != nil || testsExpiry.contains(true) }
 
-    /// Whether any rule decides deletions: then the members of tombstones must be known.
+    /// Whether any rule fires on deletions. The members of tombstones must then be known.
     package var decidesDeletions: Bool { rules.contains { $0.on.contains(.delete) } }
 
-    /// Whether any rule resolves conflicts: then it must be known which changed documents have several leaf revisions.
-    package var resolvesConflicts: Bool { rules.contains { $0.turn == .resolving } }
+    /// Whether any rule resolves conflicts. It must then be known which changed documents have several leaf revisions.
+    package var resolvesConflicts: Bool { rules.contains { $0.phase == .resolving } }
 
     /// The names of the rules with `resolve`.
-    package var conflictRules: [String] { rules.filter { $0.turn == .resolving }.map(\.name) }
+    package var conflictRules: [String] { rules.filter { $0.phase == .resolving }.map(\.name) }
 
-    /// Whether any rule has effects outside the database: they can't be taken back, or told from repeats after a reset.
+    /// Whether any rule has effects outside the database. They can't be undone, or recognized as repeats after a reset.
     package var actsOutside: Bool {
         rules.contains { rule in rule.then.contains { type(of: $0.action).isOutside } }
     }
 
-    /// Whom the webhooks of all rules talk to, each once.
+    /// The receivers and credentials of all webhooks, each once.
     package var webhookAccesses: [WebhookAccess] {
         var seen: Set<WebhookAccess> = []
         return rules.flatMap { $0.actions(of: WebhookAction.self) }.map(\.access).filter { seen.insert($0).inserted }
     }
 
-    /// The keyspaces that rules name in `put`, spelled as in the files. The one that they run on may be among them.
+    /// The keyspaces that rules name in `put`, spelled as in the files. May include the keyspace that the rules run on.
     package var otherKeyspaces: Set<String> { rules.reduce(into: []) { $0.formUnion($1.otherKeyspaces) } }
 
-    /// Where rules download attachments from.
+    /// The servers from which rules download attachments.
     package var downloadSources: Set<DownloadSource> {
         Set(rules.flatMap { $0.actions(of: AttachAction.self) }.compactMap(\.source))
     }
 
-    /// Where rules emit lines to.
+    /// The targets of the rules' `emit` actions.
     package var emitTargets: Set<EmitTarget> { Self.emitTargets(rules) }
 
     static func emitTargets(_ rules: [Rule]) -> Set<EmitTarget> {
         Set(rules.flatMap { $0.actions(of: EmitAction.self) }.map(\.target))
     }
 
-    /// The names of the rules, unique. An index in this list identifies a rule in a ``Decision``.
+    /// The unique names of the rules. An index in this list identifies a rule in a ``Decision``.
     package var names: [String] { rules.map(\.name) }
 
-    /// For each rule, by name, a hash of all that it does, attached files included.
+    /// For each rule, by name, a hash of everything that it does, including attached files.
     package var fingerprints: [String: String] {
         Dictionary(rules.map { ($0.name, Digest.sha256.hex($0.canonical)) }) { first, _ in first }
     }
 
-    /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules stand.
+    /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules remain.
     package func skipsErrors(of rule: Int) -> Bool { rules[rule].onError == .skip }
 
-    /// Prepares the jq programs for the first decision, if there are any. Returns at once.
+    /// Starts to prepare the jq programs for the first decision, if there are any. Returns at once.
     package func prepare() { jq?.startSoon() }
 
-    /// A decider for one task, not to be shared.
+    /// Makes a decider for one task. Not to be shared.
     package func makeDecider() -> Decider { Decider(self) }
 }
 
 extension RuleSet {
-    /// Reads rule files and the files that they attach from disk. All or nothing. Blocks.
+    /// Reads rule files and the files that they attach from disk. Reads everything or throws. Blocks.
     ///
-    /// - Parameter paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    /// - Parameter paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
     /// - Throws: ``RuleFilesError`` with all errors of all files.
     package static func load(paths: [String]) throws(RuleFilesError) -> RuleSet {
         try RuleFileSet.load(paths: paths).ruleSet()

@@ -1,6 +1,6 @@
 package import LosslessJSON
 
-/// A document made by a mapping, ready to be written.
+/// A document produced by a mapping, ready to be written.
 package struct MappedDocument: Sendable {
     /// The text of its `_id`, never empty.
     package let id: String
@@ -9,13 +9,13 @@ package struct MappedDocument: Sendable {
     /// The attachments that the mapping added, by name.
     package let attachments: [ExactString: Attachment]
 
-    /// As `_bulk_docs` takes it, with the contents of the attachments.
+    /// The document as sent to `_bulk_docs`, with the contents of the attachments.
     package var body: DocumentBody { DocumentBody(document, attachments) }
 }
 
 extension Decision {
-    /// The result of a mapping for one document: what it puts, in the order of the rules, and then the document itself,
-    /// unless a rule deleted it. So documents that it refers to are written first.
+    /// The result of a mapping for one document: the documents that it puts, in the order of the rules, and then the
+    /// document itself, unless a rule deleted it. Documents that it may refer to are therefore written first.
     ///
     /// Empty if there is an error.
     package var mapped: [MappedDocument] {
@@ -25,7 +25,7 @@ extension Decision {
         return others + [MappedDocument(id: id, document: document, attachments: attachments)]
     }
 
-    /// Drops attachments whose placeholders a later rule has removed or overwritten.
+    /// Drops attachments whose placeholders were removed or overwritten by a later rule.
     mutating func dropLostAttachments() {
         let members = document.root["_attachments"]
         attachments = attachments.filter { name, attachment in
@@ -33,7 +33,7 @@ extension Decision {
         }
     }
 
-    /// Why the ``mapped`` documents can't be written; nil if they can.
+    /// Why the ``mapped`` documents can't be written. Nil if they can.
     ///
     /// - Parameter names: The names of the rules that fired.
     func mappingError(fired names: [String]) -> DecisionError? {

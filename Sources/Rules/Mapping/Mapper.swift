@@ -7,11 +7,11 @@ package struct MappingResult: Sendable {
     package let documents: [MappedDocument]
     /// The names of the rules that fired.
     package let fired: [String]
-    /// Why the document must be rejected; nil if it need not.
+    /// Why the document must be rejected. Nil if it is valid.
     package let error: DecisionError?
 }
 
-/// Maps documents. One per task: it has state of its own.
+/// Maps documents. One per task: an instance has mutable state.
 package final class Mapper {
     private let decider: Decider
     private let names: [String]
@@ -22,10 +22,10 @@ package final class Mapper {
         names = mapping.ruleSet.names
     }
 
-    /// One result for each document, in order.
+    /// Maps each document, in order.
     ///
-    /// All documents share their round trips to jq. A document that was `put` unchanged a short time ago is left out:
-    /// thousands of tasks may each `put` their list.
+    /// All documents share their round trips to jq. A document that was recently `put` unchanged is omitted: thousands
+    /// of tasks may each `put` their list.
     ///
     /// - Parameter now: The programs' `$now`, in seconds since 1970.
     package func map(_ documents: [JSONText], now: Int) async -> [MappingResult] {
@@ -33,7 +33,7 @@ package final class Mapper {
         return await decider.decide(on: inputs, now: now).map(result)
     }
 
-    /// The same for unchecked bytes. A document that is not a JSON object is an error.
+    /// Like the mapping of checked documents, for unchecked bytes. A document that is not a JSON object is an error.
     package func map(_ documents: [[UInt8]], now: Int) async -> [MappingResult] {
         let texts = documents.map(Self.document)
         var mapped = await map(texts.compactMap { try? $0.get() }, now: now)[...]
@@ -70,7 +70,8 @@ package final class Mapper {
     }
 }
 
-/// Recently `put` documents, by id. Memory is bounded, for any number of documents and any length of ids.
+/// Recently `put` documents, by id. Memory is bounded, regardless of the number of documents and the length of their
+/// ids.
 struct RecentPuts {
     private static let limit = 4096
 
@@ -98,7 +99,7 @@ struct RecentPuts {
         return true
     }
 
-    /// The document with this id is no longer the one that was `put`.
+    /// Records that the document with this id may have changed since it was `put`.
     mutating func forget(_ id: String) {
         guard !documents.isEmpty else { return }
         let id = Self.hash(of: id)

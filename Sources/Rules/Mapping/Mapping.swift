@@ -2,17 +2,19 @@ internal import Encodings
 package import JQ
 internal import LosslessJSON
 
-/// Rule files of `kind: mapping`: the rules that turn documents of a file into documents to import.
+/// Rule files of `kind: mapping`: rules that turn the documents of a file into documents to import.
 ///
-/// They work as in a database, with these differences. There is one pass, from top to bottom, each rule on the document
-/// as the ones before left it. Any member may be written, even `_id` and `_rev`, and a patch may replace the whole
-/// document (`path: ""`). Each output of a `put` is a document. `delete` drops the document, but not what was `put` for
-/// it. Immutable: any number of tasks can use it, each with its own ``Mapper``.
+/// Differences from rules for changes:
+/// - There is one pass, from top to bottom. Each rule sees the document as the previous rules left it.
+/// - Any member may be written, including `_id` and `_rev`. A patch may replace the whole document (`path: ""`).
+/// - Each output of a `put` is a document. `delete` drops the document, but not the documents already `put` for it.
+///
+/// Immutable: any number of tasks can share it, each with its own ``Mapper``.
 package struct Mapping: Sendable {
     /// The rules of all files of the mapping.
     package let ruleSet: RuleSet
-    /// SHA-256, in lowercase hexadecimal, of all that the result depends on: the rules, the files that they attach, and
-    /// the slurped data.
+    /// SHA-256, in lowercase hexadecimal, of everything that the result depends on: the rules, the files that they
+    /// attach, and the slurped data.
     package let hash: String
 
     init(_ ruleSet: RuleSet, slurps: [String: [UInt8]]) {
@@ -27,13 +29,13 @@ package struct Mapping: Sendable {
         hash = Digest.sha256.hex(writer.bytes)
     }
 
-    /// Reads mappings and the files that they attach from disk, and checks that jq can read the slurped data. All or
-    /// nothing. Blocks while it reads and compiles.
+    /// Reads mappings and the files that they attach from disk, and checks that jq can read the slurped data. Reads
+    /// everything or throws. Blocks while it reads and compiles.
     ///
     /// - Parameters:
-    ///   - paths: Files, and folders, of which `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    ///   - slurps: For each name of the `slurp` lists, the value of `$NAME`: a JSON array of the documents of another
-    ///     file.
+    /// - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    /// - slurps: For each name in the `slurp` lists, the value of `$NAME`: a JSON array with the documents of another
+    ///   file.
     /// - Throws: ``RuleFilesError`` with all errors of all files; or if a name in `slurps` is missing or unknown; or if
     ///   jq can't read the data.
     package static func load(
@@ -48,6 +50,6 @@ package struct Mapping: Sendable {
         return Mapping(ruleSet, slurps: slurps)
     }
 
-    /// A mapper for one task, not to be shared.
+    /// Makes a mapper for one task. Not to be shared.
     package func makeMapper() -> Mapper { Mapper(self) }
 }

@@ -1,14 +1,14 @@
 internal import JQ
 internal import LosslessJSON
 
-/// A name of a mapping's `slurp` list.
+/// A name in a mapping's `slurp` list.
 struct SlurpName: Sendable {
     let text: String
     let position: SourcePosition
 }
 
 extension SlurpName {
-    /// Reads a mapping's `slurp` list; reports errors if it is not a list of names.
+    /// Reads a mapping's `slurp` list. Reports errors if it is not a list of names.
     static func read(_ node: SourceNode, _ errors: SourceErrors) -> [SlurpName] {
         guard case .list(let elements) = node.content else {
             errors.reportKind(of: node, "'slurp' must be a list of names", remedy: "write slurp: [users]")
@@ -36,7 +36,7 @@ extension SlurpName {
 extension RuleFileSet {
     /// The variables of the programs.
     ///
-    /// - Throws: ``RuleFilesError`` if a name is missing or in no file, or jq can't represent its data.
+    /// - Throws: ``RuleFilesError`` if a name has no data or is in no file, or if jq can't represent its data.
     func bindings(_ slurps: [String: [UInt8]]) throws(RuleFilesError) -> [JQBinding] {
         var errors: [RuleFileError] = []
         var hasBadData = false

@@ -1,15 +1,15 @@
-/// What happens to documents on which no rule of a mapping fires: `otherwise` in its file.
+/// What to do with documents on which no rule of a mapping fires: `otherwise` in its file.
 package enum UnmatchedDocuments: String, Sendable, CaseIterable {
     /// They are written unchanged.
     case pass
-    /// They are left out.
+    /// They are omitted.
     case drop
     /// They are rejected.
     case reject
 }
 
 extension UnmatchedDocuments {
-    /// Nil, with an error, if the node is none of these words.
+    /// Nil, with an error, for any other value.
     static func read(_ node: SourceNode, _ errors: SourceErrors) -> UnmatchedDocuments? {
         if case .string(let text) = node.content, let value = UnmatchedDocuments(rawValue: text) { return value }
         let found = if case .string(let text) = node.content { "'\(text)'" } else { node.kindName }
@@ -32,9 +32,9 @@ extension Decision {
 }
 
 extension RuleFileSet {
-    /// The value of all files together: documents go through the rules of all of them.
+    /// The common value of all files: documents pass through the rules of all of them.
     ///
-    /// - Throws: ``RuleFilesError`` if two files say different things.
+    /// - Throws: ``RuleFilesError`` if two files have different values.
     func otherwise() throws(RuleFilesError) -> UnmatchedDocuments {
         var first: (file: RuleFile, value: UnmatchedDocuments)?
         for file in files {

@@ -13,7 +13,7 @@ struct CronField: Sendable, Equatable {
         static let month = Kind(
             name: "month", range: 1...12,
             names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])
-        /// 7 is Sunday, too.
+        /// 7 is also Sunday.
         static let weekday = Kind(
             name: "day of the week", range: 0...7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
         static let all = [minute, hour, day, month, weekday]
@@ -30,7 +30,7 @@ struct CronField: Sendable, Equatable {
     /// The numbers, ascending.
     var numbers: [Int] { (0..<64).filter(contains) }
 
-    /// - Parameter text: A list of numbers, names, ranges and `*`, each perhaps with a step: `1-5,*/10`.
+    /// - Parameter text: A list of numbers, names, ranges and `*`, each with an optional step: `1-5,*/10`.
     init(_ text: Substring, _ kind: Kind) throws(CronError) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) { try add(part, kind) }
         guard kind.isWeekday, contains(7) else { return }
@@ -84,9 +84,9 @@ struct CronField: Sendable, Equatable {
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
-/// Why a text is no cron line.
+/// Why a text is not a cron line.
 struct CronError: Error, Equatable {
-    /// For the user: what is wrong, and what to do.
+    /// What is wrong and what to do, for the user.
     let message: String
 
     init(_ message: String) { self.message = message }

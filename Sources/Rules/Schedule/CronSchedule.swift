@@ -2,10 +2,10 @@ internal import Encodings
 
 /// The times of a cron line, as `crontab(5)` describes it: minute, hour, day of the month, month, day of the week.
 ///
-/// If both days are restricted, either of them is enough.
+/// If both day fields are restricted, a day that matches either of them is included.
 package struct CronSchedule: Sendable, Equatable {
     private static let secondsOfDay = 86_400
-    /// From one 29 February to the next are up to eight years.
+    /// Consecutive 29 Februaries are up to eight years apart.
     private static let searchedDays = 8 * 366
     private static let nicknames = [
         "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
@@ -14,7 +14,7 @@ package struct CronSchedule: Sendable, Equatable {
 
     private let minute, hour, day, month, weekday: CronField
 
-    /// - Throws: ``CronError``, also for a line whose time never comes.
+    /// - Throws: ``CronError``, also for a line that never fires.
     init(_ text: String) throws(CronError) {
         var line = text
         if text.hasPrefix("@") {
@@ -40,7 +40,7 @@ package struct CronSchedule: Sendable, Equatable {
         }
     }
 
-    /// - Parameter number: A day since 1970.
+    /// - Parameter number: The day, counted from 1970-01-01.
     private func includes(_ number: Int) -> Bool {
         let date = CalendarDay(daysSince1970: number)
         guard month.contains(date.month) else { return false }
@@ -50,18 +50,18 @@ package struct CronSchedule: Sendable, Equatable {
         return day.hasStar || weekday.hasStar ? isDay && isWeekday : isDay || isWeekday
     }
 
-    /// The first of its times after another; nil if there is none in the years that clocks can show.
+    /// The first scheduled time after another. Nil if there is none within the range of clocks.
     ///
-    /// A time that clocks skip counts as the moment in which they skip it; of a time that they show twice, the first
-    /// counts. But if the hour has a `*`, the line means every such minute that passes: none for times that are skipped,
-    /// and both for times that come twice.
+    /// A time that clocks skip counts as the moment of the skip, and a time that clocks show twice counts once, the
+    /// first time. But if the hour has a `*`, the line means every such minute that elapses: skipped times are omitted,
+    /// and repeated times count twice.
     ///
     /// - Parameter seconds: Since 1970.
     package func next(after seconds: Int, on clock: ZoneClock) -> Int? {
         let today = (seconds + clock.offset(at: seconds)).flooredQuotient(Self.secondsOfDay)
         for day in today - 1...today + Self.searchedDays where includes(day) {
             guard let time = first(onDay: day, after: seconds, clock) else { continue }
-            // Where clocks are set back at midnight, the beginning of the next day may come before the end of this one.
+            // Where clocks are set back at midnight, the next day may begin before this one ends.
             let tomorrow = includes(day + 1) ? first(onDay: day + 1, after: seconds, clock) : nil
             return min(time, tomorrow ?? time)
         }
@@ -78,22 +78,22 @@ package struct CronSchedule: Sendable, Equatable {
                 for time in span.times(local, isEvery: self.hour.hasStar) where time > seconds && time < first ?? .max {
                     first = time
                 }
-                // Without a change of the clocks, times are in order.
-                if span.isEven, first != nil { return first }
+                // Unless the clocks change, times are in order.
+                if span.hasConstantOffset, first != nil { return first }
             }
         }
         return first
     }
 }
 
-/// The clocks of a zone around one day. They change at most once in it.
+/// The clocks of a zone around one day, in which they change at most once.
 private struct LocalSpan {
     private let clock: ZoneClock
     private let beginning: Int
     private let end: Int
     private let offsets: (before: Int, after: Int)
 
-    /// - Parameter midnight: The beginning of the day as the clocks show it, as if they were those of UTC.
+    /// - Parameter midnight: The beginning of the day in local time, as seconds since 1970 as if in UTC.
     init(_ midnight: Int, _ clock: ZoneClock) {
         self.clock = clock
         // Offsets are between -12 and +14 hours, and a day has 24.
@@ -102,14 +102,14 @@ private struct LocalSpan {
         offsets = (clock.offset(at: beginning), clock.offset(at: end))
     }
 
-    /// Whether the clocks do not change.
-    var isEven: Bool { offsets.before == offsets.after }
+    /// Whether the clocks do not change on this day.
+    var hasConstantOffset: Bool { offsets.before == offsets.after }
 
-    /// When the clocks show a time.
+    /// The moments when the clocks show a local time.
     ///
-    /// - Parameter isEvery: Both times if it comes twice, and none if it is skipped.
+    /// - Parameter isEvery: Whether a repeated time counts twice and a skipped time not at all.
     func times(_ local: Int, isEvery: Bool) -> [Int] {
-        if isEven { return [local - offsets.before] }
+        if hasConstantOffset { return [local - offsets.before] }
         let times = [local - offsets.before, local - offsets.after].filter { $0 + clock.offset(at: $0) == local }
         if isEvery { return times }
         return [times.min() ?? change]

@@ -1,18 +1,18 @@
 /// When the rules of a file run over all documents: its `every` and `time_zone`.
 package struct RuleSchedule: Sendable {
-    /// The cron line as it was written.
+    /// The cron line as written.
     package let line: String
     private let cron: CronSchedule
     private let clock: ZoneClock
-    /// The place of `every`.
+    /// The position of `every`.
     let position: SourcePosition
 
     /// The zone of the line's times: `Europe/Berlin`.
     package var zone: String { clock.name }
 
     /// - Parameters:
-    ///   - line: As a state has recorded it.
-    ///   - zone: The name of its time zone. The result is nil if this program can't read one of the two.
+    /// - line: A cron line, as recorded in the state.
+    /// - zone: The name of its time zone. The result is nil if either value can't be parsed.
     package init?(line: String, zone: String) {
         guard let clock = ZoneClock(zone) else { return nil }
         do throws(CronError) { cron = try CronSchedule(line) } catch { return nil }
@@ -21,7 +21,7 @@ package struct RuleSchedule: Sendable {
         position = .start
     }
 
-    /// Nil if the file has no `every`, or, with errors, if it is not valid.
+    /// Nil if the file has no `every` or, with errors, an invalid one.
     init?(_ object: SourceObject, _ kind: RuleFileKind) {
         let errors = object.errors
         let clock = Self.clock(object)
@@ -52,7 +52,7 @@ package struct RuleSchedule: Sendable {
         position = node.position
     }
 
-    /// UTC if there is no `time_zone`; nil, with an error, if it is unknown.
+    /// UTC if there is no `time_zone`. Nil, with an error, if the zone is unknown.
     private static func clock(_ object: SourceObject) -> ZoneClock? {
         guard object.node("time_zone") != nil else { return ZoneClock("UTC") }
         guard let name = object.optionalText("time_zone"), let node = object.node("time_zone") else { return nil }
@@ -65,7 +65,7 @@ package struct RuleSchedule: Sendable {
         return nil
     }
 
-    /// The first of its times after another; nil if there is none.
+    /// The first scheduled time after another. Nil if there is none.
     ///
     /// - Parameter seconds: Since 1970.
     package func next(after seconds: Int) -> Int? { cron.next(after: seconds, on: clock) }
@@ -73,16 +73,16 @@ package struct RuleSchedule: Sendable {
 
 /// Rules that run over all documents at the same times.
 package struct ScheduledRules: Sendable {
-    /// Their times.
+    /// The schedule of the rules.
     package let schedule: RuleSchedule
-    /// The rules' names, in their order.
+    /// The names of the rules, in order.
     package let names: [String]
 
     package init(schedule: RuleSchedule, names: [String]) { (self.schedule, self.names) = (schedule, names) }
 }
 
 extension RuleFileSet {
-    /// The rules of files with `every`, those with the same line and zone together.
+    /// The rules of files with `every`, grouped by cron line and time zone.
     package var scheduled: [ScheduledRules] {
         var found: [ScheduledRules] = []
         for file in files where !file.rules.isEmpty {

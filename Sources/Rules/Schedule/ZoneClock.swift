@@ -1,9 +1,9 @@
 internal import CICU
 internal import Locking
 
-/// The clocks of a time zone, with the rules that ICU has for it.
+/// The clocks of a time zone, from the rules in ICU.
 ///
-/// Not Foundation's: the program leaves the data of Foundation's ICU out.
+/// Does not use Foundation, because the program omits the data of Foundation's ICU.
 package final class ZoneClock: Sendable {
     private struct Zone: @unchecked Sendable {
         let pointer: UnsafeMutableRawPointer
@@ -13,7 +13,7 @@ package final class ZoneClock: Sendable {
     package let name: String
     private let zone: Locked<Zone>
 
-    /// Nil if there is no zone of this name.
+    /// Nil for an unknown name.
     package init?(_ name: String) {
         guard let pointer = cicu_open_zone(name) else { return nil }
         self.name = name
@@ -22,7 +22,7 @@ package final class ZoneClock: Sendable {
 
     deinit { zone.withLock { cicu_close_zone($0.pointer) } }
 
-    /// How far the clocks are ahead of UTC, in seconds.
+    /// The offset from UTC in seconds, positive east of Greenwich.
     ///
     /// - Parameter seconds: Since 1970.
     func offset(at seconds: Int) -> Int { zone.withLock { Int(cicu_zone_offset($0.pointer, Double(seconds))) } }

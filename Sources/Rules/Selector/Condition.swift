@@ -92,8 +92,8 @@ extension Condition.Comparison {
 }
 
 extension JSONValue {
-    /// A prefix in the sense of Erlang's `string:prefix`: its last character must be a whole character of the string,
-    /// so `e` is no prefix of `e` with a combining accent.
+    /// Whether the string begins with a prefix, as defined by Erlang's `string:prefix`: the prefix must end at a
+    /// character boundary of the string, so `e` is not a prefix of `e` with a combining accent.
     func begins(with prefix: [UInt8]) -> Bool {
         guard kind == .string else { return false }
         guard isEscaped || !isPlainASCII else { return rawContent.starts(with: prefix) }

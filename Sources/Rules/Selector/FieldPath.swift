@@ -6,7 +6,7 @@ internal import LosslessJSON
 struct FieldPath: Hashable, Sendable {
     struct Step: Hashable, Sendable {
         let name: [UInt8]
-        /// The position that the step means in an array; nil if it can't mean one.
+        /// The array index that the step may denote. Nil if it can't be an index.
         let position: Int?
     }
 

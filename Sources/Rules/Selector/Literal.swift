@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A value to which a selector compares.
+/// A value that a selector compares with.
 struct Literal: Sendable {
     let value: JSONValue
 

@@ -5,13 +5,13 @@ internal import CPCRE2
 /// - Note: Source: pcre2callout(3): a callout that returns a negative number aborts the match with that error.
 final class MatchClock {
     static let limit: Duration = .seconds(2)
-    /// The clock is read at every 16th start position in the text. The match limit holds for each of them.
+    /// The clock is read at every 16th start position in the text. The match limit applies to each start position.
     private static let places = 16
 
     private var count = 0
     private var begun: ContinuousClock.Instant?
 
-    /// To be called before each match.
+    /// Must be called before each match.
     func reset() { (count, begun) = (0, nil) }
 
     /// - Parameter context: Must not outlive this object.

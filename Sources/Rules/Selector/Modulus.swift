@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// The argument of `$mod`: integers only; the remainder has the sign of the dividend.
+/// The argument of `$mod`. Integers only; the remainder has the sign of the dividend.
 struct Modulus: Sendable {
     let divisor: Int
     let remainder: Int

@@ -7,7 +7,7 @@ internal import LosslessJSON
 final class RegularExpression: @unchecked Sendable {
     struct CompileError: Error {
         let message: String
-        /// The place in the pattern, in bytes.
+        /// The position in the pattern, in bytes.
         let offset: Int
     }
 
@@ -34,12 +34,12 @@ final class RegularExpression: @unchecked Sendable {
         } else {
             self.code = plain
         }
-        // Patterns without JIT support run in the interpreter. So do all where the system refuses memory that can be
-        // written and executed, as systemd does with MemoryDenyWriteExecute=.
+        // Patterns without JIT support run in the interpreter. All patterns do if the system forbids memory that is
+        // both writable and executable, as systemd does with MemoryDenyWriteExecute=.
         pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
     }
 
-    /// Whether it runs as machine code, and not in the interpreter.
+    /// Whether the pattern runs as machine code instead of in the interpreter.
     var isMachineCode: Bool {
         var size = 0
         return pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_JITSIZE), &size) == 0 && size > 0
@@ -47,17 +47,17 @@ final class RegularExpression: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
-    /// Put before a pattern, so that PCRE2 calls ``MatchClock`` at each start position. The match limit holds for each
-    /// start position alone, and a text has many.
+    /// Prefix of a pattern that makes PCRE2 call ``MatchClock`` at each start position. The match limit applies only to
+    /// a single start position, and a text has many.
     private static let callout = Array("(?C1)".utf8)
 
-    /// Settings such as `(*UTF)` must come first in a pattern; such patterns are matched without a time limit.
+    /// Settings such as `(*UTF)` must come first in a pattern. Such patterns are matched without a time limit.
     private static func isTimed(_ pattern: [UInt8]) -> Bool { !pattern.starts(with: "(*".utf8) }
 
-    /// Whether the pattern is found in a string; false for other values. Allocates only to resolve escapes.
+    /// Whether the pattern is found in a string. False for other values. Allocates only to resolve escapes.
     ///
-    /// - Throws: ``MatchError/regexLimit(pattern:)``, for which CouchDB says false,
-    ///   ``MatchError/regexMemory(pattern:)`` and ``MatchError/regexTime(pattern:)``, which CouchDB does not limit.
+    /// - Throws: ``MatchError/regexLimit(pattern:)``, where CouchDB reports no match.
+    ///   ``MatchError/regexMemory(pattern:)`` and ``MatchError/regexTime(pattern:)``, where CouchDB has no limit.
     func matches(_ value: JSONValue, _ scratch: MatchScratch) throws(MatchError) -> Bool {
         guard value.kind == .string else { return false }
         let status: Int32
@@ -82,7 +82,7 @@ final class RegularExpression: @unchecked Sendable {
         subject.withUnsafeBufferPointer { subject in
             let status = match(subject, 0, scratch.matchData, scratch)
             guard status == PCRE2_ERROR_JIT_STACKLIMIT else { return status }
-            // Match data of its own, to free what the interpreter allocates in it: that may be a thousand times more
+            // Separate match data, so that the interpreter's allocations are freed afterwards: they may be a thousand times
             // than usual.
             let matchData = pcre2_match_data_create_8(1, nil)
             defer { pcre2_match_data_free_8(matchData) }
@@ -97,7 +97,7 @@ final class RegularExpression: @unchecked Sendable {
         return pcre2_match_8(code, subject.baseAddress, subject.count, 0, options, matchData, scratch.matchContext)
     }
 
-    /// All named groups with the text that each matched, sorted by name; nil if the pattern is not found.
+    /// All named groups with the text that each matched, sorted by name. Nil if the pattern is not found.
     ///
     /// The caller must repair invalid UTF-8: a pattern on bytes may cut a character.
     func namedGroups(in value: JSONValue, _ scratch: MatchScratch) -> [(name: String, text: [UInt8]?)]? {
@@ -127,7 +127,7 @@ final class RegularExpression: @unchecked Sendable {
             let name = String(cString: entry + 2)
             guard group < Int(pairs) else { return (name, nil) }
             let (start, end) = (places[2 * group], places[2 * group + 1])
-            // A group that took no part has PCRE2_UNSET as its place: all bits set.
+            // A group that did not participate has the offset PCRE2_UNSET: all bits set.
             guard start >= 0, start <= end, end <= subject.count else { return (name, nil) }
             return (name, Array(subject[start..<end]))
         }
@@ -140,7 +140,7 @@ final class RegularExpression: @unchecked Sendable {
     }
 }
 
-/// Why a selector gives no answer for a document: an error of the decision, not a mismatch.
+/// Why a selector can't be evaluated for a document: an error of the decision, not a mismatch.
 enum MatchError: Error, Equatable, CustomStringConvertible {
     case regexLimit(pattern: String)
     case regexMemory(pattern: String)
@@ -168,10 +168,10 @@ final class MatchScratch {
     /// The default of PCRE2 and of Erlang.
     static let matchLimit: UInt32 = 10_000_000
     /// The most bytes that PCRE2's interpreter may allocate for one match: some hundred bytes for each alternative that
-    /// it could still try.
+    /// it has not tried yet.
     static let heapLimit = 64 << 20
 
-    /// Captures are never read, so one pair of offsets is enough for every pattern.
+    /// Captures are not read, so one pair of offsets suffices for every pattern.
     let matchData = pcre2_match_data_create_8(1, nil)
     let matchContext = pcre2_match_context_create_8(nil)
     let clock = MatchClock()

@@ -1,10 +1,10 @@
 internal import LosslessJSON
 
 extension Selector {
-    /// Whether a condition on `_id` has `_design/` in its operand: only then may a rule see design documents, which hold
-    /// code and indexes. A condition that excludes them, as `$ne` or `$not`, does not name them.
+    /// Whether a condition on `_id` has `_design/` in its operand: only then may a rule see design documents, which
+    /// contain code and indexes. Negative conditions, such as `$ne` or `$not`, do not count.
     ///
-    /// - Precondition: It is normalised.
+    /// - Precondition: The selector is normalised.
     var namesDesignDocuments: Bool {
         switch self {
         case .all(let selectors), .any(let selectors): selectors.contains { $0.namesDesignDocuments }
@@ -36,6 +36,6 @@ extension Condition {
 extension JSONValue {
     private static let designPrefix = Array("_design/".utf8)
 
-    /// Whether the document's id is that of a design document.
+    /// Whether the document is a design document.
     var isDesignDocument: Bool { self["_id"]?.begins(with: Self.designPrefix) ?? false }
 }

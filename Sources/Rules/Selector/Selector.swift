@@ -1,21 +1,21 @@
 internal import LosslessJSON
 
-/// A Mango selector, normalised like CouchDB's: operators spelled out, field names at the leaves, negations moved into
-/// the conditions.
+/// A Mango selector, normalised like CouchDB's: explicit operators, field names at the leaves, negations inside the
+/// conditions.
 ///
 /// - Note: Source: CouchDB 3.5 `mango_selector:normalize` and `match`; checked against recorded answers of a real
 ///   server.
 indirect enum Selector: Sendable {
-    /// `$and`. Without selectors: true.
+    /// `$and`. True without selectors.
     case all([Selector])
-    /// `$or`. Without selectors: also true.
+    /// `$or`. Also true without selectors.
     case any([Selector])
     /// After normalisation only inside `$elemMatch`, `$allMatch` and `$keyMapMatch`, where CouchDB leaves it.
     case not(Selector)
     /// `$nor`. Removed by normalisation.
     case none([Selector])
     case field(FieldPath, Condition)
-    /// A condition without a field name: on the element, the key or the document itself.
+    /// A condition without a field name, on the element, the key or the document itself.
     case value(Condition)
 }
 
@@ -63,7 +63,7 @@ extension Selector {
         case .none(let selectors): .all(selectors.map(\.negated))
         case .all(let selectors): .all(selectors.map(\.normalized))
         case .any(let selectors): .any(selectors.map(\.normalized))
-        // Selectors inside $elemMatch, $allMatch and $keyMapMatch stay as they are written.
+        // Selectors inside $elemMatch, $allMatch and $keyMapMatch stay as written.
         case .field, .value: self
         }
     }

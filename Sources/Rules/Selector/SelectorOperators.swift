@@ -6,11 +6,11 @@ enum SelectorOperators {
         "$and", "$or", "$not", "$nor", "$all", "$elemMatch", "$allMatch", "$keyMapMatch", "$lt", "$lte", "$eq", "$ne",
         "$gte", "$gt", "$exists", "$type", "$in", "$nin", "$size", "$mod", "$regex", "$beginsWith",
     ]
-    /// Operators that only an index can answer, not a look at the document.
+    /// Operators that need an index and can't be evaluated on a single document.
     private static let indexOnly: Set<String> = [
         "$text", "$default", "$geoWithin", "$geoIntersects", "$near", "$nearSphere",
     ]
-    /// Names of operators in other query languages.
+    /// Operator names in other query languages.
     private static let synonyms = [
         "$not_in": "$nin", "$notin": "$nin", "$neq": "$ne", "$not_eq": "$ne", "$noteq": "$ne", "$equals": "$eq",
         "$is": "$eq", "$lessthan": "$lt", "$greaterthan": "$gt", "$ge": "$gte", "$le": "$lte", "$min": "$gte",
@@ -19,7 +19,7 @@ enum SelectorOperators {
         "$prefix": "$beginsWith", "$matches": "$regex", "$match": "$regex", "$re": "$regex", "$pattern": "$regex",
         "$has": "$exists", "$present": "$exists", "$defined": "$exists", "$typeof": "$type",
     ]
-    /// What to write instead of operators that have no counterpart.
+    /// Alternatives for operators without an equivalent.
     private static let replacements = [
         "$options": "write the flags into the pattern: { $regex: '(?i)^a' }",
         "$like": "write a regular expression: { $regex: '(?i)part' }",
@@ -83,7 +83,7 @@ enum SelectorOperators {
         }
     }
 
-    /// The hint for words such as `no`, which are strings: rule files are YAML 1.2.
+    /// The remedy for words such as `no`, which are strings in YAML 1.2.
     private static func booleanRemedy(_ value: SourceNode) -> String {
         switch value.text?.lowercased() {
         case let word? where ["no", "off", "n"].contains(word): "'\(word)' is text in YAML 1.2: write false"
@@ -110,7 +110,7 @@ enum SelectorOperators {
         }
     }
 
-    /// The condition, or what the operator expects; neither if the operator is not one of these.
+    /// The condition, or what the operator expects. Neither for other operators.
     private static func condition(_ name: String, _ argument: SourceNode) -> (Condition?, expected: String?) {
         switch (name, argument.content) {
         case ("$in", .list(let values)): (.isIn(values.map(Literal.init)), nil)

@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
-/// Reads a Mango selector from a source tree: implicit operators are spelled out, and field names moved to the
+/// Reads a Mango selector from a source tree. Makes implicit operators explicit, and moves field names to the
 /// conditions.
 ///
-/// What it can't read becomes an error and a placeholder selector, until the file is rejected.
+/// Anything invalid becomes an error and a placeholder selector; the file is then rejected.
 struct SelectorReader {
     fileprivate let errors: SourceErrors
     /// Inside `$elemMatch` and the like, where CouchDB does not support `$nor`.
     fileprivate let isWithinElement: Bool
 
-    /// The normalised selector of `node`; nil, with errors, if CouchDB would refuse it.
+    /// The normalised selector of `node`. Nil, with errors, if CouchDB would refuse it.
     static func read(_ node: SourceNode, errors: SourceErrors) -> Selector? {
         let before = errors.errors.count
         guard case .object(let members) = node.content else {

@@ -5,7 +5,7 @@ internal import LosslessJSON
 ///
 /// - Note: Source: CouchDB 3.5 `mango_json:cmp_raw`; checked against recorded answers of a real server.
 enum TermOrder {
-    /// Recurses as deep as the shallower of the two.
+    /// Recurses as deep as the shallower of the two values.
     static func compare(_ left: JSONValue, _ right: JSONValue) -> JSONOrdering {
         guard left.kind == right.kind else { return order(rank(left.kind), rank(right.kind)) }
         switch left.kind {

@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct JSONSource {
     private let text: JSONText
     private let errors: SourceErrors
-    /// The offset up to which positions are counted. Values are read in the order of the text.
+    /// The offset up to which positions have been counted. Values are read in the order of the text.
     private var offset = 0
     private var position = SourcePosition.start
     /// Whether everything in the file was read, except for duplicate keys.
@@ -15,8 +15,8 @@ struct JSONSource {
         self.errors = errors
     }
 
-    /// Nil if the text is not JSON, or contains an invalid character; the errors say why. A duplicate key is an error
-    /// too, but the rest can be read.
+    /// Nil, with errors, if the text is not JSON or contains an invalid character. A duplicate key is also an error,
+    /// but the rest is read.
     static func read(_ bytes: [UInt8], errors: SourceErrors) -> SourceNode? {
         do throws(JSONError) {
             let text = try JSONText(bytes, limits: .files)
@@ -30,7 +30,7 @@ struct JSONSource {
         }
     }
 
-    /// Recurses as deep as `JSONLimits.files` lets the text be.
+    /// Recurses as deep as `JSONLimits.files` allows.
     private mutating func node(_ value: JSONValue) -> SourceNode? {
         let position = advance(to: value.range.lowerBound)
         switch value.kind {

@@ -1,7 +1,7 @@
 // `name:value` instead of `name: value`: YAML needs a space after the colon.
 
 extension SourceNode {
-    /// What to do about a string that looks like `name:value`; nil for anything else.
+    /// What to do about a string that looks like `name:value`. Nil for any other string.
     var missingSpaceRemedy: String? {
         guard isPlain, case .string(let text) = content, let slip = MissingSpace(text) else { return nil }
         return slip.remedy
@@ -9,7 +9,7 @@ extension SourceNode {
 }
 
 extension SourceNode.Member {
-    /// What is wrong with `{ type:task }`, which in YAML is a name without a value.
+    /// The message for `{ type:task }`, which YAML reads as a name without a value.
     func missingSpace(readAs kind: String) -> String? {
         guard case .null = value.content, value.isPlain, let slip = MissingSpace(name) else { return nil }
         return "'\(slip.name):\(slip.value)' is read as \(kind); \(slip.remedy)"
@@ -21,7 +21,7 @@ struct MissingSpace {
     let name: String
     let value: String
 
-    /// Nil if the text does not look like this. A URL does not.
+    /// Nil if the text does not look like `name:value`. URLs don't.
     init?(_ text: String) {
         guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return nil }
         let (name, value) = (text[..<colon], text[colon...].dropFirst())

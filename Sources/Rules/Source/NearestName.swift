@@ -1,6 +1,6 @@
-/// Finds the name that a mistyped one most likely means.
+/// Finds the name that was most likely intended.
 package enum NearestName {
-    /// The name with the fewest edits, if those are one or at most a third of the length of `name`; else nil.
+    /// The name with the fewest edits, if it takes one edit, or at most a third of the length of `name`. Otherwise nil.
     package static func of(_ name: String, among names: [String]) -> String? {
         let candidates = names.map { (name: $0, distance: distance(Array(name.utf8), Array($0.utf8))) }
         guard let best = candidates.min(by: { $0.distance < $1.distance }),
@@ -11,7 +11,7 @@ package enum NearestName {
 
     /// The number of insertions, deletions, substitutions and swaps of neighbours between the two.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        // A name this long is not a typing mistake.
+        // A name this long is not a typo.
         guard left.count <= 64 else { return left.count }
         var rows = [Array(0...right.count)]
         for i in 1..<max(1, left.count + 1) {

@@ -1,8 +1,8 @@
 /// One error in a rule file. Prints as `path:line:column: what is wrong and what to do`.
 package struct RuleFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file as it was given, or the option that is wrong.
+    /// The path of the file as given, or the option that is wrong.
     package let path: String
-    /// Nil if the file itself is the error: missing, unreadable.
+    /// Nil if the error is about the file itself: missing, unreadable.
     package let position: SourcePosition?
     /// What is wrong and what to do, on one line.
     package let message: String
@@ -21,22 +21,22 @@ package struct RuleFileError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Why no rules were loaded: all errors of all files, in order.
+/// Why no rules were loaded: the errors of all files, in order.
 package struct RuleFilesError: Error, Sendable, CustomStringConvertible {
     /// Decides the exit code.
     package enum Kind: Sendable {
         /// A given file or folder does not exist (exit code 66).
         case missing
-        /// The request does not fit the files: a rule or list that they don't have, or a missing list that they need
-        /// (exit code 64).
+        /// The request does not match the files: a rule or list that they don't have, or a list that they need (exit
+        /// code 64).
         case usage
         /// A file is not valid (exit code 65). Takes precedence over ``missing``.
         case invalid
     }
 
-    /// Of several kinds, the one that decides.
+    /// If there are several kinds, the one that takes precedence.
     package let kind: Kind
-    /// At least one.
+    /// Never empty.
     package let errors: [RuleFileError]
 
     /// One line per error.

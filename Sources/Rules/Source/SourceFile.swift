@@ -5,7 +5,7 @@ package enum SourceFile {
     /// - Parameters:
     ///   - path: `.json` is read as JSON, everything else as YAML.
     ///   - beginning: What to do about an empty file, for its error.
-    /// - Throws: ``RuleFilesError`` with all errors of its syntax; of the kind `.missing` if it can't be read.
+    /// - Throws: ``RuleFilesError`` with all syntax errors. Its kind is `.missing` if the file can't be read.
     package static func read(path: String, beginning: String) throws(RuleFilesError) -> SourceNode {
         let errors = SourceErrors(path: path)
         do throws(FileError) {
@@ -18,7 +18,7 @@ package enum SourceFile {
         throw RuleFilesError(kind: .invalid, errors: errors.errors)
     }
 
-    /// Nil if the file can't be read; `errors` then says why.
+    /// Nil, with errors, if the file can't be read.
     static func read(
         path: String, _ bytes: [UInt8], _ errors: SourceErrors, beginning: String = SourceErrors.beginningOfRules
     ) -> SourceNode? {
@@ -36,7 +36,7 @@ package enum SourceFile {
         return YAMLSource.read(text, errors: errors, beginning: beginning)
     }
 
-    /// The line of the first byte that is not UTF-8.
+    /// The position of the first byte that is not UTF-8.
     private static func invalidUTF8(in bytes: [UInt8]) -> SourcePosition {
         var line = 1
         for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// A place in a file. Both numbers count from 1; columns are Unicode scalars.
+/// A position in a file. Both numbers count from 1; columns are Unicode scalars.
 package struct SourcePosition: Hashable, Sendable {
     /// From 1.
     package var line: Int
@@ -10,9 +10,9 @@ package struct SourcePosition: Hashable, Sendable {
     static let start = SourcePosition(line: 1, column: 1)
 }
 
-/// A value of a YAML or JSON file, with its place.
+/// A value of a YAML or JSON file, with its position.
 package struct SourceNode: Sendable {
-    /// As JSON has it.
+    /// A JSON value.
     package enum Content: Sendable {
         case null
         case bool(Bool)
@@ -32,7 +32,7 @@ package struct SourceNode: Sendable {
 
     package let content: Content
     package let position: SourcePosition
-    /// Whether it is unquoted YAML.
+    /// Whether it is an unquoted YAML scalar.
     var isPlain = false
 
     var isNull: Bool { if case .null = content { true } else { false } }
@@ -53,17 +53,17 @@ package struct SourceNode: Sendable {
 extension SourceNode {
     /// The deepest nesting of a file.
     static let depthLimit = JSONLimits.files.depth
-    /// The most values of a file, with its aliases expanded.
+    /// The most values of a file, after alias expansion.
     static let countLimit = 200_000
 
-    /// The value as JSON: members in the file's order, numbers in the file's digits.
+    /// The value as JSON: members in the file's order, numbers with the file's digits.
     var json: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer)
         return writer.bytes
     }
 
-    /// The value as a checked text.
+    /// The value as a checked JSON text.
     var jsonText: JSONText {
         do {
             return try JSONText(json)

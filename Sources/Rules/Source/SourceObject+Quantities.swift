@@ -28,7 +28,7 @@ extension SourceObject {
 
     private static let spans = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
 
-    /// An optional span of time, from 1 ms to 30 days: `500ms`, `30s`, `5m`, `2h`, `1d`.
+    /// An optional duration, from 1 ms to 30 days: `500ms`, `30s`, `5m`, `2h`, `1d`.
     func duration(_ name: String) -> Duration? {
         guard let node = node(name) else { return nil }
         if let text = node.text {
@@ -45,7 +45,7 @@ extension SourceObject {
 
     /// The optional `timeout` of an exchange with a server, at most 5 minutes.
     ///
-    /// - Parameter usually: Without it.
+    /// - Parameter usually: The default.
     func exchangeTimeout(usually: Duration) -> Duration {
         guard let node = node("timeout"), let span = duration("timeout") else { return usually }
         if span > .seconds(300) { errors.report(at: node.position, "'timeout' is at most 5m; lower it") }

@@ -4,9 +4,10 @@ struct SourceObject {
     let errors: SourceErrors
     private let members: [String: SourceNode.Member]
 
-    /// Nil, with an error, if `node` is not an object. Keys outside `known` are errors too, but the others can be read.
+    /// Nil, with an error, if `node` is not an object. Keys outside `known` are also errors, but the other keys can be
+    /// read.
     ///
-    /// - Parameter what: What the object is, for messages: "a rule".
+    /// - Parameter what: The description of the object for messages: "a rule".
     init?(_ node: SourceNode, _ what: String, known: [String], errors: SourceErrors) {
         position = node.position
         self.errors = errors
@@ -31,8 +32,8 @@ struct SourceObject {
         }
     }
 
-    /// The known key without a value above this key, which probably belongs to that value but is not indented enough;
-    /// nil if there is none.
+    /// The known key above this one that has no value. This key probably belongs to it, but is not indented enough. Nil
+    /// if there is no such key.
     private static func emptyOwner(of index: Int, _ members: [SourceNode.Member], known: [String]) -> String? {
         guard let owner = members[..<index].last(where: { known.contains($0.name) }), owner.value.isNull,
             owner.value.isPlain, owner.position.line < members[index].position.line
@@ -45,7 +46,7 @@ struct SourceObject {
             + "indent it further than '\(owner)'"
     }
 
-    /// Names that other tools use for the same key. Those of actions are in the ``ActionRegistry``.
+    /// Names that other tools use for a key. Those of actions are in the ``ActionRegistry``.
     private static let synonyms = [
         "where": "when", "selector": "when", "match": "when", "filter": "when", "query": "when", "condition": "if",
         "except": "unless", "not": "unless", "do": "then", "actions": "then", "action": "then", "id": "name",
@@ -64,14 +65,14 @@ struct SourceObject {
 
     func node(_ name: String) -> SourceNode? { members[name]?.value }
 
-    /// The value of a required key; an error if it is missing.
+    /// The value of a required key. Reports an error if it is missing.
     func required(_ name: String, _ remedy: String) -> SourceNode? {
         if let node = node(name) { return node }
         errors.report(at: position, "'\(name)' is missing; \(remedy)")
         return nil
     }
 
-    /// A required string, not empty.
+    /// A required, non-empty string.
     func requiredText(_ name: String, _ remedy: String) -> String? {
         required(name, remedy).flatMap { text($0, name) }
     }

@@ -19,7 +19,7 @@ enum YAMLCoreSchema {
         return try number(text).map { .number($0) } ?? .string(text)
     }
 
-    /// The number as JSON, with its digits; nil if `text` is not a number.
+    /// The number as JSON, with its digits. Nil if `text` is not a number.
     static func number(_ text: String) throws(ValueError) -> String? {
         let bytes = Array(text.utf8)
         if text.hasPrefix("0o") || text.hasPrefix("0x") { return try radixNumber(bytes) }
@@ -64,7 +64,7 @@ enum YAMLCoreSchema {
         return digits
     }
 
-    /// Octal (`0o`) and hexadecimal (`0x`) numbers, which JSON does not have, in decimal.
+    /// Octal (`0o`) and hexadecimal (`0x`) numbers, which JSON lacks, in decimal.
     private static func radixNumber(_ bytes: [UInt8]) throws(ValueError) -> String? {
         let isOctal = bytes[1] == UInt8(ascii: "o")
         let digits = String(decoding: bytes.dropFirst(2), as: UTF8.self)

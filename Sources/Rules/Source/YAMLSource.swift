@@ -13,8 +13,8 @@ struct YAMLSource {
 
     private init(errors: SourceErrors) { self.errors = errors }
 
-    /// Nil if the text is not one YAML document, or contains what JSON can't; the errors say why. A duplicate key is a
-    /// error too, but the rest can be read.
+    /// Nil, with errors, if the text is not one YAML document or contains a value that JSON can't represent. A
+    /// duplicate key is also an error, but the rest is read.
     ///
     /// - Parameter beginning: What to do about an empty file, for its error.
     static func read(
@@ -36,7 +36,7 @@ struct YAMLSource {
         return source.isComplete ? node : nil
     }
 
-    /// Nil, with an error, for what can't be read: then the file is incomplete, and the rest is read only for its
+    /// Nil, with an error, for an unreadable value. The file is then incomplete, and the rest is read only to find more
     /// errors.
     private mutating func node(_ node: Node, depth: Int) -> SourceNode? {
         let result = content(of: node, depth: depth)
@@ -48,7 +48,7 @@ struct YAMLSource {
         let position = Self.position(node.mark)
         count += 1
         guard count <= SourceNode.countLimit else {
-            // Reported once: all levels above end here, too.
+            // Reported once, because all levels above also stop here.
             if count == SourceNode.countLimit + 1 {
                 errors.report(
                     at: position,
@@ -138,7 +138,7 @@ struct YAMLSource {
         return nil
     }
 
-    /// Nil if the text does not fit the tag, or the tag is not one of YAML's own.
+    /// Nil if the text does not match the tag, or the tag is not a standard YAML tag.
     private func content(
         of text: String, tag: Tag.Name, isPlain: Bool
     ) throws(YAMLCoreSchema.ValueError) -> SourceNode.Content? {

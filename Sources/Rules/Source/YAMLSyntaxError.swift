@@ -1,14 +1,14 @@
-/// A syntax error of the YAML parser, with the mistake that most likely caused it.
+/// A syntax error of the YAML parser, with its most likely cause.
 ///
-/// The parser names the place where it gave up; the mistake may be before it.
+/// The parser reports where it stopped; the mistake may be before that position.
 struct YAMLSyntaxError {
     let position: SourcePosition
     let message: String
 
     /// - Parameters:
     ///   - problem: The parser's message.
-    ///   - mark: Where the parser gave up.
-    ///   - start: Where the construct begins that it was reading; nil if it is not known.
+    /// - mark: Where the parser stopped.
+    /// - start: The beginning of the construct that it was reading. Nil if unknown.
     init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
         let lines = YAMLLines(text)
         let slip =
@@ -18,7 +18,7 @@ struct YAMLSyntaxError {
         message = "not YAML: \(problem); \(slip?.remedy ?? Self.remedy(for: problem))"
     }
 
-    /// The remedy that usually helps with such an error.
+    /// The usual remedy for this error.
     private static func remedy(for problem: String) -> String {
         switch problem {
         case _ where problem.contains("cannot start any token"): "quote texts that begin with @, ` or %"
@@ -49,7 +49,7 @@ private struct YAMLLines {
         }
     }
 
-    /// The line with this number, from 1; empty if there is none.
+    /// The line with this number, from 1. Empty if there is none.
     private subscript(number: Int) -> [Unicode.Scalar] { lines.indices.contains(number - 1) ? lines[number - 1] : [] }
 
     /// A tab in a line's indentation, if the parser complains about a character.
@@ -60,7 +60,7 @@ private struct YAMLLines {
         return (SourcePosition(line: mark.line, column: tab + 1), "indent with spaces, not tabs")
     }
 
-    /// An unquoted jq program before the place, or one whose quotes end too early.
+    /// An unquoted jq program before the position, or one whose quotes end too early.
     func unquotedProgram(before mark: SourcePosition) -> Slip? {
         let line = self[mark.line]
         let before = String(line.prefix(max(0, mark.column - 1)))
@@ -78,7 +78,7 @@ private struct YAMLLines {
         }
     }
 
-    /// `name:value`, or `-name:`, on a line that the parser was reading or on the one before.
+    /// `name:value`, or `-name:`, on a line that the parser was reading or on the previous line.
     func missingSpace(from start: SourcePosition?, to mark: SourcePosition) -> Slip? {
         let before = (1..<max(1, mark.line)).last { self[$0].contains { $0 != " " && $0 != "\t" } }
         for number in [start?.line, mark.line, before].compactMap(\.self) where number <= mark.line {

@@ -8,9 +8,9 @@ struct RuleTest: Sendable {
     let given: JSONText
     /// Whether the document has other leaf revisions.
     let isInConflict: Bool
-    /// `$now`, in seconds since 1970; nil: the runner's.
+    /// `$now`, in seconds since 1970. Nil: the runner's time.
     let now: Int?
-    /// The values of the mapping's `slurp` names, as far as the test gives them.
+    /// The data for the mapping's `slurp` names, where the test sets it.
     let slurps: [JQBinding]
     let expectation: RuleExpectation
 }
@@ -93,12 +93,12 @@ extension RuleTest {
     }
 }
 
-/// What a test expects of a decision. Whatever it leaves out may have any value.
+/// The expected result of a decision. Omitted members may have any value.
 struct RuleExpectation: Sendable {
     /// The expectation for an attachment that the rules add.
     struct File: Sendable {
         var sha256: String?
-        /// Where it would be downloaded from.
+        /// The URL of the download.
         var url: String?
         var contentType: String?
         var length: Int?
@@ -107,15 +107,15 @@ struct RuleExpectation: Sendable {
     var fired: [String]?
     var document: JSONText?
     var patch: JSONText?
-    /// All added attachments, by name; those of blobs too.
+    /// All added attachments, by name, including those of blobs.
     var attachments: [ExactString: File]?
     /// Blobs whose members must agree with their attachments.
     var blobs: [BlobPlace] = []
     var isDeleted: Bool?
     var effects: JSONText?
-    /// All documents that a mapping gives, in order.
+    /// All documents that a mapping produces, in order.
     var documents: JSONText?
-    /// A part of the error's description; empty: any error.
+    /// A part of the error's description. Empty: any error.
     var error: String?
 }
 

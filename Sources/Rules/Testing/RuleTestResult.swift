@@ -1,24 +1,24 @@
 /// The result of one test of a rule file.
 package struct RuleTestResult: Sendable {
-    /// A difference from what was expected, as lines to compare.
+    /// A difference from the expectation, as lines to compare.
     package struct Mismatch: Sendable {
         /// The key under `expect`: `fired`, `document` and so on.
         package let what: String
-        /// Lines to show as missing.
+        /// Lines that are missing.
         package let expected: [String]
-        /// Lines to show instead of them.
+        /// Lines that appear instead.
         package let actual: [String]
     }
 
-    /// The rule file, as it was given.
+    /// The path of the rule file, as given.
     package let path: String
     /// The start of the test in the file.
     package let position: SourcePosition
-    /// The test's name, as the file has it.
+    /// The test's name, as in the file.
     package let name: String
     /// Empty if the test passed.
     package let mismatches: [Mismatch]
 
-    /// Whether everything is as expected.
+    /// Whether the test passed.
     package var hasPassed: Bool { mismatches.isEmpty }
 }

@@ -27,10 +27,10 @@ extension RuleFileSet {
         return results
     }
 
-    /// A `slurp` name without data means a file without documents.
+    /// A `slurp` name without data stands for a file without documents.
     private func ruleSet(for file: RuleFile, slurps: [JQBinding]) -> RuleSet {
         let bindings = file.slurps.map { name in
-            slurps.first { $0.name == name.text } ?? JQBinding(nameOfNothing: name.text)
+            slurps.first { $0.name == name.text } ?? JQBinding(emptyListNamed: name.text)
         }
         return RuleSet(
             file.rules, kind: file.kind, otherwise: file.otherwise?.value ?? .pass, programs: programs,
@@ -58,7 +58,7 @@ extension RuleExpectation {
         return Mismatch(what: "fired", expected: fired, actual: report.fired)
     }
 
-    /// Ignores `_rev`, and `_attachments` unless they are expected, because nobody can write down their digests.
+    /// Ignores `_rev`, and `_attachments` unless they are expected, because authors can't predict digests.
     private func documentMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let document else { return nil }
         var left: Set = ["_rev"]
@@ -68,7 +68,7 @@ extension RuleExpectation {
         return Self.mismatch("document", expected, actual)
     }
 
-    /// Compares whole documents; ignores `_attachments` unless they are expected.
+    /// Compares whole documents. Ignores `_attachments` unless they are expected.
     private func documentsMismatch(_ report: DecisionReport) -> Mismatch? {
         guard let documents else { return nil }
         let expected = Array(documents.root.elements)
@@ -117,7 +117,7 @@ extension RuleExpectation {
         return expected == actual ? nil : Mismatch(what: "attachments", expected: expected, actual: actual)
     }
 
-    /// The members of expected blobs describe their attachments.
+    /// Checks that the members of expected blobs describe their attachments.
     private func blobsMismatch(_ report: DecisionReport) -> Mismatch? {
         let wrong = blobs.filter { place in
             guard let attachment = report.decision.attachments[ExactString(place.attachmentName)] else { return false }
@@ -130,7 +130,7 @@ extension RuleExpectation {
             actual: wrong.map { "\($0.pointer): another value" })
     }
 
-    /// A test that expects neither an error nor a skip fails if a rule failed, skipped or not.
+    /// Unless an error or a skip is expected, a test fails if a rule failed, even if it was skipped.
     private func errorMismatch(_ report: DecisionReport) -> Mismatch? {
         let skips = report.decision.skipped.map(\.description)
         let errors = report.decision.error.map { [$0.description] } ?? skips
@@ -143,7 +143,7 @@ extension RuleExpectation {
         return Mismatch(what: "error", expected: ["none"], actual: errors)
     }
 
-    /// Whether the expected effects name a skipped rule; then all effects are compared.
+    /// Whether the expected effects include a skipped rule. If so, all effects are compared.
     private var expectsSkip: Bool {
         effects?.root.elements.contains { $0["action"]?.string == DecisionReport.skip } ?? false
     }
@@ -161,7 +161,7 @@ extension RuleExpectation.File {
         Self.line(name, type: contentType, url: url, length: length, sha256: sha256)
     }
 
-    /// The same for an actual attachment, without what the test does not expect.
+    /// The line for an actual attachment, without values that the test does not expect.
     fileprivate func line(named name: String, of attachment: Attachment) -> String {
         Self.line(
             name, type: contentType == nil ? nil : attachment.contentType,
@@ -176,7 +176,7 @@ extension RuleExpectation.File {
 }
 
 extension JSONText {
-    /// The text without top-level members of these names; unchanged if an edit would be ambiguous.
+    /// The text without top-level members of these names. Unchanged if the edit would be ambiguous.
     fileprivate func without(_ names: Set<String>) -> JSONText {
         names.sorted().reduce(self) { text, name in
             text.root[name] == nil ? text : (try? text.removing(JSONPointer(tokens: [name]))) ?? text
@@ -185,8 +185,8 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// Whether the other value has each member of this object with the same value, at any depth. Recurses as deep as a
-    /// rule file may be nested.
+    /// Whether the other value contains each member of this object with the same value, at any depth. Recurses as deep
+    /// as a rule file may be nested.
     fileprivate func isPart(of other: JSONValue) -> Bool {
         guard kind == .object else { return isEquivalent(to: other) }
         return members.allSatisfy { member in

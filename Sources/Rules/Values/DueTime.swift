@@ -4,7 +4,7 @@ internal import LosslessJSON
 
 /// The result of a rule's `at:` for a document.
 enum DueTime {
-    /// There is none: the rule does not fire.
+    /// There is no time: the rule does not fire.
     case never
     /// In seconds since 1970; fractions are rounded up.
     case at(Int)
@@ -13,7 +13,7 @@ enum DueTime {
     /// The end of the year 9999.
     private static let last = 253_402_300_799
 
-    /// A number of seconds since 1970, or a date as ISO 8601 writes it. No output, null and false are no time.
+    /// A number of seconds since 1970, or an ISO 8601 date. No output, null and false mean no time.
     init(_ outcome: JQOutcome) {
         switch outcome {
         case .failed(let error): self = .failed("at: \(error)", isTemporary: error.isTemporary)
@@ -61,7 +61,7 @@ package struct RuleTime: Hashable, Sendable {
     package let rule: String
     /// In seconds since 1970.
     package let due: Int
-    /// Whether the rule fired for this time. It does not fire again for the same.
+    /// Whether the rule fired for this time. It fires once for each time.
     package let hasFired: Bool
 
     package init(rule: String, due: Int, hasFired: Bool) {

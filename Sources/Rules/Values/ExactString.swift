@@ -1,20 +1,20 @@
-/// A string that is equal only if its bytes are: for names and ids in documents.
+/// A string that is compared byte by byte, for names and ids in documents.
 ///
-/// Swift's strings are equal if they look the same, such as "é" as one scalar and as two. For a gateway these are two
-/// attachments, members or documents.
+/// Swift's strings are equal if they are canonically equivalent, such as "é" as one scalar and as two. For a gateway
+/// these are two different attachments, members or documents.
 package struct ExactString: Sendable {
-    /// The string; comparing it directly would use Swift's equality.
+    /// The string. Comparing it directly would use Swift's equality.
     package let text: String
 
-    /// Copies nothing; does not normalise.
+    /// Copies nothing and does not normalise.
     package init(_ text: String) { self.text = text }
 }
 
 extension ExactString: Hashable, Comparable {
-    /// Byte by byte, unlike `String`.
+    /// Compares byte by byte, unlike `String`.
     package static func == (left: ExactString, right: ExactString) -> Bool { left.text.isSame(as: right.text) }
 
-    /// By UTF-8 bytes, which is the order of Unicode scalars.
+    /// Compares UTF-8 bytes, which gives the order of Unicode scalars.
     package static func < (left: ExactString, right: ExactString) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -38,7 +38,7 @@ extension String {
     /// Whether both have the same bytes.
     func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-    /// Whether the string's bytes begin with these. `hasPrefix` compares whole characters: to it, "_" with a combining
-    /// accent does not begin with "_".
+    /// Whether the string's bytes begin with these. `hasPrefix` compares whole characters: by that measure, "_" with a
+    /// combining accent does not begin with "_".
     func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 }

@@ -2,8 +2,8 @@ internal import Encodings
 
 /// Times in options and rule files.
 package enum PointInTime {
-    /// Seconds since 1970 for `2026-11-20T10:00:00Z`, with any offset (`+01:00`) and fractions of a second cut off, for
-    /// `2026-11-20` (midnight UTC), or for a number of seconds; nil for other texts.
+    /// Seconds since 1970 for a time such as `2026-11-20T10:00:00Z`, a date such as `2026-11-20` (midnight UTC), or a
+    /// number of seconds. Accepts any offset (`+01:00`) and truncates fractions of a second. Nil for other texts.
     ///
     /// - Note: Source: RFC 3339, without leap seconds.
     package static func seconds(_ text: String) -> Int? {

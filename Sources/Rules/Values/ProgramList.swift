@@ -2,13 +2,14 @@ internal import JQ
 
 /// The jq programs of all rule files of a set, without duplicates.
 ///
-/// They are compiled together once all files are read. A program that does not compile is an error at each of its uses.
+/// They are compiled together after all files are read. A program that does not compile is an error at each of its
+/// uses.
 final class ProgramList {
     private struct Use {
         let program: Int
         let path: String
         let position: SourcePosition
-        /// The bytes of the file if it is YAML, else empty.
+        /// The bytes of a YAML file. Empty for JSON.
         let file: [UInt8]
     }
 
@@ -29,7 +30,7 @@ final class ProgramList {
 
     /// Adds a program and returns its index in ``all``.
     ///
-    /// - Parameter variables: Its `$NAME` variables besides the common ones and its own.
+    /// - Parameter variables: Its additional `$NAME` variables, except its own locals.
     func add(
         _ program: JQProgram, variables: [String] = [], path: String, at position: SourcePosition,
         in file: [UInt8] = []
@@ -55,35 +56,35 @@ final class ProgramList {
                     path: use.path, position: use.position, message: "jq programs can't be compiled here: \(error)")
             ]
         }
-        let complaints = complaints(results)
+        let diagnoses = diagnoses(results)
         return uses.compactMap { use in
-            complaints[use.program].map { Self.error($0, of: programs[use.program].text, use) }
+            diagnoses[use.program].map { Self.error($0, of: programs[use.program].text, use) }
         }
     }
 
-    /// The most programs in which the unexpected token is searched, each with several attempts.
+    /// The most programs whose unexpected token is searched. Each search takes several attempts.
     private static let searchLimit = 20
 
-    private func complaints(_ errors: [Int: JQCompileError]) -> [Int: ProgramComplaint] {
-        var complaints: [Int: ProgramComplaint] = [:]
+    private func diagnoses(_ errors: [Int: JQCompileError]) -> [Int: ProgramDiagnosis] {
+        var diagnoses: [Int: ProgramDiagnosis] = [:]
         for (index, error) in errors.sorted(by: { $0.key < $1.key }) {
             let (text, variables) = (programs[index].text, programs[index].allVariables)
-            let isSearched = complaints.count < Self.searchLimit
+            let isSearched = diagnoses.count < Self.searchLimit
             let token =
                 isSearched
                 ? SyntaxErrorSearch.unexpectedToken(error, ProgramTokens(text), variables: variables) : nil
             let known = (JQBinding.common + variables).map { "$" + $0 }
-            complaints[index] = ProgramComplaint(error, text, variables: known, unexpected: token)
+            diagnoses[index] = ProgramDiagnosis(error, text, variables: known, unexpected: token)
         }
-        return complaints
+        return diagnoses
     }
 
-    /// Located at the line and column of the file, as far as these are known.
-    private static func error(_ complaint: ProgramComplaint, of program: String, _ use: Use) -> RuleFileError {
+    /// Located at the line and column of the file, as far as they are known.
+    private static func error(_ diagnosis: ProgramDiagnosis, of program: String, _ use: Use) -> RuleFileError {
         var position = use.position
         var line = ""
-        if let place = complaint.place {
-            if let written = WrittenText(program, at: use.position, in: use.file) {
+        if let place = diagnosis.place {
+            if let written = YAMLTextPositions(program, at: use.position, in: use.file) {
                 position = written.position(line: place.line, offset: place.offset)
             } else {
                 line = "line \(place.line): "
@@ -91,7 +92,7 @@ final class ProgramList {
         }
         return RuleFileError(
             path: use.path, position: position,
-            message: "not a jq program: \(line)\(DisplayText.plain(complaint.message, limit: 250)); \(complaint.remedy)"
+            message: "not a jq program: \(line)\(DisplayText.plain(diagnosis.message, limit: 250)); \(diagnosis.remedy)"
         )
     }
 

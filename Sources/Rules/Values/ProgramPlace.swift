@@ -1,8 +1,8 @@
 internal import JQ
 
-/// Finds the place in a program's line that jq complains about: jq names only the line.
+/// Finds the column of a jq error: jq reports only the line.
 enum ProgramPlace {
-    /// The number of characters before the place on its line; nil if there is no such line.
+    /// The number of characters before the position on its line. Nil if there is no such line.
     static func offset(of error: JQCompileError, in program: String) -> Int? {
         let lines = program.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         guard let number = error.line, lines.indices.contains(number - 1) else { return nil }
@@ -15,7 +15,7 @@ enum ProgramPlace {
         return places.count == 1 ? places[0] : start
     }
 
-    /// `foo` of `foo/0 is not defined`, `$x` of `$x is not defined`.
+    /// `foo` for `foo/0 is not defined`, `$x` for `$x is not defined`.
     private static func undefinedName(_ message: String) -> [Unicode.Scalar]? {
         guard let end = message.firstRange(of: " is not defined")?.lowerBound else { return nil }
         let name = message[..<end].prefix { $0 != "/" }
@@ -36,7 +36,7 @@ enum ProgramPlace {
             || scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
     }
 
-    /// `}` of `syntax error, unexpected '}', expecting …`; nil for a kind of token instead of a literal one.
+    /// `}` for `syntax error, unexpected '}', expecting …`. Nil if jq names a kind of token instead of a literal one.
     private static func unexpectedToken(_ message: String) -> String? {
         guard let start = message.firstRange(of: "unexpected ")?.upperBound else { return nil }
         let rest = message[start...]

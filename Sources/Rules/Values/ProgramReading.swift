@@ -1,7 +1,7 @@
-/// What a jq program reads, as far as its text shows: for explanations and warnings, never for decisions.
+/// What a jq program reads, as far as its text shows. For explanations and warnings, never for decisions.
 ///
-/// Only what is certainly a path from the document counts: neither what follows a `|`, where '.' is a different value,
-/// nor arguments of functions that change their input (`map(.done)`).
+/// Contains only certain paths from the document. Excludes code after a `|`, where '.' is a different value, and
+/// arguments of functions that change their input (`map(.done)`).
 struct ProgramReading {
     /// One step of a path: the name of a member, or the position of an element.
     enum Step: Hashable {
@@ -13,7 +13,7 @@ struct ProgramReading {
     private(set) var paths: [[Step]] = []
     /// Paths from the common variables: `$change.deleted`.
     private(set) var variables: [(name: String, path: [Step])] = []
-    /// Whether it reads the current time.
+    /// Whether the program reads the current time.
     private(set) var readsTime = false
 
     private struct Place {
@@ -30,7 +30,7 @@ struct ProgramReading {
     private var places = [Place(kind: .group, beganAtDocument: true, isAtDocument: true)]
     /// The next `|` belongs to `as $name |`, which does not change the input.
     private var nextPipeBinds = false
-    /// The next parenthesis opens the body of a `reduce`, or arguments of a function that changes their input.
+    /// The next parenthesis opens the body of a `reduce`, or the arguments of a function that changes their input.
     private var nextGroupIsForeign = false
 
     init(_ program: String) {
@@ -85,7 +85,7 @@ extension ProgramReading {
         if case .interpolation? = place?.kind { skipString() }
     }
 
-    /// Skips to the end of a string, or into an interpolation in it.
+    /// Skips to the end of a string, or into one of its interpolations.
     private mutating func skipString() {
         while at < text.count {
             switch text[at] {
@@ -132,7 +132,7 @@ extension ProgramReading {
         case "end": if places.count > 1 { places.removeLast() }
         case "as": takeBinding()
         case "now": readsTime = true
-        // A definition is used elsewhere: nothing more is certain.
+        // A definition may be used elsewhere, so nothing after it is certain.
         case "def": at = text.count
         default: nextGroupIsForeign = next == "(" && !Self.transparent.contains(name)
         }
@@ -185,7 +185,7 @@ extension ProgramReading {
         return steps
     }
 
-    /// Reads `.name`, `."name"`, `.["name"]`, `["name"]` or `[0]`; for anything else reads nothing and returns nil.
+    /// Reads `.name`, `."name"`, `.["name"]`, `["name"]` or `[0]`. Returns nil and reads nothing for anything else.
     private mutating func readStep() -> Step? {
         let start = at
         while scalar(at) == "?" { at += 1 }

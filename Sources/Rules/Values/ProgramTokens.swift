@@ -28,7 +28,7 @@ struct ProgramTokens {
         return text
     }
 
-    /// The unclosed brackets and `if`s at the end of the program, innermost last. Unmatched closing ones are ignored.
+    /// The unclosed brackets and `if`s at the end of the program, innermost last. Ignores unmatched closing brackets.
     var open: [String] {
         let closing = [")": "(", "]": "[", "}": "{", "end": "if"]
         var open: [String] = []

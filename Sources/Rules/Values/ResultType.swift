@@ -1,8 +1,9 @@
 internal import LosslessJSON
 
-/// The types that the result of a program may have: `type: number`, or `type: [string, "null"]`.
+/// The permitted types of a program's result: `type: number`, or `type: [string, "null"]`.
 ///
-/// - Note: Source: JSON Schema 2020-12, Validation, 6.1.1: an integer is a number without a fraction, as 2 and 2.0.
+/// - Note: Source: JSON Schema 2020-12, Validation, 6.1.1: an integer is a number without a fraction, such as 2 and
+///   2.0.
 struct ResultType: Sendable {
     private enum Name: String, CaseIterable {
         case array, boolean, integer, null, number, object, string
@@ -27,7 +28,7 @@ struct ResultType: Sendable {
 
     private let names: [Name]
 
-    /// Nil, with errors, if it is neither the name of a type nor a list of them.
+    /// Nil, with errors, if the node is neither the name of a type nor a list of names.
     init?(_ node: SourceNode, _ errors: SourceErrors) {
         let elements: [SourceNode]
         if case .list(let list) = node.content { elements = list } else { elements = [node] }
@@ -43,7 +44,7 @@ struct ResultType: Sendable {
         self.names = names
     }
 
-    /// `null` needs no quotes.
+    /// Accepts `null` without quotes.
     private static func name(_ node: SourceNode) -> Name? {
         switch node.content {
         case .string(let text): Name(rawValue: text)
@@ -52,7 +53,7 @@ struct ResultType: Sendable {
         }
     }
 
-    /// Whether a result that must be text can have one of the types.
+    /// Whether one of the types is permitted where a text is required.
     var allowsText: Bool { names.contains(.string) }
 
     func accepts(_ value: JSONValue) -> Bool { names.contains { $0.includes(value) } }

@@ -1,11 +1,11 @@
 internal import JQ
 
-/// Finds the token that jq does not expect: jq names only the line.
+/// Finds the token that jq did not expect: jq reports only the line.
 ///
-/// Every beginning of the program before that token is merely incomplete.
+/// The program up to that token is merely incomplete, so the search compiles its beginnings.
 enum SyntaxErrorSearch {
-    /// The index of the token; nil if jq complains about something else, or about the end of the program. Blocks for
-    /// about 30 ms for each of a few attempts.
+    /// The index of the token. Nil if jq reports another error, or an unexpected end of the program. Blocks for about
+    /// 30 ms for each of a few attempts.
     static func unexpectedToken(_ error: JQCompileError, _ tokens: ProgramTokens, variables: [String]) -> Int? {
         guard isUnexpected(error), !tokens.ranges.isEmpty else { return nil }
         var (low, high) = (0, tokens.ranges.count - 1)

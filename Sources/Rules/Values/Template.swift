@@ -2,7 +2,7 @@ internal import LosslessJSON
 
 /// A value of a rule file, with parts that jq programs compute for each document.
 ///
-/// A computed part is an object with nothing but `jq`, or `jq` and `type`, at any depth.
+/// A computed part is an object with only `jq`, or `jq` and `type`, at any depth.
 struct Template: Sendable {
     fileprivate indirect enum Part: Sendable {
         case literal([UInt8])
@@ -14,9 +14,9 @@ struct Template: Sendable {
     fileprivate struct Computed: Sendable {
         /// In ``Template/programs``.
         let index: Int
-        /// What its outputs may be. Nil: anything.
+        /// The permitted type of its outputs. Nil: any type.
         let type: ResultType?
-        /// Where it is in the template, for messages: `lines[0].total`, or empty for the whole template.
+        /// The position in the template, for messages: `lines[0].total`, or empty for the whole template.
         let place: String
     }
 
@@ -26,7 +26,7 @@ struct Template: Sendable {
     /// The value, if it has no computed parts.
     let literal: JSONText?
 
-    /// Nil, with an error, if a program is not a string, or a type none of JSON.
+    /// Nil, with an error, if a program is not a string, or a type is not a JSON type.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         var programs: [Int] = []
         guard let root = Part(node, at: "", reading, &programs) else { return nil }
@@ -35,13 +35,14 @@ struct Template: Sendable {
         literal = programs.isEmpty ? node.jsonText : nil
     }
 
-    /// The values of the template: one, unless the whole template is computed. Then they are the outputs of its
-    /// program, of which there may be none or many.
+    /// The values of the template. One, unless the whole template is computed: then all outputs of its program,
+    /// possibly none.
     ///
-    /// A member or element whose program has no output is left out.
+    /// A member or element whose program has no output is omitted.
     ///
-    /// - Parameter outputs: For each of ``programs`` its outputs.
-    /// - Throws: ``ActionError`` if a member or element would have several values, or an output has another type.
+    /// - Parameter outputs: For each of ``programs``, its outputs.
+    /// - Throws: ``ActionError`` if a member or element would have several values, or an output has a type that is not
+    ///   permitted.
     func values(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
         if let literal { return [literal] }
         if case .computed(let computed) = root { return try computed.checked(outputs) }
@@ -52,7 +53,7 @@ struct Template: Sendable {
         }
     }
 
-    /// The single value; nil if there is none, or it is null.
+    /// The single value. Nil if there is none, or it is null.
     func value(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> JSONText? {
         let values = try values(outputs)
         guard values.count <= 1 else { throw .failed("\(what): the program gives \(values.count) values, not one") }
@@ -122,9 +123,9 @@ extension Template.Part {
 }
 
 extension Template.Computed {
-    /// The outputs of its program, if they have the right type.
+    /// The outputs of its program, if they have a permitted type.
     ///
-    /// - Parameter outputs: For each program of the template its outputs.
+    /// - Parameter outputs: For each program of the template, its outputs.
     fileprivate func checked(_ outputs: [[JSONText]]) throws(ActionError) -> [JSONText] {
         guard let type, let wrong = outputs[index].first(where: { !type.accepts($0.root) }) else {
             return outputs[index]

@@ -17,11 +17,11 @@ enum TextTemplate: Sendable {
         if case .literal(let text) = self { text } else { nil }
     }
 
-    /// The string; nil if the program has no output, or null.
+    /// The string. Nil if the program has no output, or gives null.
     ///
     /// - Parameters:
-    ///   - outputs: For each of ``programs`` its outputs.
-    ///   - what: What the string is, for messages.
+    /// - outputs: For each of ``programs``, its outputs.
+    /// - what: The description of the string, for messages.
     /// - Throws: ``ActionError`` if it is not a string, or empty.
     func text(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> String? {
         switch self {

@@ -62,7 +62,7 @@ package struct Resolver: Service {
             noteRetry: { [report] in report.noteRetry() })
         reader.listsLeaves = true
         reader.includesDocuments = false
-        guard settings.policies.lookAtAncestors, !settings.isDryRun else {
+        guard settings.policies.needAncestors, !settings.isDryRun else {
             return try await find(by: reader) { try await resolution.resolve($0) }
         }
         let spool = try ConflictSpool()

@@ -110,10 +110,10 @@ struct GatewayCommand: AsyncParsableCommand {
     /// - Throws: ``CommandError`` with 66 if the file can't be read, 65 if it is not valid.
     private static func faults(_ file: String) throws(CommandError) -> FaultPlan {
         let bytes = try InputLines.whole(file)
-        let yaml: PlacedJSON?
+        let yaml: LocatedJSON?
         do throws(RuleFilesError) {
             let beginning = "a faults file has 'faults:' with a list of faults"
-            yaml = file.hasSuffix(".json") ? nil : try PlacedJSON(yaml: bytes, path: file, beginning: beginning)
+            yaml = file.hasSuffix(".json") ? nil : try LocatedJSON(yaml: bytes, path: file, beginning: beginning)
         } catch {
             throw CommandError(error)
         }

@@ -26,7 +26,7 @@ struct BotExamination: Sendable {
         }
     }
 
-    private func examineGateway(_ related: [PlacedSelector]?, _ writes: [PlacedWrite]?) async {
+    private func examineGateway(_ related: [LocatedSelector]?, _ writes: [LocatedWrite]?) async {
         let all: [DoctorCheck] = [.reachability, .tls] + DoctorCheck.ofGateway
         switch bot.choice {
         case nil: await report.skip(all, "the settings are not valid")

@@ -10,9 +10,9 @@ struct GatewayExamination: Sendable {
     let settings: GatewaySettings
     let channels: [String]?
     /// As in ``IndexesCheck/selectors``.
-    let related: [PlacedSelector]?
+    let related: [LocatedSelector]?
     /// The same.
-    let writes: [PlacedWrite]?
+    let writes: [LocatedWrite]?
     let following: FeedReader.Following
     /// How long to look for proxies that end idle requests; nil: not at all.
     let idle: Duration?

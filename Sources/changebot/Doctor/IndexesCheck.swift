@@ -7,7 +7,7 @@ struct IndexesCheck: Sendable {
     let gateway: Gateway
     let info: DatabaseInfo
     /// Of all rules; nil if the rules are not valid, or not given.
-    let selectors: [PlacedSelector]?
+    let selectors: [LocatedSelector]?
 
     func findings() async -> [Finding] {
         // Documents whose ids are named are read without an index.

@@ -13,9 +13,9 @@ struct RulesCheck {
     let pictures: [Finding]
     let files: [Finding]
     /// Of all rules; nil if they are not valid, or not given.
-    let related: [PlacedSelector]?
+    let related: [LocatedSelector]?
     /// The same.
-    let writes: [PlacedWrite]?
+    let writes: [LocatedWrite]?
 
     /// - Parameter paths: Nil: none are given.
     init(_ paths: [String]?) {
@@ -37,7 +37,7 @@ struct RulesCheck {
             pictures = Self.pictures(loaded.attached)
             files = OutsideFilesCheck.findings(OutsideFileExamination(loaded))
             related = loaded.relatedSelectors
-            writes = loaded.placedWrites
+            writes = loaded.locatedWrites
         } catch {
             rules = error.errors.map { Finding(.error, message: $0.description) }
             (pictures, files) = ([.skipped("the rules are not valid")], [.skipped("the rules are not valid")])

@@ -6,7 +6,7 @@ internal import Rules
 struct DatabaseFit {
     let gateway: Gateway
     let info: DatabaseInfo
-    let writes: [PlacedWrite]
+    let writes: [LocatedWrite]
 
     /// One line each: the place, what is so, and after a semicolon the remedy.
     var expiryWarnings: [String] {
@@ -47,6 +47,6 @@ struct DatabaseFit {
     }
 }
 
-extension PlacedWrite {
+extension LocatedWrite {
     fileprivate var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
 }

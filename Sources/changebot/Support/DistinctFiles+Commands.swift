@@ -49,7 +49,7 @@ extension JobOptions {
         files.outputs += ruleFiles.emittedFiles.map { ("the file of a rule's emit", $0) }
         try files.check()
         if let summary = common.summaryPath(environment) { try OutputFile.check(summary) }
-        for slip in ruleFiles.slips() {
+        for slip in ruleFiles.likelyTypos() {
             var metadata: Logger.Metadata = [
                 LogKey.file: "\(slip.path):\(slip.position.line):\(slip.position.column)",
                 LogKey.reason: "\(slip.message)",

@@ -12,18 +12,18 @@ struct RelatedIndex {
         case missing
     }
 
-    let selector: PlacedSelector
+    let selector: LocatedSelector
     let standing: Standing
 
     /// Asks the server which index it would use.
-    static func find(_ selector: PlacedSelector, _ gateway: Gateway) async throws(GatewayError) -> RelatedIndex {
+    static func find(_ selector: LocatedSelector, _ gateway: Gateway) async throws(GatewayError) -> RelatedIndex {
         let index = try await gateway.indexForQuery(selector.example)
         return RelatedIndex(selector: selector, standing: standing(selector, index))
     }
 
-    private static func standing(_ selector: PlacedSelector, _ index: QueryIndex) -> Standing {
+    private static func standing(_ selector: LocatedSelector, _ index: QueryIndex) -> Standing {
         if !index.isEveryDocument { return .used(name: index.name) }
-        if selector.asksForIDs { return .used(name: nil) }
+        if selector.searchesIDRange { return .used(name: nil) }
         return selector.indexFields.isEmpty ? .impossible : .missing
     }
 
@@ -61,6 +61,6 @@ struct RelatedIndex {
     }
 }
 
-extension PlacedSelector {
+extension LocatedSelector {
     var place: String { "\(path):\(position.line):\(position.column): rule '\(rule)'" }
 }

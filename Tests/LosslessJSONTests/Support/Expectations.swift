@@ -4,7 +4,7 @@ func scan(_ text: some Sequence<UInt8>, limits: JSONLimits = .documents) -> Resu
     Result { () throws(JSONError) in try JSONText(Array(text), limits: limits) }
 }
 
-/// The error of a text that must have one.
+/// The error of an invalid text.
 func error(
     of text: some Sequence<UInt8>, limits: JSONLimits = .documents
 ) throws -> JSONError {
@@ -19,7 +19,7 @@ struct Unexpected: Error {
     init(_ what: String) { self.what = what }
 }
 
-/// The root of a text that is JSON.
+/// The root of a valid text.
 func json(_ text: String) throws -> JSONValue { try JSONText(text).root }
 
 extension JSONText {

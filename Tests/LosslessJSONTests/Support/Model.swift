@@ -1,6 +1,6 @@
 import LosslessJSON
 
-/// A document as a plain tree: what texts and edits are held against. Numbers are their text.
+/// A document as a plain tree, with which texts and edits are compared. Numbers are stored as text.
 indirect enum Model: Equatable {
     case null
     case bool(Bool)
@@ -45,7 +45,7 @@ indirect enum Model: Equatable {
         return .object(members)
     }
 
-    /// The same as json-c would copy it out: members unordered, what it can't hold as it clamps it.
+    /// The document as json-c would copy it: unordered members, and clamped numbers.
     var small: SmallJSON {
         switch self {
         case .null: .null

@@ -1,6 +1,6 @@
 import TestKit
 
-/// Makes random documents, and spells each in one of the many ways that JSON allows.
+/// Generates random documents, each in one of the many spellings that JSON allows.
 struct RandomJSON {
     var random: SplitMix64
     /// Largest number of members or elements.

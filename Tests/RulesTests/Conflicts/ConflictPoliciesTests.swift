@@ -2,7 +2,7 @@ import LosslessJSON
 import Rules
 import Testing
 
-/// What becomes of leaves, by policy. Without a server.
+/// Conflict resolution by policy, without a server.
 @Suite struct ConflictPoliciesTests {
     /// `leaf("c a", …)` is `2-c`, after `1-a`.
     private func leaf(_ history: String, _ members: String) throws -> ConflictLeaf {
@@ -44,13 +44,13 @@ import Testing
 
     // MARK: - Merge
 
-    @Test func titleChangedOnOnePhoneCompletedOnTheOther() async throws {
+    @Test func editsOfDifferentMembersAreMerged() async throws {
         let conflict = try pair(#","task":"Apples","complete":false"#, #","task":"apple","complete":true"#)
         let ancestor = #"{"_id":"d","task":"apple","complete":false}"#
         #expect(try await resolve(conflict, "merge", ancestor: ancestor) == #"{"task":"Apples","complete":true}"#)
     }
 
-    @Test func threeLeaves() async throws {
+    @Test func threeLeavesAreMerged() async throws {
         let conflict = Conflict([
             try leaf("b a", #","x":1,"y":0,"z":0"#), try leaf("c a", #","x":0,"y":1,"z":0"#),
             try leaf("d a", #","x":0,"y":0,"z":1"#),
@@ -58,7 +58,7 @@ import Testing
         #expect(try await resolve(conflict, "merge", ancestor: #"{"x":0,"y":0,"z":0}"#) == #"{"x":1,"y":1,"z":1}"#)
     }
 
-    /// At `1-a`, and both branches once more.
+    /// The branches split at `1-a`, and each of them splits again.
     @Test func leavesAreMergedWhereTheyBranched() async throws {
         let conflict = Conflict([
             try leaf("d b a", #","x":1,"y":1,"z":0"#), try leaf("c b a", #","x":1,"y":0,"z":1"#),
@@ -70,12 +70,12 @@ import Testing
         #expect(merged == #"{"x":1,"y":1,"z":1,"w":2,"v":1}"#)
     }
 
-    @Test func removedByOneSideIsRemoved() async throws {
+    @Test func memberRemovedByOneSideIsRemoved() async throws {
         let conflict = try pair(#","a":1"#, #","a":1,"b":2,"c":3"#)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":1,"b":2}"#) == #"{"a":1,"c":3}"#)
     }
 
-    @Test func changedByBothTheLaterUpdateWins() async throws {
+    @Test func laterUpdateWinsIfBothChangedAMember() async throws {
         let earlier = #","a":1,"n":{"x":1,"y":0},"updatedAt":"2026-11-20T10:00:00Z""#
         let later = #","a":2,"n":{"x":0,"y":1},"updatedAt":"2026-11-20T10:00:00.5Z""#
         let ancestor = #"{"a":0,"n":{"x":0,"y":0},"updatedAt":"2026-11-01T10:00:00Z"}"#
@@ -83,8 +83,8 @@ import Testing
         #expect(try await resolve(pair(earlier, later), "merge", ancestor: ancestor) == merged)
     }
 
-    /// Their digests are of bytes that CouchDB compressed at two levels.
-    @Test func attachmentsWithTheSameBytesAreNoConflict() async throws {
+    /// CouchDB compressed the bytes at two levels, so the digests differ.
+    @Test func attachmentsWithTheSameBytesDoNotConflict() async throws {
         func stub(_ digest: String) -> String {
             #","_attachments":{"x":{"content_type":"text/plain","digest":"md5-\#(digest)","length":9,"stub":true}}"#
         }
@@ -100,18 +100,18 @@ import Testing
         #expect(try await resolve(conflict, "merge", ancestor: ancestor) == "2-b")
     }
 
-    @Test func changedByBothWithoutDatesTheWinnerWins() async throws {
+    @Test func winnerWinsWithoutDatesIfBothChangedAMember() async throws {
         let conflict = try pair(#","a":1,"b":0"#, #","a":2,"b":1"#)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0,"b":0}"#) == #"{"a":1,"b":1}"#)
     }
 
-    @Test func withoutTheAncestorNothingIsLost() async throws {
+    @Test func mergeWithoutAncestorLosesNothing() async throws {
         let conflict = try pair(#","a":1,"b":2"#, #","a":1,"c":3"#)
         #expect(try await resolve(conflict, "merge") == #"{"a":1,"b":2,"c":3}"#)
     }
 
     /// Only one side may have changed it.
-    @Test func withoutTheAncestorADifferenceIsDecidedByDatesOrNotAtAll() async throws {
+    @Test func datesDecideDifferencesWithoutAncestor() async throws {
         func reason(_ name: String) -> String {
             "its leaves differ in '\(name)', and neither the revision that they come from nor dates in 'updatedAt' tell "
                 + "who changed it; 'winner', 'last-update-wins' or 'jq:' decide that"
@@ -127,19 +127,19 @@ import Testing
         #expect(try await resolve(pair(#","a":1"# + early, #","a":2,"b":1"# + late), "merge") == "2-b")
         #expect(try await resolve(pair(#","a":1"#, #","a":2"# + late), "merge") == reason("a"))
         #expect(try await resolve(pair(#","a":1"# + late, #","a":2"# + late), "merge") == reason("a"))
-        // What a known ancestor did not have was added by both.
+        // A member that a known ancestor lacks was added by both.
         #expect(try await resolve(pair(#","a":{"n":1}"#, #","a":{"n":2}"#), "merge", ancestor: "{}") == "2-c")
-        // Nor is anything known where the histories end before they meet.
+        // Histories that end before they meet prove nothing.
         let cut = Conflict(
             [try leaf("x", #","a":1"#), try leaf("y", #","a":2"#)].map { leaf in
                 ConflictLeaf(leaf.document, revision: leaf.revision.replacing("1-", with: "7-"), after: [])
             })
         #expect(try await resolve(cut, "merge") == reason("a"))
-        // Two that were created apart from each other have no ancestor.
+        // Documents created independently have no ancestor.
         #expect(try await resolve(Conflict([leaf("x", #","a":1"#), leaf("y", #","a":2"#)]), "merge") == "1-y")
     }
 
-    @Test func bytesStayAsTheyWere() async throws {
+    @Test func mergeKeepsBytes() async throws {
         let conflict = try pair(
             #","big":12345678901234567890123,"a":1"#, #","big":12345678901234567890123,"p":1.10,"a":0"#)
         let ancestor = #"{"big":12345678901234567890123,"a":0}"#
@@ -148,13 +148,13 @@ import Testing
                 == #"{"big":12345678901234567890123,"a":1,"p":1.10}"#)
     }
 
-    @Test func aLeafThatIsTheResultStays() async throws {
+    @Test func leafEqualToTheResultIsKept() async throws {
         let conflict = try pair(#","a":1,"b":0"#, #","a":1,"b":1"#)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0,"b":0}"#) == "2-b")
         #expect(try await resolve(pair(#","a":1"#, #","a":1"#), "merge") == "2-c")
     }
 
-    @Test func thePictureSurvives() async throws {
+    @Test func mergeKeepsAttachment() async throws {
         let picture = #","_attachments":{"image":{"digest":"md5-x","stub":true,"revpos":2}}"#
         let conflict = try pair(#","a":1"#, #","a":0"# + picture)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0}"#) == #"{"a":1} image of 2-b"#)
@@ -162,18 +162,18 @@ import Testing
         #expect(try await resolve(both, "merge", ancestor: #"{"a":0}"#) == #"{"a":1,"b":1} image of 2-c"#)
     }
 
-    @Test func aPictureThatOneSideRemovedIsRemoved() async throws {
+    @Test func attachmentRemovedByOneSideIsRemoved() async throws {
         let picture = #","_attachments":{"image":{"digest":"md5-x","stub":true,"revpos":1}}"#
         let conflict = try pair(#","a":1"# + picture, #","a":0"#)
         #expect(try await resolve(conflict, "merge", ancestor: #"{"a":0\#(picture)}"#) == #"{"a":1}"#)
     }
 
-    @Test func aMemberTwiceIsSetAside() async throws {
+    @Test func duplicateMemberLeavesTheConflict() async throws {
         let conflict = try pair(#","a":1,"a":2"#, #","a":3"#)
         #expect(try await resolve(conflict, "merge").hasPrefix("two members are named 'a'"))
     }
 
-    @Test func veryDeepDocumentsAreNoDanger() async throws {
+    @Test func veryDeepDocumentsAreMergedSafely() async throws {
         func nested(_ value: Int) -> String {
             #","n":"# + String(repeating: #"{"n":"#, count: 3_000) + "\(value)" + String(repeating: "}", count: 3_000)
         }
@@ -196,7 +196,7 @@ import Testing
                 == "some leaves have a text in 'updatedAt', others a number")
     }
 
-    @Test func theWinnerIsThatOfTheServer() async throws {
+    @Test func winnerIsTheServersWinner() async throws {
         #expect(try await resolve(pair("", ""), "winner") == "2-c")
         let longer = Conflict([try leaf("c a", ""), try leaf("b2 b a", "")])
         #expect(try await resolve(longer, "winner") == "3-b2")
@@ -204,7 +204,7 @@ import Testing
         #expect(try await resolve(tenth, "winner") == "10-x")
     }
 
-    @Test func eachTypeHasItsPolicy() async throws {
+    @Test func policyDependsOnTheType() async throws {
         let task = try pair(#","type":"task""#, #","type":"task","a":1"#)
         let list = try pair(#","type":"list""#, #","type":"list","a":1"#)
         #expect(try await resolve(task, "winner", "task=merge") == "2-b")
@@ -213,7 +213,7 @@ import Testing
         #expect(try await resolve(list, "set-aside") == "its policy is to set it aside")
     }
 
-    @Test func aDeletionWinsIfItHolds() async throws {
+    @Test func validDeletionWins() async throws {
         let conflict = try pair(#","a":1"#, #","b":1"#)
         #expect(try await resolve(conflict, "deletes-win", isDeleted: true) == "delete")
         #expect(try await resolve(conflict, "deletes-win") == #"{"a":1,"b":1}"#)
@@ -226,14 +226,14 @@ import Testing
         let deleted = #","_deleted":true"#
         #expect(try deletions(leaf("b a", deleted), leaf("c a", "")) == ["2-b "])
         #expect(try deletions(leaf("b a", deleted), leaf("e d c a", "")) == ["2-b 2-c 3-d"])
-        // So looks a branch that lost an earlier conflict.
+        // A branch that lost an earlier conflict looks the same.
         #expect(try deletions(leaf("x b a", deleted), leaf("c a", "")).isEmpty)
         #expect(try deletions(leaf("b a", deleted), leaf("c a", deleted)).isEmpty)
     }
 
     // MARK: - jq
 
-    @Test func aProgramMakesOneOfAllLeaves() async throws {
+    @Test func programMergesAllLeaves() async throws {
         let conflict = try pair(#","n":3"#, #","n":4"#)
         let program = "jq:{_id: .[0]._id, n: (map(.n) | add - ($ancestor.n // 0))}"
         #expect(try await resolve(conflict, program, ancestor: #"{"n":2}"#) == #"{"n":5}"#)
@@ -246,7 +246,7 @@ import Testing
         #expect(try await resolve(conflict, #"jq:error("no")"#).hasPrefix("the program fails: "))
     }
 
-    @Test func aProgramChoosesAmongTheAttachments() async throws {
+    @Test func programChoosesAmongAttachments() async throws {
         func picture(_ digest: String) -> String {
             #","_attachments":{"image":{"digest":"md5-\#(digest)","stub":true,"revpos":2}}"#
         }
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func membersOfTheServerAreNotTheProgramsToWrite() async throws {
+    @Test func programCannotWriteReservedMembers() async throws {
         let conflict = try pair(#","n":1"#, #","n":2"#)
         #expect(
             try await resolve(conflict, "jq:.[0] + {_mine: 1}")
@@ -274,7 +274,7 @@ import Testing
         #expect(try await resolve(conflict, #"jq:.[0] + {_id: "e"}"#) == "the program's output has another '_id'")
     }
 
-    @Test func programsThatDoNotCompileAreErrors() {
+    @Test func uncompilableProgramsAreErrors() {
         #expect(throws: ConflictPolicyError.self) { try ConflictPolicies(["jq:{"], dateMember: "d") }
         #expect(
             throws: ConflictPolicyError(description: "the program after 'jq:' is empty; '.[0]' keeps the winner")

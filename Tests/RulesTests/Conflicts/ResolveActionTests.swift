@@ -15,26 +15,26 @@ import Testing
         tasks: "name: tasks, when: {type: task}, then: [{resolve: merge}]"
     )
 
-    @Test func itComesFirstAndAlone() async throws {
+    @Test func resolveRunsFirstAndAlone() async throws {
         let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
         let decision = try await decision(rules, #"{"_id":"t","type":"task"}"#, isInConflict: true)
         #expect(decision.fired == [1] && decision.resolution?.rule == 1)
         #expect(!decision.isChanged && decision.error == nil)
     }
 
-    @Test func withoutAConflictItDoesNotFire() async throws {
+    @Test func resolveDoesNotFireWithoutAConflict() async throws {
         let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
         let decision = try await decision(rules, #"{"_id":"t","type":"task"}"#, isInConflict: false)
         #expect(decision.fired == [0] && decision.resolution == nil && decision.isChanged)
     }
 
-    @Test func whereItDoesNotApplyTheOthersDo() async throws {
+    @Test func otherRulesApplyIfResolveDoesNot() async throws {
         let rules = try ruleSet(lines: Self.lines.mark, Self.lines.tasks)
         let decision = try await decision(rules, #"{"_id":"t","type":"list"}"#, isInConflict: true)
         #expect(decision.fired == [0] && decision.resolution == nil && decision.isChanged)
     }
 
-    @Test func theFirstThatFiresDecides() async throws {
+    @Test func firstResolveThatFiresDecides() async throws {
         let rules = try ruleSet(
             lines: "name: a, when: {type: task}, if: '.n > 1', then: [{resolve: winner}]",
             "name: b, when: {type: task}, then: [{resolve: {policy: last-update-wins, date: at}}]")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func explanationsSayWhetherTheDocumentIsInConflict() async throws {
+    @Test func explanationsStateWhetherTheDocumentIsInConflict() async throws {
         let rules = try ruleSet(
             lines: Self.lines.mark, Self.lines.tasks, "name: late, when: {}, then: [{resolve: winner}]")
         func explain(isInConflict: Bool) async throws -> [String] {
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test func aRuleAfterOneForAllConflictsIsPointedOut() throws {
+    @Test func ruleAfterACatchAllResolveIsReported() throws {
         let narrow = "name: narrow, when: {type: task, done: true}, then: [{resolve: winner}]"
         let gone = "name: gone, when: {type: task}, then: [{delete: {}}]"
         #expect(
@@ -72,11 +72,11 @@ import Testing
                 $0.contains("before it resolves the conflicts of all its documents; move it up")
             })
         #expect(try warnings([narrow, Self.lines.tasks]).isEmpty)
-        // Rules with `resolve` come first, wherever they stand.
+        // Rules with `resolve` run first, regardless of their position.
         #expect(try warnings([gone, Self.lines.tasks]).isEmpty)
     }
 
-    @Test func onlyDocumentsThatMayBeInConflictAreLookedAt() throws {
+    @Test func onlyDocumentsThatMayBeInConflictAreCandidates() throws {
         let rules = try ruleSet(lines: Self.lines.tasks)
         let document = try JSONText(#"{"_id":"t","type":"task"}"#)
         let decider = rules.makeDecider()
@@ -95,7 +95,7 @@ import Testing
         ("for_each: '.lines[]', resolve: merge", "'resolve' can't have 'for_each'"),
         ("resolve: merge}, {delete: {}", "a rule with 'resolve' has no other action"),
     ])
-    func wrongActions(action: String, message: String) {
+    func invalidActionsAreRefused(action: String, message: String) {
         let found = errors("version: 1\nrules:\n- { name: a, when: {}, then: [{\(action)}] }\n")
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
@@ -103,12 +103,12 @@ import Testing
     @Test(arguments: [
         ("at: '.due', ", "at no certain time"), ("on: [delete], ", "a rule with 'resolve' sees the revision that wins"),
     ])
-    func wrongRules(members: String, message: String) {
+    func invalidRulesAreRefused(members: String, message: String) {
         let found = errors("version: 1\nrules:\n- { name: a, when: {}, \(members)then: [resolve: merge] }\n")
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test func notInMappings() {
+    @Test func mappingWithResolveIsRefused() {
         let found = errors("version: 1\nkind: mapping\nrules:\n- { name: a, when: {}, then: [resolve: merge] }\n")
         #expect(found.contains { $0.contains("'resolve' has no meaning in a mapping") }, "\(found)")
     }

@@ -20,7 +20,7 @@ import Testing
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test func anEventHasTheDocumentByteForByte() async throws {
+    @Test func eventContainsTheDocumentByteForByte() async throws {
         let event = try await event(#"{"_id":"o1","_rev":"1-a","n":12345678901234567890123,"p":1.10}"#)
         #expect(
             text(event.json(Self.identity))
@@ -28,13 +28,13 @@ import Testing
         )
     }
 
-    @Test func aTombstoneIsADeletion() async throws {
+    @Test func tombstoneIsADeletedEvent() async throws {
         let event = try await event(#"{"_id":"o1","_rev":"2-a","_deleted":true}"#, isDeleted: true)
         #expect(event.type == "changebot.document.deleted")
         #expect(text(event.data.bytes) == #"{"_id":"o1","_rev":"2-a","_deleted":true}"#)
     }
 
-    @Test func aPreviewHasWhatIsKnownWithoutARun() async throws {
+    @Test func previewOmitsIDAndTime() async throws {
         let event = try await event(#"{"_id":"o1"}"#, "{source: /shop}")
         #expect(
             text(event.json(nil))
@@ -53,7 +53,7 @@ import Testing
             ])
     }
 
-    @Test func attributesAndDataMayBeComputed() async throws {
+    @Test func attributesAndDataCanBeComputed() async throws {
         let event = try await event(
             #"{"_id":"o1","kind":"paid","shop":"b","n":2}"#,
             "{type: {jq: '\"shop.\" + .kind'}, source: {jq: '\"/\" + .shop'}, subject: {jq: .nothing}, data: {total: {jq: .n}}}"
@@ -64,7 +64,7 @@ import Testing
         #expect(text(event.data.bytes) == #"{"total":2}"#)
     }
 
-    @Test func anIDWithControlCharactersIsNoSubject() async throws {
+    @Test func idWithControlCharactersIsOmittedAsSubject() async throws {
         #expect(try await event(#"{"_id":"a\u0001b"}"#).subject == nil)
     }
 
@@ -72,7 +72,7 @@ import Testing
         ("{source: {jq: .s}}", "the event's source must be a URI reference such as /orders; 'a b' is none"),
         ("{type: {jq: .t}}", "the event's type has a control character"),
     ])
-    func whatNoAttributeMayBeIsADeadLetter(event: String, reason: String) async throws {
+    func invalidAttributeIsADeadLetter(event: String, reason: String) async throws {
         let rules = try ruleSet(lines: "name: a, when: {}, then: [{webhook: {url: 'http://h', event: \(event)}}]")
         let decision = try await rules.decided(#"{"_id":"o","s":"a b","t":"a\nb"}"#)
         #expect(decision.error?.reason == reason)

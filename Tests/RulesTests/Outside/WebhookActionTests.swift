@@ -78,7 +78,7 @@ import Testing
         ("url: 'https://h', response: {merge: {_rev: a}}", "merge can't touch '_rev'"),
         ("url: 'https://h', headers: {X: {jq: $response}}", "$response"),
     ])
-    func whatIsWrongIsSaid(webhook: String, message: String) {
+    func invalidWebhooksAreExplained(webhook: String, message: String) {
         let found = errors(rule(webhook))
         #expect(found.count == 1, "\(found)")
         #expect(found.first?.contains(message) == true, "\(found)")
@@ -86,7 +86,7 @@ import Testing
         #expect(!found.joined().contains("secret@"))
     }
 
-    @Test func noFileIsReadWhenTheRulesAre() throws {
+    @Test func loadingReadsNoSecretFiles() throws {
         let set = try ruleSet(
             rule(
                 "url: 'https://h', secret_files: [no/such, /abs], ca_file: no.pem, certificate_file: c.pem, key_file: k.pem, "
@@ -103,13 +103,13 @@ import Testing
         ("https://Example.ORG", "https://example.org", "/"), ("HTTP://h:8080?a=1", "http://h:8080", "/?a=1"),
         ("https://[2001:db8::1]:8443/a%20b", "https://[2001:db8::1]:8443", "/a%20b"),
     ])
-    func anAddressHasAnOriginAndAPath(url: String, origin: String, path: String) throws {
+    func addressHasAnOriginAndAPath(url: String, origin: String, path: String) throws {
         let address = try OutsideAddress(url)
         #expect(address.origin == origin)
         #expect(address.path == path)
     }
 
-    @Test func aMappingSendsNothing() {
+    @Test func mappingWithAWebhookIsRefused() {
         let found = errors(
             "version: 1\nkind: mapping\nrules:\n- {name: a, when: {}, then: [{webhook: {url: 'http://h'}}]}\n")
         #expect(found.count == 1)
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: - What is sent
 
-    @Test func itIsShownWithoutSecrets() async throws {
+    @Test func previewContainsNoSecrets() async throws {
         let shown = try await shown(
             "url: 'https://h/a?b=1', secret_files: [s], token_file: t, headers: {X-Shop: berlin, X-Key: {file: k}}",
             #"{"_id":"o1","n":1.0}"#)
@@ -143,13 +143,13 @@ import Testing
         ),
         ("body: none, headers: {X: {jq: .none}, Y: {jq: ._id}}", #"{"Y":"o1"},"body":null"#),
     ])
-    func theBodyMayBeAnything(webhook: String, expected: String) async throws {
+    func bodyKinds(webhook: String, expected: String) async throws {
         let shown = try await shown("url: 'http://h', \(webhook)", #"{"_id":"o1","n":1.0}"#)
         #expect(shown.contains(#""headers":\#(expected)"#), "\(shown)")
     }
 
     @Test(arguments: ["body: {jq: empty}", "body: {jq: 'null'}", "path: {jq: empty}", "event: {type: {jq: empty}}"])
-    func aProgramWithoutOutputSendsNothing(webhook: String) async throws {
+    func programWithoutOutputSendsNothing(webhook: String) async throws {
         #expect(try await shown("url: 'http://h', \(webhook)", #"{"_id":"o1"}"#) == "[]")
     }
 
@@ -173,7 +173,7 @@ import Testing
             "webhook: the path can't hold the character '#'; encode what comes from the document with @uri"
         ),
     ])
-    func aDocumentMayChooseThePathButNotTheReceiver(path: String, id: String, expected: String) async throws {
+    func documentMayChooseThePathButNotTheReceiver(path: String, id: String, expected: String) async throws {
         let set = try ruleSet(rule(#"url: 'http://H:1/x', path: {jq: '"\#(path)"'}, body: none"#))
         var writer = JSONWriter()
         writer.object { $0.member("_id", string: id) }
@@ -190,13 +190,13 @@ import Testing
             "the body must be text, because Content-Type is not JSON; it is 1"
         ),
     ])
-    func whatCannotBeSentIsADeadLetter(webhook: String, reason: String) async throws {
+    func unsendableRequestIsADeadLetter(webhook: String, reason: String) async throws {
         let set = try ruleSet(rule("url: 'http://h', \(webhook)"))
         let decision = try await set.decided(#"{"_id":"o","v":"a\r\nEvil: b","n":1}"#)
         #expect(decision.error?.reason == reason)
     }
 
-    @Test func aRuleThatFiresAgainReplacesWhatItWanted() async throws {
+    @Test func ruleThatFiresAgainReplacesItsRequest() async throws {
         let set = try ruleSet(
             lines: "name: a, when: {}, then: [{webhook: {url: 'http://h', body: document}}]",
             "name: b, when: {n: {$exists: false}}, then: [{merge: {n: 1}}]")
@@ -207,7 +207,7 @@ import Testing
         #expect(bodies == [#"{"_id":"o","n":1}"#])
     }
 
-    @Test func eachElementSendsItsOwn() async throws {
+    @Test func eachElementSendsARequest() async throws {
         let set = try ruleSet(
             lines:
                 "name: a, when: {}, then: [{for_each: '.lines[]', webhook: {url: 'http://h', body: {jq: '[$item, $index]'}}}]"
@@ -234,7 +234,7 @@ import Testing
             now: 7)
     }
 
-    @Test func theAnswerIsMerged() async throws {
+    @Test func answerIsMerged() async throws {
         let decision = try await answered(
             "{id: {jq: $response.body.id}, at: {jq: $now}, kept: {jq: .n}, none: {jq: empty}}",
             #"{"_id":"o","n":1.10}"#,
@@ -244,7 +244,7 @@ import Testing
         #expect(decision.answered == [0])
     }
 
-    @Test func anAnswerThatChangesNothingIsNoWrite() async throws {
+    @Test func answerWithoutChangeCausesNoWrite() async throws {
         let decision = try await answered("{id: {jq: $response.body}}", #"{"_id":"o","id":"p1"}"#, #"{"body":"p1"}"#)
         #expect(!decision.isChanged)
         #expect(decision.answered.isEmpty)
@@ -256,12 +256,12 @@ import Testing
         ("{jq: '[1]'}", "webhook: response: merge takes an object; the program gives [1]"),
         ("{id: {jq: $response.body, type: string}}", "webhook: response: 'id' must be text; the program gives 1"),
     ])
-    func anAnswerThatCannotBeMergedIsADeadLetter(response: String, reason: String) async throws {
+    func unmergeableAnswerIsADeadLetter(response: String, reason: String) async throws {
         let decision = try await answered(response, #"{"_id":"o"}"#, #"{"body":1}"#)
         #expect(decision.error == DecisionError(rule: "a", reason: reason))
     }
 
-    @Test func theProgramsOfAnAnswerKnowTheElement() async throws {
+    @Test func responseProgramsSeeTheElement() async throws {
         let set = try ruleSet(
             lines:
                 "name: a, when: {}, then: [{for_each: '.lines[]', webhook: {url: 'http://h', response: {merge: {x: {jq: '[$item, $index, $response.body]'}}}}}]"
@@ -275,7 +275,7 @@ import Testing
         #expect(merged.document.root["x"].map { String(decoding: $0.bytes, as: UTF8.self) } == #"["l",0,true]"#)
     }
 
-    @Test func aTombstoneGetsNoAnswer() async throws {
+    @Test func answerIsNotMergedIntoATombstone() async throws {
         let set = try ruleSet(
             rule("url: 'http://h', response: {merge: {id: 1}}", "on: [change, delete], when: {}"))
         let document = try JSONText(#"{"_id":"o","_rev":"2-a","_deleted":true}"#)

@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
-/// Keeps counts and sums over documents in another document: this one adds its share.
+/// Keeps counts and sums over documents in a totals document: the changed document contributes its share.
 struct AggregateAction: Action {
     static let name = "aggregate"
     static let synonyms = ["reduce", "totals", "group"]
-    static let mayBeRelated = false
-    static let turn = DecisionTurn.counting
-    static let elementsRefusal: String? =
+    static let isAllowedInRelated = false
+    static let phase = DecisionPhase.counting
+    static let forEachError: String? =
         "a document adds to one document with totals: 'aggregate' can't have 'for_each'; remove it"
-    /// What it counts is the document as the other rules leave it.
-    static let soleRefusals: SoleRefusals? = SoleRefusals(
+    /// The action counts the document as the other rules left it.
+    static let onlyActionErrors: OnlyActionErrors? = OnlyActionErrors(
         others: "a rule with 'aggregate' has no other action; move the others to a rule of their own",
         time: "'aggregate' counts documents as they change, at no certain time; remove 'at' or 'every'",
         deletions: "a rule with 'aggregate' takes back what a deleted document added, without 'on'; remove it")
@@ -27,7 +27,7 @@ struct AggregateAction: Action {
     private let document: Template
     private let counts: [(name: String, value: Condition)]
     private let sums: [(name: String, value: Template)]
-    /// The members of ``document`` that are written out.
+    /// The literal members of ``document``.
     let marks: [(name: String, value: JSONText)]
 
     /// The names of the members with totals: counts, then sums.
@@ -104,7 +104,7 @@ struct AggregateAction: Action {
         return Template(node, reading)
     }
 
-    /// Reports members that the document with the totals can't have.
+    /// Reports members that the totals document can't have.
     private static func check(_ document: SourceNode, totals: [SourceNode?], _ errors: SourceErrors) {
         guard case .object(let members) = document.content, !document.isComputed else {
             errors.reportKind(
@@ -218,7 +218,7 @@ extension AggregateAction.Condition {
 
     fileprivate var isSelector: Bool { if case .selector = self { true } else { false } }
 
-    /// - Parameter outputs: Those of ``programs``.
+    /// - Parameter outputs: The outputs of ``programs``.
     fileprivate func holds(
         _ document: JSONValue, _ outputs: [[JSONText]], _ name: String, _ scratch: MatchScratch?
     ) throws(ActionError) -> Bool {
@@ -244,8 +244,8 @@ extension AggregateAction.Condition {
 // MARK: - Checks
 
 extension AggregateAction {
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
-        element.member(Self.name)?.member("into").flatMap(PlacedWrite.Kind.init(id:)).map { [(element.position, $0)] }
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {
+        element.member(Self.name)?.member("into").flatMap(LocatedWrite.Kind.init(id:)).map { [(element.position, $0)] }
             ?? []
     }
 
@@ -255,9 +255,9 @@ extension AggregateAction {
 }
 
 extension SourceNode {
-    /// The members of an object; none of anything else.
+    /// The members of an object. Empty for any other value.
     var objectMembers: [Member] { if case .object(let members) = content { members } else { [] } }
 
-    /// The elements of a list; none of anything else.
+    /// The elements of a list. Empty for any other value.
     var listElements: [SourceNode] { if case .list(let elements) = content { elements } else { [] } }
 }

@@ -8,24 +8,24 @@ package struct Contribution: Sendable {
     package let target: String
     /// In the order of ``AggregateRule/members``.
     package let amounts: [DecimalAmount]
-    /// The members that the document with the totals gets besides, when it is made: an object.
+    /// The other members of a new totals document: an object.
     package let document: JSONText
 }
 
-/// A rule with `aggregate`, for those who keep its totals.
+/// A rule with `aggregate`, for the code that keeps its totals.
 package struct AggregateRule: Sendable {
     /// Its index in ``RuleSet/names``.
     package let index: Int
     package let name: String
-    /// A hash of all that it does.
+    /// A hash of everything that the rule does.
     package let fingerprint: String
-    /// The names of the members with its totals: counts, then sums.
+    /// The names of its totals: counts, then sums.
     package let members: [String]
     /// The members that each of its documents has from the beginning with the same value.
     let marks: [(name: String, value: JSONText)]
 
-    /// Whether a document may hold totals of this rule that are not zero, from a time that nobody remembers. Never, if
-    /// the rule gives its documents nothing by which they can be told.
+    /// Whether a document may hold non-zero totals of this rule that the state no longer records. Never, if the rule's
+    /// documents have no members that identify them.
     package func mayHoldTotals(_ document: JSONValue) -> Bool {
         guard !marks.isEmpty else { return false }
         let hasMarks = marks.allSatisfy { mark in

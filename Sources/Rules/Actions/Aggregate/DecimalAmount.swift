@@ -1,15 +1,15 @@
 /// A number of a count or a sum: exact, with 12 digits after the decimal point.
 ///
-/// Doubles would drift: `0.1 + 0.2 - 0.3` must be 0 again once the documents are gone.
+/// Doubles would drift: `0.1 + 0.2 - 0.3` must be 0 again after the documents are deleted.
 package struct DecimalAmount: Hashable, Sendable, CustomStringConvertible {
-    /// The most digits before the decimal point of one document's amount. A total of 10 billion such documents still
-    /// has room.
+    /// The most digits before the decimal point of one document's amount. A total has room for 10 billion such
+    /// documents.
     package static let wholeDigits = 16
-    /// The digits after the decimal point; further ones are rounded, halves away from zero.
+    /// The digits after the decimal point. Further digits are rounded, halves away from zero.
     package static let fractionDigits = 12
-    /// What fits into ``units``.
+    /// The most digits of a total that fit into ``units``.
     private static let wholeDigitsOfTotal = 26
-    /// An exponent beyond these makes any number with fewer digits zero, or too large.
+    /// An exponent outside this range makes any shorter number zero, or too large.
     private static let exponents = -(1 << 40)...(1 << 40)
 
     /// The number times 10 to the power of ``fractionDigits``.
@@ -24,10 +24,10 @@ package struct DecimalAmount: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil if the number has more than ``wholeDigits`` digits before the decimal point.
     ///
-    /// - Parameter number: As JSON has it.
+    /// - Parameter number: A number as in JSON.
     package init?(number: some Sequence<UInt8>) { self.init(number, wholeDigits: Self.wholeDigits) }
 
-    /// A total that was written as its ``description``; nil if it is something else.
+    /// A total in the format of ``description``. Nil for anything else.
     package init?(total: some StringProtocol) {
         guard total.utf8.contains(where: { (0x30...0x39).contains($0) }) else { return nil }
         self.init(total.utf8, wholeDigits: Self.wholeDigitsOfTotal)
@@ -76,7 +76,7 @@ package struct DecimalAmount: Hashable, Sendable, CustomStringConvertible {
         DecimalAmount(units: left.units &- right.units)
     }
 
-    /// As JSON has it, without an exponent and without superfluous zeros: `3`, `-0.25`.
+    /// The number as in JSON, without an exponent and without superfluous zeros: `3`, `-0.25`.
     package var description: String {
         let (whole, fraction) = units.magnitude.quotientAndRemainder(dividingBy: Self.scale.magnitude)
         let sign = units < 0 ? "-" : ""

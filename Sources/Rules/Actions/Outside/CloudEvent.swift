@@ -1,26 +1,26 @@
 internal import Encodings
 package import LosslessJSON
 
-/// An event about a change, as CloudEvents 1.0 describes it. Its id and time are known when it is sent.
+/// An event about a change, in the format of CloudEvents 1.0. Its id and time are set when it is sent.
 ///
 /// - Note: Source: CloudEvents 1.0.2; its JSON event format and its HTTP protocol binding.
 package struct CloudEvent: Sendable {
     /// What happened, such as `changebot.document.changed`.
     package let type: String
-    /// A URI reference; nil: `/` and the keyspace.
+    /// A URI reference. Nil: `/` and the keyspace.
     package let source: String?
-    /// What it happened to; nil: the event has no subject.
+    /// What the event happened to. Nil if the event has no subject.
     package let subject: String?
     /// A JSON value: the document, unless a program gives something else.
     package let data: JSONText
 
-    /// What makes an event unique: repeats of one event have the same.
+    /// What identifies an event: repeats of one event have the same identity.
     package struct Identity: Sendable {
         /// The key of the effect.
         package let id: String
         /// Seconds since 1970.
         package let time: Int
-        /// The name of the followed keyspace, percent-encoded: the source of events that have none of their own.
+        /// The name of the followed keyspace, percent-encoded. The default source of events.
         package let keyspace: String
 
         /// - Parameters:
@@ -41,9 +41,9 @@ package struct CloudEvent: Sendable {
     /// The media type of ``data``.
     package static let dataMediaType = "application/json"
 
-    /// The event in JSON, on one line unless the document has several, which keeps its bytes.
+    /// The event in JSON. On one line, unless the document itself, whose bytes are kept, spans several.
     ///
-    /// - Parameter identity: Nil: for a preview, without `id`, `time` and a source that only a run knows.
+    /// - Parameter identity: Nil for a preview, which lacks `id`, `time` and a default source.
     package func json(_ identity: Identity?) -> [UInt8] {
         var writer = JSONWriter(minimumCapacity: data.bytes.count + 400)
         writer.object { writer in
@@ -54,7 +54,7 @@ package struct CloudEvent: Sendable {
         return writer.bytes
     }
 
-    /// The headers of the binary mode, without `Content-Type`, which is ``dataMediaType``. The body is ``data``.
+    /// The headers of the binary mode, without `Content-Type` (``dataMediaType``). The body is ``data``.
     ///
     /// - Parameter identity: As for ``json(_:)``.
     package func headers(_ identity: Identity?) -> [(name: String, value: String)] {

@@ -9,7 +9,7 @@ struct CloudEventTemplate: Sendable {
     private var subject: TextTemplate?
     private var data: Template?
 
-    /// In the order in which ``event(of:_:)`` takes their outputs.
+    /// In the order in which ``event(of:_:)`` expects their outputs.
     var programs: [Int] {
         [type, source, subject].flatMap { $0?.programs ?? [] } + (data?.programs ?? [])
     }
@@ -36,8 +36,8 @@ struct CloudEventTemplate: Sendable {
     /// The event about a document; nil if the program of its type, source or data gives nothing.
     ///
     /// - Parameters:
-    ///   - document: The document as the rules left it so far.
-    ///   - outputs: For each of ``programs`` its outputs.
+    /// - document: The document as the rules have left it so far.
+    /// - outputs: For each of ``programs``, its outputs.
     func event(of document: JSONText, _ outputs: [[JSONText]]) throws(ActionError) -> CloudEvent? {
         var rest = outputs[...]
         func take(_ count: Int) -> [[JSONText]] {
@@ -68,7 +68,7 @@ struct CloudEventTemplate: Sendable {
         document.root["_deleted"]?.bool == true ? "changebot.document.deleted" : "changebot.document.changed"
     }
 
-    /// The document's id. Nil if it has characters that an attribute must not have; the data has the id anyway.
+    /// The document's id. Nil if it has characters that an attribute can't have; the data contains the id anyway.
     private static func defaultSubject(of document: JSONText) -> String? {
         document.root["_id"]?.string.flatMap { CloudEvent.isValid($0) ? $0 : nil }
     }

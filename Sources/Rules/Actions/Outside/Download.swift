@@ -1,15 +1,15 @@
 internal import LosslessJSON
 
-/// Where rules download from.
+/// The server from which rules download.
 package struct DownloadSource: Sendable, Hashable {
     /// Scheme, host and port, without a slash at the end.
     package let origin: String
-    /// A file with a bearer token; nil: none is sent.
+    /// A file with a bearer token. Nil if none is sent.
     package let tokenFile: String?
     /// A PEM file with the authorities to trust instead of the system's.
     package let caFile: String?
 
-    /// All files that it names.
+    /// All files that the source names.
     package var files: OutsideFiles {
         OutsideFiles(
             secrets: [tokenFile.map { SecretFile($0, .token) }].compactMap(\.self),
@@ -34,9 +34,9 @@ package struct DownloadRequest: Sendable, Hashable {
     package let types: [String]
     /// For the whole exchange.
     package let timeout: Duration
-    /// What the attachment's type must be; nil: what the server says.
+    /// The media type that the attachment must have. Nil for the server's type.
     package var contentType: String?
-    /// What the document has under the attachment's name; nil: nothing.
+    /// The document's present attachment of this name. Nil if there is none.
     package var existing: Existing?
 
     /// An attachment of a document, as its stub describes it.
@@ -45,13 +45,13 @@ package struct DownloadRequest: Sendable, Hashable {
         package let digest: String
         package let length: Int?
         package let contentType: String
-        /// What the member of a blob says, `sha1-` and base64; nil: it is not a blob.
+        /// The digest in the member of a blob, `sha1-` and base64. Nil for a plain attachment.
         package var blobDigest: String?
     }
 
-    /// With its query, which may hold a secret.
+    /// The whole URL. Its query may hold a secret.
     package var url: String { origin + path }
-    /// For messages: without the query.
+    /// The URL without its query, for messages.
     package var place: String { origin + path.prefix { $0 != "?" } }
 
     /// Whether content of this media type is permitted; parameters do not matter.
@@ -64,26 +64,26 @@ package struct DownloadRequest: Sendable, Hashable {
     }
 }
 
-/// What a download gave.
+/// The result of a download.
 package enum DownloadAnswer: Sendable {
-    /// - Parameter contentType: As the server says.
+    /// - Parameter contentType: As the server sent it.
     case content(AttachmentContent, contentType: String)
-    /// The content is that of ``DownloadRequest/existing``, with the type that it must have.
+    /// The content is that of ``DownloadRequest/existing``, with the required type.
     case unchanged
     /// The document becomes a dead letter.
     case failed(reason: String)
-    /// The server may give it later.
+    /// A later attempt may succeed.
     case later(reason: String, wait: Duration)
-    /// Nothing is downloaded here: a test or an explanation.
-    case notAsked
+    /// Downloads are disabled, as in tests and explanations.
+    case disabled
 }
 
-/// Fetches contents for decisions. Does not throw: what goes wrong is an answer.
+/// Fetches contents for decisions. Does not throw: a failure is an answer.
 package struct Downloader: Sendable {
-    /// Gets the ids of the documents that need it, at least one, and the time when the answer must be there.
+    /// Takes the ids of the documents that need the content, at least one, and the deadline of the answer.
     let answer:
         @Sendable (DownloadRequest, _ documents: [String], _ deadline: ContinuousClock.Instant) async -> DownloadAnswer
-    /// This document, which got an answer, is decided: what was fetched for it need not be kept.
+    /// This document has been decided with its answer: the downloader may discard what it fetched for the document.
     let release: @Sendable (_ document: String) async -> Void
 
     package init(
@@ -95,7 +95,7 @@ package struct Downloader: Sendable {
     }
 }
 
-/// What a rule file says about content that is downloaded.
+/// The download part of a rule file's `attach`.
 struct DownloadTemplate: Sendable {
     static let keys = ["url", "path", "max_size", "types", "token_file", "ca_file", "timeout"]
     private static let defaultLengthLimit = 5 << 20
@@ -108,11 +108,11 @@ struct DownloadTemplate: Sendable {
 
     var programs: [Int] { target.programs }
 
-    /// Nil, with errors, if a value is wrong. Nothing is sent and no file is read.
+    /// Nil, with errors, if a value is wrong. Sends nothing and reads no file.
     init?(_ object: SourceObject, _ reading: RuleReading) {
         let errors = reading.errors
         let before = errors.errors.count
-        let target = OutsideTarget(object, reading, whom: "the server")
+        let target = OutsideTarget(object, reading, recipient: "the server")
         let folder = RulePath.folder(of: errors.path)
         let tokenFile = object.optionalText("token_file").map { RulePath.join(folder, $0) }
         let caFile = object.optionalText("ca_file").map { RulePath.join(folder, $0) }
@@ -127,7 +127,7 @@ struct DownloadTemplate: Sendable {
             errors.report(
                 at: node.position, "a mapping can't download: write 'file', or attach it with a rule after the import")
         }
-        // Related documents are decided without a downloader: their attachments would be empty.
+        // Related documents are decided without a downloader, so their attachments would be empty.
         if reading.locals.contains(RelatedEffect.sourceName), let node = object.node("url") {
             errors.report(
                 at: node.position, "'related' can't download: write 'file', or a rule of their own for these documents")
@@ -158,9 +158,9 @@ struct DownloadTemplate: Sendable {
 
     private static func isPattern(_ text: String) -> Bool { ContentType.isValid(text) && !text.contains(";") }
 
-    /// Nil if the program of the path gives nothing.
+    /// Nil if the program of `path` gives nothing.
     ///
-    /// - Parameter outputs: For each of ``programs`` its outputs.
+    /// - Parameter outputs: For each of ``programs``, its outputs.
     func request(_ outputs: [[JSONText]]) throws(ActionError) -> DownloadRequest? {
         guard let path = try target.path(outputs, of: "attach") else { return nil }
         return DownloadRequest(

@@ -3,7 +3,7 @@ internal import LosslessJSON
 /// Appends lines to a file or to stdout.
 struct EmitAction: Action {
     static let name = "emit"
-    static let mayBeRelated = false
+    static let isAllowedInRelated = false
     static let isOutside = true
 
     private static let keys = ["file", "line", "event", "rotate"]
@@ -11,7 +11,7 @@ struct EmitAction: Action {
     private enum Line: Sendable {
         case event(CloudEventTemplate)
         case document
-        /// Each of its values is a line.
+        /// Each value that the program gives is a line.
         case value(Template)
     }
 
@@ -28,8 +28,8 @@ struct EmitAction: Action {
         }
     }
 
-    /// Nil, with errors, if a value is missing or wrong. The file is not looked at: the author of a rule need not be
-    /// where it runs.
+    /// Nil, with errors, if a value is missing or wrong. Does not access the file: a rule may be written on a machine
+    /// other than the one that runs it.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let errors = reading.errors
         guard let object = SourceObject(node, "emit", known: Self.keys, errors: errors) else { return nil }
@@ -92,7 +92,7 @@ struct EmitAction: Action {
     }
 }
 
-/// A line that a rule wants emitted.
+/// A line to emit.
 package struct EmitEffect: Sendable {
     enum Line: Sendable {
         case event(CloudEvent)
@@ -101,13 +101,13 @@ package struct EmitEffect: Sendable {
 
     /// Where it goes.
     package let target: EmitTarget
-    /// The same as the rule file has it.
+    /// The path as in the rule file.
     package let file: String
     let line: Line
 
     /// The line without its line feed. Numbers and strings keep their spelling.
     ///
-    /// - Parameter identity: Of an event. Nil: for a preview.
+    /// - Parameter identity: The identity of an event. Nil for a preview.
     package func bytes(_ identity: CloudEvent.Identity?) -> [UInt8] {
         let bytes =
             switch line {

@@ -23,9 +23,9 @@ package struct EmitRotation: Hashable, Sendable {
         package var length: Int { self == .hour ? 3600 : 86_400 }
     }
 
-    /// The most bytes of a file; nil: any number. A batch of lines that is longer alone has a file of its own.
+    /// The most bytes of a file. Nil: no limit. A batch of lines that exceeds it gets a separate file.
     package var size: Int?
-    /// A file holds the lines of one hour or day only.
+    /// A file holds the lines of only one hour or day.
     package var every: Period?
     /// How many rotated files are kept; nil: all.
     package var keep: Int?

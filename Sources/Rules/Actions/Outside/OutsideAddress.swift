@@ -1,5 +1,4 @@
-/// An `http` or `https` URL of a rule file. Scheme, host and port are written out, so that no document can choose whom
-/// the bot talks to.
+/// An `http` or `https` URL of a rule file. Scheme, host and port are literal, so a document can't choose the server.
 struct OutsideAddress: Sendable, Equatable {
     /// Scheme, host and port, without a slash at the end: `https://example.org:8443`. In lower case.
     let origin: String
@@ -34,7 +33,7 @@ struct OutsideAddress: Sendable, Equatable {
         }
         origin = scheme + place
         self.path = path.hasPrefix("/") ? String(path) : "/" + path
-        if let character = URIText.firstWrongInPath(self.path) {
+        if let character = URIText.firstInvalidInPath(self.path) {
             throw Invalid(
                 message: "'url' can't hold the character '\(DisplayText.plain(character))'; percent-encode it")
         }
@@ -64,12 +63,12 @@ struct OutsideAddress: Sendable, Equatable {
         return "\(host):\(port)"
     }
 
-    /// Why a document must not choose this path; nil if it may.
+    /// Why a document can't choose this path. Nil if it can.
     static func error(inPath path: String) -> String? {
         guard path.hasPrefix("/") else {
             return "the path must begin with '/'; it is '\(DisplayText.plain(path))'"
         }
-        if let character = URIText.firstWrongInPath(path) {
+        if let character = URIText.firstInvalidInPath(path) {
             return "the path can't hold the character '\(DisplayText.plain(character))'; "
                 + "encode what comes from the document with @uri"
         }

@@ -1,9 +1,9 @@
 internal import Encodings
 package import LosslessJSON
 
-/// Something that a rule wants done outside the database, before the changed document is written.
+/// An effect outside the database. It is carried out before the changed document is written.
 package struct OutsideEffect: Effect {
-    /// What is done.
+    /// What to do.
     package enum Kind: Sendable {
         case emit(EmitEffect)
         case webhook(WebhookEffect)
@@ -13,7 +13,7 @@ package struct OutsideEffect: Effect {
     package let origin: EffectOrigin
     package let kind: Kind
 
-    /// A rule that fires again sends what it wants then.
+    /// A rule that fires again sends only its later effects.
     package func isDropped(for later: Effects) -> Bool { true }
 
     /// The name of its action, as in rule files.
@@ -24,7 +24,7 @@ package struct OutsideEffect: Effect {
         }
     }
 
-    /// Whether its outcome is written into the changed document.
+    /// Whether its result is written into the changed document.
     package var changesDocument: Bool {
         switch kind {
         case .emit: false
@@ -44,7 +44,7 @@ extension OutsideEffect {
         }
     }
 
-    /// What is done, for people: `emit to ../out/orders.ndjson`.
+    /// A short description for people: `emit to ../out/orders.ndjson`.
     package var title: String {
         switch kind {
         case .emit(let emit): "emit to \(emit.target == .standardOutput ? "stdout" : emit.file)"
@@ -52,7 +52,7 @@ extension OutsideEffect {
         }
     }
 
-    /// What is sent; nil if it is not JSON.
+    /// What is sent. Nil if it is not JSON.
     package var content: JSONText? {
         switch kind {
         case .emit(let emit): try? JSONText(emit.bytes(nil))
@@ -71,21 +71,21 @@ package struct EffectOrigin: Hashable, Sendable {
     package let element: Int?
 }
 
-/// What tells one effect from all others, so that a receiver recognizes one that it gets again after a crash.
+/// The unique key of an effect, by which a receiver recognizes a repeat after a crash.
 package enum EffectKey {
     /// SHA-256, in lowercase hexadecimal, of a JSON list: database, document, revision, rule, action and its place.
     ///
-    /// A rule with `at:` fires once for a time of a document: then that time takes the place of the revision, so that the
-    /// effect is the same after a crash between the write of the document and the record that the rule has fired. A rule
-    /// of a file with `every:` acts on the same revision at each of its times: then the time is a further element.
+    /// A rule with `at:` fires once for each time of a document, so that time replaces the revision. The key then stays
+    /// the same after a crash between the write of the document and the record that the rule has fired. A rule of a
+    /// file with `every:` acts on one revision many times, so the time is added as a further element.
     ///
     /// - Parameters:
-    ///   - database: What tells the database from others.
-    ///   - document: As the rules found it, with `_id` and `_rev`.
+    /// - database: Identifies the database.
+    /// - document: The document before the rules ran, with `_id` and `_rev`.
     ///   - rule: The rule's name.
     ///   - action: The action's name.
-    ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil: it has no `at:`.
-    ///   - passTime: The time for which a pass over all documents runs. Nil: it has none.
+    /// - time: The time for which the rule fired: ``Decision/firedTimes``. Nil without `at:`.
+    /// - passTime: The time of the pass over all documents. Nil without `every:`.
     package static func text(
         database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,
         time: Int? = nil, passTime: Int? = nil

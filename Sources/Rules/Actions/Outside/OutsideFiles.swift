@@ -1,12 +1,12 @@
-/// The files that rules name to prove who the bot is, and to know whom it talks to. None of them is read with the rules:
-/// who writes a rule need not have the secrets.
+/// The files of rules with credentials and certificates. Loading the rules does not read them: a rule's author need not
+/// have the secrets.
 package struct OutsideFiles: Sendable {
-    /// Each once, in the order of the rules.
+    /// Each file once, in the order of the rules.
     package private(set) var secrets: [SecretFile] = []
-    /// Each once, in the order of the rules.
+    /// Each file once, in the order of the rules.
     package private(set) var certificates: [CertificateFile] = []
 
-    /// What only the bot should be able to read, and what it holds, for messages.
+    /// The files that only the bot should be able to read, and what each contains, for messages.
     package var confidential: [(path: String, what: String)] {
         secrets.map { ($0.path, $0.kind.rawValue) }
             + certificates.compactMap { file in
@@ -20,7 +20,7 @@ package struct OutsideFiles: Sendable {
         (self.secrets, self.certificates) = (secrets, certificates)
     }
 
-    /// Adds those that are not there yet.
+    /// Adds the files that are not yet included.
     mutating func add(_ other: OutsideFiles) {
         secrets += other.secrets.filter { !secrets.contains($0) }
         certificates += other.certificates.filter { !certificates.contains($0) }
@@ -29,7 +29,7 @@ package struct OutsideFiles: Sendable {
 
 /// A file with a secret.
 package struct SecretFile: Sendable, Hashable {
-    /// What the file holds; the raw values stand in messages.
+    /// What the file holds. The raw values appear in messages.
     package enum Kind: String, Sendable {
         /// `whsec_` and base64, for signatures by the Standard Webhooks scheme.
         case secret
@@ -64,7 +64,7 @@ package struct CertificateFile: Sendable, Hashable {
 
     init(_ path: String, _ kind: Kind) { (self.path, self.kind) = (path, kind) }
 
-    /// The file, and that of its key.
+    /// The file and, if there is one, the file of its key.
     package var paths: [String] {
         if case .own(let key) = kind, key != path { [path, key] } else { [path] }
     }

@@ -9,24 +9,24 @@ struct OutsideTarget: Sendable {
 
     var programs: [Int] { path?.programs ?? [] }
 
-    /// Nil without a valid `url`; with errors, if it is computed or not valid, or the path is not.
+    /// Nil without a valid `url`. Reports errors if the URL is computed or not valid, or the path is wrong.
     ///
-    /// - Parameter whom: What a document must not choose, for messages: `the server`.
-    init?(_ object: SourceObject, _ reading: RuleReading, whom: String) {
+    /// - Parameter whom: What a document can't choose, for messages: `the server`.
+    init?(_ object: SourceObject, _ reading: RuleReading, recipient: String) {
         path = reading.text(object, "path")
         if let path = path?.literal, let node = object.node("path"), let error = OutsideAddress.error(inPath: path) {
             reading.errors.report(at: node.position, error)
         }
-        guard let address = Self.address(object, whom) else { return nil }
+        guard let address = Self.address(object, recipient) else { return nil }
         (origin, usualPath) = (address.origin, address.path)
     }
 
-    private static func address(_ object: SourceObject, _ whom: String) -> OutsideAddress? {
+    private static func address(_ object: SourceObject, _ recipient: String) -> OutsideAddress? {
         guard let node = object.node("url") else { return nil }
         if node.isComputed {
             object.errors.report(
                 at: node.position,
-                "'url' can't be computed: a document must not choose \(whom); write scheme, host and port, and "
+                "'url' can't be computed: a document must not choose \(recipient); write scheme, host and port, and "
                     + "compute what follows with path: { jq: … }")
             return nil
         }
@@ -37,10 +37,10 @@ struct OutsideTarget: Sendable {
         }
     }
 
-    /// Path and query for one document; nil if the program of `path` gives nothing.
+    /// Path and query for one document. Nil if the program of `path` gives nothing.
     ///
     /// - Parameters:
-    ///   - outputs: For each of ``programs`` its outputs.
+    /// - outputs: For each of ``programs``, its outputs.
     ///   - action: The name of the action, for messages.
     func path(_ outputs: [[JSONText]], of action: String) throws(ActionError) -> String? {
         guard let path else { return usualPath }

@@ -3,16 +3,16 @@
 /// - Note: Source: RFC 3986, sections 2 and 3.
 enum URIText {
     private static let punctuation = Set("-._~:/?#[]@!$&'()*+,;=".utf8)
-    /// Those of a path and a query: without `#`, `[` and `]`.
+    /// The characters of a path and a query: without `#`, `[` and `]`.
     private static let pathPunctuation = Set("-._~:/?@!$&'()*+,;=".utf8)
 
-    /// Whether it has only characters of a URI, and each `%` begins an encoded byte.
-    static func isReference(_ text: String) -> Bool { firstWrong(text, punctuation) == nil }
+    /// Whether the text has only URI characters, and each `%` begins an encoded byte.
+    static func isReference(_ text: String) -> Bool { firstInvalid(text, punctuation) == nil }
 
-    /// The first character that can't be in a path with a query; nil if there is none.
-    static func firstWrongInPath(_ text: String) -> String? { firstWrong(text, pathPunctuation) }
+    /// The first character that can't be in a path with a query. Nil if there is none.
+    static func firstInvalidInPath(_ text: String) -> String? { firstInvalid(text, pathPunctuation) }
 
-    private static func firstWrong(_ text: String, _ punctuation: Set<UInt8>) -> String? {
+    private static func firstInvalid(_ text: String, _ punctuation: Set<UInt8>) -> String? {
         var encoded = 0
         for scalar in text.unicodeScalars {
             guard scalar.isASCII else { return String(scalar) }
@@ -29,7 +29,7 @@ enum URIText {
         return encoded > 0 ? "%" : nil
     }
 
-    /// The value of a `ce-` header: printable ASCII without space, `"` and `%`; all else is percent-encoded.
+    /// The value of a `ce-` header: printable ASCII without space, `"` and `%`. Other characters are percent-encoded.
     ///
     /// - Note: Source: CloudEvents 1.0.2, HTTP protocol binding, section 3.1.3.2.
     static func headerValue(_ text: String) -> String {

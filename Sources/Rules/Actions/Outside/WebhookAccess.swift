@@ -1,9 +1,9 @@
-/// Whom a webhook talks to, and how it proves who it is. The same for all documents; rules with the same access share
-/// connections and limits.
+/// A webhook's receiver and credentials. Independent of the document; rules with the same access share connections and
+/// limits.
 package struct WebhookAccess: Sendable, Hashable {
     /// Scheme, host and port, without a slash at the end: `https://example.org:8443`.
     package let origin: String
-    /// One or two files with secrets of the Standard Webhooks scheme, the current one first; empty: not signed.
+    /// One or two files with secrets of the Standard Webhooks scheme, the current one first. Empty: unsigned.
     package let secretFiles: [String]
     /// A file with a bearer token.
     package let tokenFile: String?
@@ -17,7 +17,7 @@ package struct WebhookAccess: Sendable, Hashable {
     package let caFile: String?
     /// A PEM file with the bot's own certificate.
     package let certificateFile: String?
-    /// The PEM file with its key; nil: it is in the same file.
+    /// The PEM file with the certificate's key. Nil if the certificate's file contains the key.
     package let keyFile: String?
 
     /// A header whose value is in a file.
@@ -27,7 +27,7 @@ package struct WebhookAccess: Sendable, Hashable {
         package let path: String
     }
 
-    /// All files that it names.
+    /// All files that the access names.
     package var files: OutsideFiles {
         let certificates = [
             caFile.map { CertificateFile($0, .authorities) },
@@ -46,8 +46,8 @@ extension WebhookAccess {
         "secret_files", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file",
     ]
 
-    /// Nil, with errors, if keys contradict each other or a value is wrong. No file is read: the author of a rule need
-    /// not have the secrets.
+    /// Nil, with errors, if keys contradict each other or a value is wrong. Reads no file: a rule's author need not
+    /// have the secrets.
     ///
     /// - Parameters:
     ///   - headerFiles: With paths as in the rule file.

@@ -4,7 +4,7 @@ internal import LosslessJSON
 struct WebhookAction: Action {
     static let name = "webhook"
     static let synonyms = ["http", "post", "notify", "hook"]
-    static let mayBeRelated = false
+    static let isAllowedInRelated = false
     static let isOutside = true
 
     private static let keys =
@@ -16,10 +16,10 @@ struct WebhookAction: Action {
     private let body: WebhookBodyTemplate
     let access: WebhookAccess
     private let timeout: Duration
-    /// What to merge of the answer; nil: the answer is not read.
+    /// What to merge from the answer. Nil: the answer is ignored.
     let response: WebhookResponse?
 
-    /// Those that run before the request. The ones of ``response`` run after it.
+    /// The programs that run before the request. Those of ``response`` run after it.
     var programs: [Int] { target.programs + headers.programs + body.programs }
     var outsideFiles: OutsideFiles { access.files }
 
@@ -32,7 +32,7 @@ struct WebhookAction: Action {
             errors.report(at: node.position, "a mapping sends no webhooks; write this rule into a file for 'run'")
         }
         let isNamed = object.required("url", "say where to send it: url: https://example.org/hook") != nil
-        let target = isNamed ? OutsideTarget(object, reading, whom: "the receiver") : nil
+        let target = isNamed ? OutsideTarget(object, reading, recipient: "the receiver") : nil
         method = Self.method(object)
         let body = WebhookBodyTemplate(object, reading)
         let headers =
@@ -85,10 +85,10 @@ struct WebhookAction: Action {
 // MARK: - Checks
 
 extension WebhookAction {
-    func add(_ argument: SourceNode, to outlook: inout RuleOutlook) {
-        outlook.writesOther = true
+    func add(_ argument: SourceNode, to prediction: inout RulePrediction) {
+        prediction.writesOther = true
         if let response, let patch = argument.member("response")?.member("merge") {
-            response.merge.add(patch, to: &outlook)
+            response.merge.add(patch, to: &prediction)
         }
     }
 
@@ -103,7 +103,7 @@ extension WebhookAction {
 
 /// What to do with the answer: `response: { merge: … }`.
 package struct WebhookResponse: Sendable {
-    /// The name of the programs' variable with the answer.
+    /// The programs' variable that holds the answer.
     static let variable = "response"
 
     let merge: MergeAction
@@ -120,9 +120,9 @@ package struct WebhookResponse: Sendable {
     }
 }
 
-/// A request that a rule wants sent before the changed document is written.
+/// A request to send before the changed document is written.
 package struct WebhookEffect: Sendable {
-    /// What the receiver is asked to do.
+    /// The HTTP method.
     package enum Method: String, Sendable {
         case post = "POST"
         case put = "PUT"
@@ -134,21 +134,21 @@ package struct WebhookEffect: Sendable {
     package let method: Method
     /// Path and query; begins with `/`.
     package let path: String
-    /// The rule's own headers, without those whose values are in files.
+    /// The rule's own headers, without those whose values come from files.
     package let headers: [(name: String, value: String)]
-    /// Whether these, or those in files, have a `Content-Type`.
+    /// Whether the headers, including those from files, contain `Content-Type`.
     package let setsType: Bool
     package let body: WebhookBody
     /// For the whole exchange.
     package let timeout: Duration
-    /// What to merge of the answer; nil: the answer does not matter.
+    /// What to merge from the answer. Nil: the answer is ignored.
     package let response: WebhookResponse?
-    /// For which element of `for_each` it is; nil: for none.
+    /// The element of `for_each` that the request is for. Nil without `for_each`.
     let element: RuleElement?
 
     package var url: String { access.origin + path }
 
-    /// The body as it is previewed; nil if there is none, or it is not JSON.
+    /// The body of a preview. Nil if there is none, or it is not JSON.
     var content: JSONText? {
         switch body {
         case .cloudEvent, .cloudEventHeaders, .json:
@@ -157,7 +157,7 @@ package struct WebhookEffect: Sendable {
         }
     }
 
-    /// The members `method`, `url`, `headers` and `body` of a preview: nothing from files, so no secrets.
+    /// The members `method`, `url`, `headers` and `body` of a preview, without secrets: nothing from files.
     func write(to writer: inout JSONWriter) {
         let content = body.content(nil, setsType: setsType)
         writer.member("method", string: method.rawValue)

@@ -2,7 +2,7 @@ package import LosslessJSON
 
 /// What a webhook sends.
 package enum WebhookBody: Sendable {
-    /// What the key `body` may say, apart from a value of its own.
+    /// The values of the key `body`, apart from a literal or computed one.
     enum Kind: String, CaseIterable {
         case cloudEvent = "cloudevents"
         case cloudEventHeaders = "cloudevents-binary"
@@ -18,15 +18,15 @@ package enum WebhookBody: Sendable {
     case cloudEventHeaders(CloudEvent)
     /// The document, or a JSON value that a program made.
     case json(JSONText)
-    /// A text as it is, because the rule sets another `Content-Type` than JSON.
+    /// A text sent as it is, because the rule sets a `Content-Type` other than JSON.
     case text(String)
     case none
 
-    /// The headers that it needs, and its bytes; nil: the request has no body.
+    /// The headers that the body needs, and its bytes. Nil bytes: the request has no body.
     ///
     /// - Parameters:
-    ///   - identity: Nil: for a preview.
-    ///   - setsType: Whether the rule has a `Content-Type` of its own.
+    /// - identity: Nil for a preview.
+    /// - setsType: Whether the rule sets `Content-Type`.
     package func content(
         _ identity: CloudEvent.Identity?, setsType: Bool
     ) -> (headers: [(name: String, value: String)], bytes: [UInt8]?) {
@@ -42,7 +42,7 @@ package enum WebhookBody: Sendable {
     }
 }
 
-/// What a rule file says about a webhook's body.
+/// The body of a webhook, as the rule file describes it.
 struct WebhookBodyTemplate: Sendable {
     let kind: WebhookBody.Kind
     private let value: Template?
@@ -84,11 +84,11 @@ struct WebhookBodyTemplate: Sendable {
         }
     }
 
-    /// The body for a document; nil if a program gives nothing: then nothing is sent.
+    /// The body for a document. Nil if a program gives nothing: the request is not sent.
     ///
     /// - Parameters:
     ///   - contentType: The rule's own header, if it has one.
-    ///   - outputs: For each of ``programs`` its outputs.
+    /// - outputs: For each of ``programs``, its outputs.
     func body(
         of document: JSONText, contentType: String?, _ outputs: [[JSONText]]
     ) throws(ActionError) -> WebhookBody? {

@@ -1,8 +1,8 @@
 internal import LosslessJSON
 
-/// The headers of a webhook: texts, programs, and secrets that are in files.
+/// The headers of a webhook: texts, programs, and secrets in files.
 struct WebhookHeaders: Sendable {
-    /// Set by the bot or by the protocol: a rule must not set them.
+    /// Set by the bot or by the protocol: a rule can't set them.
     private static let reserved: Set<String> = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
         "proxy-authorization", "proxy-connection",
@@ -12,10 +12,10 @@ struct WebhookHeaders: Sendable {
     /// With paths as in the rule file.
     private(set) var files: [WebhookAccess.HeaderFile] = []
 
-    /// In the order in which ``values(_:)`` takes their outputs.
+    /// In the order in which ``values(_:)`` expects their outputs.
     var programs: [Int] { texts.flatMap(\.value.programs) }
 
-    /// Whether one has this name, in lower case.
+    /// Whether a header has this name, in lower case.
     func contains(_ name: String) -> Bool {
         texts.contains { $0.name.lowercased() == name } || files.contains { $0.name.lowercased() == name }
     }
@@ -23,7 +23,7 @@ struct WebhookHeaders: Sendable {
     /// No headers.
     init() {}
 
-    /// Reports errors at their places.
+    /// Reports errors with their positions.
     ///
     /// - Parameter body: Some kinds set headers themselves.
     init(_ node: SourceNode, _ body: WebhookBody.Kind, _ reading: RuleReading) {
@@ -93,7 +93,7 @@ struct WebhookHeaders: Sendable {
 
     /// Names and values. A header whose program gives nothing, or null, is left out.
     ///
-    /// - Parameter outputs: For each of ``programs`` its outputs.
+    /// - Parameter outputs: For each of ``programs``, its outputs.
     func values(_ outputs: [[JSONText]]) throws(ActionError) -> [(name: String, value: String)] {
         var rest = outputs[...]
         var values: [(name: String, value: String)] = []

@@ -1,10 +1,10 @@
 internal import Encodings
 package import LosslessJSON
 
-/// Acts on other documents: those that a selector matches.
+/// Acts on the other documents that a selector matches.
 struct RelatedAction: Action {
     static let name = "related"
-    static let mayBeRelated = false
+    static let isAllowedInRelated = false
     static let writesOthers = true
 
     private static let keys = ["selector", "limit", "then"]
@@ -14,7 +14,7 @@ struct RelatedAction: Action {
     let selector: SelectorTemplate
     /// The most documents that may match.
     let limit: Int
-    /// What is done to each of them.
+    /// What to do to each of them.
     let rule: Rule
 
     var programs: [Int] { selector.programs }
@@ -69,7 +69,7 @@ struct RelatedAction: Action {
             return nil
         }
         for member in elements.compactMap(\.actionMember)
-        where ActionRegistry.action(named: member.name)?.mayBeRelated == false {
+        where ActionRegistry.action(named: member.name)?.isAllowedInRelated == false {
             reading.errors.report(
                 at: member.position,
                 "'\(member.name)' can't stand in the 'then' of related; make a rule for the documents that are found")
@@ -84,7 +84,7 @@ struct RelatedAction: Action {
             RelatedEffect(origin: draft.origin, selector: selector, limit: limit, rule: rule, source: draft.document))
     }
 
-    /// Writes the content of attached files, too.
+    /// Also writes the content of attached files.
     func writeCanonical(of element: SourceNode, to writer: inout JSONWriter) {
         if let elements = element.member(RuleStep.elementsKey) { writer.raw(elements.json) }
         let node = element.member(Self.name)
@@ -111,39 +111,39 @@ extension RelatedAction {
         check.messages(rule)
     }
 
-    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: PlacedWrite.Kind)] {
-        rule.placedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }
+    func databaseNeeds(_ element: SourceNode) -> [(position: SourcePosition, kind: LocatedWrite.Kind)] {
+        rule.locatedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }
     }
 
     func link(_ element: SourceNode, rule index: Int) -> RuleLink? { RuleLink(self, element, index) }
 }
 
-/// Other documents that a rule wants something done to, before the changed one is written.
+/// Actions on other documents, carried out before the changed one is written.
 package struct RelatedEffect: Effect {
-    /// The variable of the programs in `then` that is the changed document.
+    /// The programs' variable in `then` that holds the changed document.
     static let sourceName = "source"
 
-    /// The step that wants it.
+    /// The step that requests it.
     package let origin: EffectOrigin
     /// Which documents.
     package let selector: RelatedSelector
-    /// The most documents that may match. If there are more, nothing may be done to any of them.
+    /// The most documents that may match. If more match, none is changed.
     package let limit: Int
     /// What to do to each of them.
     let rule: Rule
-    /// The changed document, as the rule had left it.
+    /// The changed document, as the rule left it.
     let source: JSONText
 
-    /// Whether its actions `put` documents, too.
+    /// Whether its actions also `put` documents.
     package var mayPut: Bool {
         rule.then.contains { type(of: $0.action).writesOthers }
     }
 
-    /// The actions as they are in the rule file.
+    /// The actions as in the rule file.
     var actions: [UInt8] { rule.source.member("then")?.json ?? Array("[]".utf8) }
 }
 
-/// Decides what becomes of the documents that one effect is about. One per task.
+/// Decides the documents that one related effect applies to. One instance per task.
 package final class RelatedDecider {
     private let effect: RelatedEffect
     private let change: [UInt8]
@@ -152,16 +152,17 @@ package final class RelatedDecider {
 
     /// - Parameters:
     ///   - input: The changed document, for `$change`.
-    ///   - ruleSet: The one that made the effect.
+    /// - ruleSet: The rule set that made the effect.
     package init(_ effect: RelatedEffect, of input: DecisionInput, _ ruleSet: RuleSet) {
         self.effect = effect
         change = input.change
         decider = RuleSet(relatedRule: effect.rule, of: ruleSet).makeDecider()
     }
 
-    /// Whether the document is one of those that the effect is about.
+    /// Whether the effect applies to the document.
     ///
-    /// - Throws: ``DecisionError`` if there is no answer, as when a regular expression exceeds its match limit.
+    /// - Throws: ``DecisionError`` if the match can't be decided, for example when a regular expression exceeds its
+    ///   match limit.
     package func matches(_ document: JSONValue) throws(DecisionError) -> Bool {
         guard effect.selector.namesDesignDocuments || !document.isDesignDocument else { return false }
         do throws(MatchError) { return try effect.selector.selector.matches(document, scratch) } catch {
@@ -169,7 +170,7 @@ package final class RelatedDecider {
         }
     }
 
-    /// One decision for each document that ``matches(_:)``: the actions in order, once.
+    /// Decides one document that ``matches(_:)``: runs the actions once, in order.
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.

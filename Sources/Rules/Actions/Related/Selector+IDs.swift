@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension RelatedSelector {
-    /// The ids that it names: no other document can match. Nil if it names none.
+    /// The ids that the selector names; no other document can match. Nil if it names none.
     package var ids: [String]? { selector.namedIDs }
 }
 
@@ -11,7 +11,7 @@ extension Selector {
         requirements.compactMap { $0.path.isID ? $0.condition.namedTexts : nil }.min { $0.count < $1.count }
     }
 
-    /// The conditions all of which must hold.
+    /// The conditions that must all hold.
     var requirements: [(path: FieldPath, condition: Condition)] {
         switch self {
         case .all(let selectors): selectors.flatMap(\.requirements)
@@ -22,7 +22,7 @@ extension Selector {
 }
 
 extension Condition {
-    /// The texts one of which a text must be; nil if it may be another.
+    /// The texts that the condition accepts. Nil if it is not limited to certain texts.
     fileprivate var namedTexts: [String]? {
         switch self {
         case .compare(.equal, let literal): [literal].compactMap(\.value.string)

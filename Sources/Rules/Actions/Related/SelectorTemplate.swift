@@ -1,25 +1,25 @@
 internal import LosslessJSON
 
-/// A selector for other documents, some of whose values jq programs compute from the changed one.
+/// A selector for other documents. Some of its values are computed by jq programs from the changed document.
 ///
-/// Only values are computed, never fields or operators. So a document can't widen the selector: an object that a program
-/// gives is compared as it is, even if it looks like `{"$gt": null}`.
+/// Only values are computed, never fields or operators, so a document can't widen the selector. An object that a
+/// program gives is compared as it is, even if it looks like `{"$gt": null}`.
 struct SelectorTemplate: Sendable {
     private struct Computed: Sendable {
-        /// What its output may be. Nil: anything.
+        /// The permitted type of its output. Nil: any type.
         let type: ResultType?
     }
 
     private let node: SourceNode
     /// In the order of the file.
     private let computed: [Computed]
-    /// The programs of the computed values, as indexes in the ``ProgramList``, in the order of the file.
+    /// The programs of the computed values as indexes in the ``ProgramList``, in the order of the file.
     let programs: [Int]
-    /// The selector with a text in place of each computed value: shows which fields it asks for.
+    /// The selector with a text in place of each computed value: shows which fields it tests.
     let example: RelatedSelector
 
-    /// Nil, with errors, if CouchDB would refuse the selector, something other than a value is computed, or it matches
-    /// every document.
+    /// Nil, with errors, if CouchDB would refuse the selector, if something other than a value is computed, or if the
+    /// selector matches every document.
     init?(_ node: SourceNode, _ reading: RuleReading) {
         let before = reading.errors.errors.count
         var computed: [Computed] = []
@@ -51,11 +51,11 @@ struct SelectorTemplate: Sendable {
             selector: selector, json: example.json, namesDesignDocuments: selector.namesDesignDocuments)
     }
 
-    /// The selector with its values filled in; nil if one of them has no output or is null: then nothing is related.
+    /// The selector with its values filled in. Nil if a value has no output or is null: then no document is related.
     ///
-    /// - Parameter outputs: For each of ``programs`` its outputs.
-    /// - Throws: ``ActionError`` if a value has another type than it may have, CouchDB would refuse the selector, or it
-    ///   matches every document.
+    /// - Parameter outputs: For each of ``programs``, its outputs.
+    /// - Throws: ``ActionError`` if a value has a type that is not permitted, CouchDB would refuse the selector, or the
+    ///   selector matches every document.
     func filled(_ outputs: [[JSONText]]) throws(ActionError) -> RelatedSelector? {
         guard !computed.isEmpty else { return example }
         let errors = SourceErrors(path: "")
@@ -99,19 +99,19 @@ struct SelectorTemplate: Sendable {
 /// A selector for other documents, with its values filled in.
 package struct RelatedSelector: Sendable {
     let selector: Selector
-    /// As CouchDB takes it.
+    /// As sent to CouchDB.
     package let json: [UInt8]
-    /// Whether the rule itself names design documents: only then may they be found.
+    /// Whether the rule itself names design documents: only then may they match.
     var namesDesignDocuments = false
 
-    /// Its beginning, for messages.
+    /// The beginning of the selector, for messages.
     package var excerpt: String { DisplayText.plain(String(decoding: json, as: UTF8.self), limit: 200) }
 }
 
 // MARK: - The places of computed values
 
 extension SourceNode {
-    /// What a part of a selector is.
+    /// The role of a part of a selector.
     fileprivate enum SelectorPlace {
         /// A selector, or what a combination such as `$not` applies to.
         case selector
@@ -119,9 +119,9 @@ extension SourceNode {
         case selectors
         /// The value of a field: a literal, or conditions.
         case value
-        /// The argument of an operator that compares with it.
+        /// The argument of a comparison operator.
         case argument(String)
-        /// The argument of another operator.
+        /// The argument of any other operator.
         case fixed(String)
         /// A value, or a part of one.
         case literal
@@ -176,7 +176,7 @@ extension SourceNode.SelectorPlace {
         }
     }
 
-    /// What stands for a value that is not computed yet.
+    /// A stand-in for a value that is not computed yet.
     func example(at position: SourcePosition) -> SourceNode {
         let text = SourceNode(content: .string("computed"), position: position)
         guard case .argument(let name) = self else { return text }

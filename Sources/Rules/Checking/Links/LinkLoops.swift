@@ -1,40 +1,40 @@
-/// Finds rules that change each other's documents without end, by `related` and `aggregate`.
+/// Finds rules that change each other's documents endlessly, by `related` and `aggregate`.
 ///
-/// Each document leads to the next one, and the last one to the first. Only loops that are certain: the rules fire
-/// whatever the documents hold besides, the first document is found again, and something differs each time.
+/// Each document triggers the next one, and the last one triggers the first. Reports only certain loops: the rules fire
+/// whatever else the documents hold, the first document is found again, and a value differs each time.
 struct LinkLoops {
     private static let lengthLimit = 4
-    /// The most links that are tried as the next one, in all.
+    /// The most links tried in total.
     private static let stepLimit = 20_000
 
     private let rules: [CheckedRule]
     private let links: [RuleLink]
 
-    /// - Parameter rules: Without those that never fire.
+    /// - Parameter rules: All rules, except those that never fire.
     init(_ rules: [CheckedRule]) {
         self.rules = rules
         links = rules.enumerated().flatMap { index, rule in
             rule.mayLink ? RuleLink.all(of: rule, index) : []
-        }.filter { !$0.motions.isEmpty }
+        }.filter { !$0.memberChanges.isEmpty }
     }
 
-    /// At most one for each rule, at the action of the last of them.
+    /// At most one warning for each rule, at the action of the last rule in the loop.
     var warnings: [RuleWarning] {
         let followers = followers
         var steps = 0
         var found: Set<Int> = []
         return links.indices.compactMap { start in
-            guard !found.contains(links[start].rule), let circle = circle([start], followers, &steps),
-                let name = mover(of: circle)
+            guard !found.contains(links[start].rule), let loop = loop([start], followers, &steps),
+                let name = changingMember(of: loop)
             else { return nil }
-            let members = Set(circle.map { links[$0].rule })
+            let members = Set(loop.map { links[$0].rule })
             guard found.isDisjoint(with: members) else { return nil }
             found.formUnion(members)
-            return warning(circle, name)
+            return warning(loop, name)
         }
     }
 
-    /// For each link, those of the rules that it leads to.
+    /// For each link, the links of the rules that it leads to.
     private var followers: [[Int]] {
         let owners = Set(links.map(\.rule)).sorted()
         return links.map { link in
@@ -45,30 +45,32 @@ struct LinkLoops {
         }
     }
 
-    private func circle(_ way: [Int], _ followers: [[Int]], _ steps: inout Int) -> [Int]? {
-        guard let first = way.first, let last = way.last else { return nil }
-        if way.count > 1, followers[last].contains(first), isClosed(way), mover(of: way) != nil { return way }
-        guard way.count < Self.lengthLimit else { return nil }
+    private func loop(_ chain: [Int], _ followers: [[Int]], _ steps: inout Int) -> [Int]? {
+        guard let first = chain.first, let last = chain.last else { return nil }
+        if chain.count > 1, followers[last].contains(first), isClosed(chain), changingMember(of: chain) != nil {
+            return chain
+        }
+        guard chain.count < Self.lengthLimit else { return nil }
         for next in followers[last] {
             steps += 1
             guard steps < Self.stepLimit else { return nil }
-            // A total is not counted in itself: that is an error.
-            guard !(links[next].isTotal && way.contains(next)) else { continue }
-            if let circle = circle(way + [next], followers, &steps) { return circle }
+            // A totals document can't count itself; that is a separate error.
+            guard !(links[next].isTotalsDocument && chain.contains(next)) else { continue }
+            if let loop = loop(chain + [next], followers, &steps) { return loop }
         }
         return nil
     }
 
-    // MARK: - The same documents again
+    // MARK: - Whether the loop returns to the same document
 
     private struct Place: Hashable {
-        /// The number of the document in the circle.
+        /// The document's index in the loop.
         let document: Int
         let path: [String]
     }
 
-    /// Whether the last link finds the document with which the circle begins.
-    private func isClosed(_ way: [Int]) -> Bool {
+    /// Whether the last link finds the document with which the loop begins.
+    private func isClosed(_ chain: [Int]) -> Bool {
         var groups: [Place: Int] = [:]
         var count = 0
         func group(of place: Place) -> Int {
@@ -77,64 +79,66 @@ struct LinkLoops {
             groups[place] = count
             return count
         }
-        for (document, link) in way.dropLast().enumerated() {
+        for (document, link) in chain.dropLast().enumerated() {
             for pair in links[link].equalities {
                 let source = group(of: Place(document: document, path: pair.source))
                 let target = group(of: Place(document: document + 1, path: pair.target))
                 for (place, other) in groups where other == target { groups[place] = source }
             }
         }
-        let last = way.count - 1
-        return links[way[last]].conditions.allSatisfy { pair in
+        let last = chain.count - 1
+        return links[chain[last]].conditions.allSatisfy { pair in
             group(of: Place(document: last, path: pair.source)) == group(of: Place(document: 0, path: pair.target))
         }
     }
 
-    // MARK: - Something that differs each time
+    // MARK: - Values that differ each time
 
-    private typealias Moving = [Set<[String]>]
+    private typealias ChangingMembers = [Set<[String]>]
 
-    /// The member that keeps the circle going; nil if it comes to rest.
-    private func mover(of circle: [Int]) -> String? {
-        var moving: Moving = circle.map { _ in [] }
-        for (index, link) in circle.enumerated() {
-            let next = rules[links[circle[(index + 1) % circle.count]].rule]
-            let origins = links[link].motions.filter { Self.isOrigin($0.motion, $0.path, next) }
-            moving[index].formUnion(origins.map(\.path))
+    /// The member that keeps the loop going. Nil if the loop ends.
+    private func changingMember(of loop: [Int]) -> String? {
+        var changing: ChangingMembers = loop.map { _ in [] }
+        for (index, link) in loop.enumerated() {
+            let next = rules[links[loop[(index + 1) % loop.count]].rule]
+            let origins = links[link].memberChanges.filter { Self.startsChange($0.memberChange, $0.path, next) }
+            changing[index].formUnion(origins.map(\.path))
         }
-        spread(&moving, circle)
-        if let name = Self.name(moving) { return name }
-        // A value that goes round and is changed on its way.
-        for (index, link) in circle.enumerated() {
-            for (path, motion) in links[link].motions {
-                guard case .derives(let source) = motion else { continue }
-                var trial = moving
+        spread(&changing, loop)
+        if let name = Self.name(changing) { return name }
+        // A value that is passed around the loop and changed on the way.
+        for (index, link) in loop.enumerated() {
+            for (path, memberChange) in links[link].memberChanges {
+                guard case .derives(let source) = memberChange else { continue }
+                var trial = changing
                 trial[index].insert(path)
-                spread(&trial, circle)
-                let before = (index + circle.count - 1) % circle.count
+                spread(&trial, loop)
+                let before = (index + loop.count - 1) % loop.count
                 if trial[before].contains(source), let name = Self.name(trial) { return name }
             }
         }
         return nil
     }
 
-    private static func isOrigin(_ motion: RuleLink.Motion, _ path: [String], _ next: CheckedRule) -> Bool {
-        switch motion {
+    private static func startsChange(_ memberChange: RuleLink.MemberChange, _ path: [String], _ next: CheckedRule)
+        -> Bool
+    {
+        switch memberChange {
         case .counts: true
-        case .set(let touch): next.outlook.lastTouches[path].map { $0.undoes(touch) } ?? false
+        case .set(let touch): next.prediction.lastTouches[path].map { $0.undoes(touch) } ?? false
         case .copies, .derives: false
         }
     }
 
-    /// Adds what is copied or derived from what moves.
-    private func spread(_ moving: inout Moving, _ circle: [Int]) {
-        for _ in 0..<circle.count * 2 {
-            for (index, link) in circle.enumerated() {
-                let before = moving[(index + circle.count - 1) % circle.count]
-                for (path, motion) in links[link].motions {
-                    switch motion {
+    /// Adds the members that are copied or derived from changing members.
+    private func spread(_ changing: inout ChangingMembers, _ loop: [Int]) {
+        for _ in 0..<loop.count * 2 {
+            for (index, link) in loop.enumerated() {
+                let before = changing[(index + loop.count - 1) % loop.count]
+                for (path, memberChange) in links[link].memberChanges {
+                    switch memberChange {
                     case .copies(let source), .derives(let source):
-                        if before.contains(source) { moving[index].insert(path) }
+                        if before.contains(source) { changing[index].insert(path) }
                     case .counts, .set: continue
                     }
                 }
@@ -142,18 +146,18 @@ struct LinkLoops {
         }
     }
 
-    /// A member that moves, if each link moves one.
-    private static func name(_ moving: Moving) -> String? {
-        guard moving.allSatisfy({ !$0.isEmpty }) else { return nil }
-        return moving.joined().map { FieldPath(names: $0).spelling }.min()
+    /// A changing member. Nil unless each link changes one.
+    private static func name(_ changing: ChangingMembers) -> String? {
+        guard changing.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return changing.joined().map { FieldPath(names: $0).spelling }.min()
     }
 
     // MARK: - The warning
 
-    private func warning(_ circle: [Int], _ name: String) -> RuleWarning {
-        let last = circle.max { (links[$0].rule, $0) < (links[$1].rule, $1) } ?? circle[0]
+    private func warning(_ loop: [Int], _ name: String) -> RuleWarning {
+        let last = loop.max { (links[$0].rule, $0) < (links[$1].rule, $1) } ?? loop[0]
         let rule = rules[links[last].rule]
-        let others = Set(circle.map { links[$0].rule }).subtracting([links[last].rule]).sorted().map {
+        let others = Set(loop.map { links[$0].rule }).subtracting([links[last].rule]).sorted().map {
             rules[$0].reference
         }
         let what =
@@ -174,9 +178,9 @@ struct LinkLoops {
 }
 
 extension CheckedRule {
-    /// Whether the selectors alone decide if the rule fires for a document that a link has changed.
+    /// Whether only the selectors decide if the rule fires for a document that a link has changed.
     fileprivate var mayLink: Bool {
         rule.kind == .rules && rule.on.contains(.change) && !rule.isScheduled && dependsOnSelectorsAlone
-            && !outlook.deletes
+            && !prediction.deletes
     }
 }

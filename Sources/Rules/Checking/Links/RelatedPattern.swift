@@ -1,4 +1,4 @@
-/// What a selector of related documents says of them before any document is seen.
+/// What a selector of related documents requires, before any document is known.
 struct RelatedPattern {
     /// A member of the related document that equals a member of the changed one.
     struct Pair {
@@ -6,17 +6,17 @@ struct RelatedPattern {
         let source: [String]
     }
 
-    /// What holds for each document that is found.
+    /// The clauses that hold for each document found.
     private(set) var clauses: [LocatedClause] = []
     private(set) var pairs: [Pair] = []
 
-    /// Nil if a computed value is compared in another way than for equality, or is not just a member: then it can't be
-    /// foreseen what is found.
+    /// Nil if a computed value is compared by anything but equality, or is not just a member: the result is
+    /// unpredictable then.
     init?(_ selector: SourceNode) {
         guard add(selector, path: "") else { return nil }
     }
 
-    /// False if it can't be foreseen. Recurses as deep as a rule file may be nested.
+    /// False if the result is unpredictable. Recurses as deep as a rule file may be nested.
     private mutating func add(_ node: SourceNode, path: String) -> Bool {
         guard node.hasComputedParts else {
             clauses += LocatedClause.conjuncts(of: node.below(path))
@@ -43,19 +43,19 @@ struct RelatedPattern {
             let field = FieldPath(path)
         else { return false }
         pairs.append(Pair(target: field.names, source: source))
-        // It equals something, so it is there.
+        // The member equals a value, so it exists.
         clauses.append(LocatedClause(.field(field, .exists(true)), at: node.position))
         return true
     }
 }
 
 extension FieldPath {
-    /// The names of the members that lead to the field.
+    /// The names of the members on the path to the field.
     fileprivate var names: [String] { steps.map { String(decoding: $0.name, as: UTF8.self) } }
 }
 
 extension SourceNode {
-    /// The node as the value of a field; itself without one.
+    /// The node as the value of a field. Unchanged if the path is empty.
     fileprivate func below(_ path: String) -> SourceNode {
         guard !path.isEmpty else { return self }
         return SourceNode(content: .object([Member(name: path, position: position, value: self)]), position: position)

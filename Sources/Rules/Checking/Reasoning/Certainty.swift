@@ -1,4 +1,4 @@
-/// Whether something is true, as far as that is known.
+/// Whether a statement is true, as far as the checks know.
 enum Certainty {
     case yes, no, unknown
 
@@ -12,12 +12,12 @@ enum Certainty {
         }
     }
 
-    /// Whether all are true. Without parts: yes.
+    /// Whether all parts are true. Without parts: yes.
     static func all(_ parts: [Certainty]) -> Certainty {
         if parts.contains(.no) { return .no }
         return parts.contains(.unknown) ? .unknown : .yes
     }
 
-    /// Whether any is true. Without parts: no.
+    /// Whether any part is true. Without parts: no.
     static func any(_ parts: [Certainty]) -> Certainty { all(parts.map(\.opposite)).opposite }
 }

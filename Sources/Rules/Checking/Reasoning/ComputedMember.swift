@@ -1,6 +1,6 @@
-/// A member of the document whose value a rule computes with a program for it alone.
+/// A member of the document whose value a rule computes with a separate program.
 struct ComputedMember {
-    /// The names of members, from the document down.
+    /// The names of members, from the root of the document.
     let path: [String]
     private let program: String
 
@@ -9,15 +9,15 @@ struct ComputedMember {
         self.program = program
     }
 
-    /// Whether the program certainly gives another value each time: `.n + 1`.
+    /// Whether the program certainly gives a new value each time: `.n + 1`.
     var countsItself: Bool { CounterProgram(program)?.path == path }
 
-    /// Whether the program gives the member's old value.
+    /// Whether the program returns the member's old value.
     var copiesItself: Bool {
         CounterProgram.path(program.trimmed) == path
     }
 
-    /// The program as it would be in the changed document, if it reads that alone: `$source.n + 1`.
+    /// The equivalent program for the changed document, if this one reads only `$source`: `$source.n + 1`.
     var sourceProgram: String? {
         let text = program.replacing("$source.", with: ".")
         return text != program && ProgramReading(program).paths.isEmpty ? text : nil
@@ -27,9 +27,9 @@ struct ComputedMember {
 }
 
 extension ComputedMember {
-    /// Those of actions that are otherwise written out.
+    /// The computed members of actions that are otherwise literal.
     static func all(of rule: Rule) -> [ComputedMember] {
-        rule.placedSteps.filter { $0.step.elements == nil }.flatMap { $0.step.action.computedMembers($0.argument) }
+        rule.locatedSteps.filter { $0.step.elements == nil }.flatMap { $0.step.action.computedMembers($0.argument) }
     }
 
     /// Recurses as deep as a rule file may be nested.

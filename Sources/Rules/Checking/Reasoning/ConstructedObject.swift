@@ -1,9 +1,9 @@
-/// A jq program that consists of one object: `{ a: .b, "c": 1, d }`.
+/// A jq program that only constructs an object: `{ a: .b, "c": 1, d }`.
 enum ConstructedObject {
-    /// The names of its members, if they are literal; none if the program is anything else.
+    /// The names of its members, if they are literal. Empty for any other program.
     static func names(_ program: String) -> [String] { members(program).map(\.name) }
 
-    /// Its members whose names are literal, each with the tokens of its value; none if the program is anything else.
+    /// The members with literal names, each with the tokens of its value. Empty for any other program.
     static func members(_ program: String) -> [(name: String, value: [String])] {
         let tokens = ProgramTokens(program)
         let texts = tokens.ranges.indices.map(tokens.text)
@@ -14,7 +14,7 @@ enum ConstructedObject {
         for (index, text) in texts.enumerated() {
             if ["}", ")", "]"].contains(text) {
                 depth -= 1
-                // Something else follows the object.
+                // More code follows the object.
                 if depth == 0, index < texts.count - 1 { return [] }
             }
             if depth == 1, index > 0, ["{", ","].contains(texts[index - 1]), text != "}" {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// Why the clauses of a conjunction can never hold together. Finds only certain contradictions, and not all of them.
+/// Why the clauses of a conjunction can never all hold. Finds only certain contradictions, and not all of them.
 struct Contradiction {
     let position: SourcePosition
     let message: String
@@ -14,7 +14,7 @@ struct Contradiction {
         var order: ValueOrder { path.isID ? .terms : .collation }
     }
 
-    /// The first contradiction found; nil if there is none.
+    /// The first contradiction. Nil if none is found.
     ///
     /// - Parameter isDocument: Whether the clauses are about a document, not about an element of a list.
     init?(in clauses: [LocatedClause], isDocument: Bool = true) {
@@ -67,7 +67,7 @@ extension Condition {
         case .compare(.less, let literal) where literal.value.kind == .null && order == .collation:
             return "nothing is less than null; compare with a value"
         case .anyElement(let selector), .allElements(let selector), .anyKey(let selector):
-            // Elements are compared in the same order as their list.
+            // Elements are compared in the order of their list's field.
             let clauses = selector.conjuncts.map { LocatedClause($0, at: .start) }
             return Contradiction(in: clauses, isDocument: false)?.message
         default: return nil
@@ -80,7 +80,7 @@ extension Condition {
 extension Contradiction.Demand {
     private static let remedy = "remove one, or combine them with $or"
 
-    /// Conflicts with the type of a member that gateways give to each document.
+    /// The conflict with the type of a member that the gateway sets. Nil if there is none.
     fileprivate var conflictWithGateway: String? {
         guard path.steps.count == 1, !condition.isAbsence else { return nil }
         let kinds: KindSet
@@ -95,7 +95,7 @@ extension Contradiction.Demand {
         return "this member is always \(text)"
     }
 
-    /// Why the two can't hold for one document. Not symmetric.
+    /// Why the two can't both hold for one document. Not symmetric.
     fileprivate func conflict(with other: Contradiction.Demand) -> String? {
         if other.path.isBelow(path) { return conflict(withBelow: other) }
         guard path == other.path else { return nil }
@@ -133,7 +133,7 @@ extension Contradiction.Demand {
             let areExcluded = literals.allSatisfy { literal in others.contains { order.areEqual(literal.value, $0) } }
             return areExcluded ? "each value of one list is in the other; \(Self.remedy)" : nil
         case (.isIn(let literals), .regex), (.isIn(let literals), .beginsWith), (.isIn(let literals), .type):
-            // For a list, one matching element would be enough, but these conditions hold for no list.
+            // One matching element of a list would be enough, but these conditions never hold for a list.
             if KindSet(of: other.condition, order: order).contains(.array) { return nil }
             let areRefused = literals.allSatisfy { other.condition.answer(for: $0.value, order: order) == false }
             return areRefused ? "none of the values satisfies the other; \(Self.remedy)" : nil
@@ -172,7 +172,7 @@ extension Contradiction.Demand {
 }
 
 extension SelectorText {
-    /// The condition in full: equal texts mean equal conditions.
+    /// The whole condition: equal texts mean equal conditions.
     fileprivate static func full(_ condition: Condition) -> String {
         SelectorText(literalLimit: .max).condition(condition)
     }

@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// A program that computes a new value for a member from its old one, so that it differs each time: `.n + 1`, `(.n //
-/// 0) + 1`, `.list + ["x"]`, `.n += 1 | .n`.
+/// A program that computes a member's new value from its old one, so that it differs each time: `.n + 1`,
+/// `(.n // 0) + 1`, `.list + ["x"]`, `.n += 1 | .n`.
 ///
-/// Only these forms count, because arithmetic alone proves nothing: `(.price * 100 | round) / 100` and `.n + 0` are
-/// stable after the first time.
+/// Recognizes only these forms, because arithmetic alone proves nothing: `(.price * 100 | round) / 100` and `.n + 0`
+/// are stable after the first time.
 struct CounterProgram {
-    /// The names of the members that lead to the value.
+    /// The names of the members on the path to the value.
     let path: [String]
 
     /// Nil if the program has another form.
@@ -45,10 +45,10 @@ struct CounterProgram {
         return path(match.1)
     }
 
-    /// The names of a path, also with a default for a missing value: `.a // 0`.
+    /// The names of a path, optionally with a default for a missing value: `.a // 0`.
     static func path(ofValue program: String) -> [String]? { path(program.trimmed) ?? path(ofOperand: "(\(program))") }
 
-    /// The names of `.a."b c"["d"]`; nil if the text is something else.
+    /// The names of `.a."b c"["d"]`. Nil for any other text.
     static func path(_ text: Substring) -> [String]? {
         guard text.wholeMatch(of: /(\.[A-Za-z_][A-Za-z0-9_]*|\."[^"\\]*"|\.?\["[^"\\]*"\])+/) != nil,
             let steps = ProgramReading(String(text)).paths.first

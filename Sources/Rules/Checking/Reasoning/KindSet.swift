@@ -34,7 +34,7 @@ struct KindSet: OptionSet {
 
     /// Collation orders values by kind first; the order of `_id` ranks the kinds differently.
     private init(_ comparison: Condition.Comparison, _ kind: JSONKind, _ order: ValueOrder) {
-        // There is only one null, one false and one true: none of them is less than itself.
+        // null, false and true are each a single value, so none is less than another of its kind.
         let own: KindSet = kind <= .true ? [] : KindSet(kind)
         let below = KindSet(rawValue: 1 << kind.rawValue - 1)
         let above = KindSet.all.subtracting(below).subtracting(KindSet(kind))
@@ -49,7 +49,7 @@ struct KindSet: OptionSet {
         }
     }
 
-    /// The kinds for a name of `$type`; nil if there is no such type.
+    /// The kinds for a name of `$type`. Nil if no such type exists.
     private init?(named name: String) {
         switch name {
         case "null": self.init(.null)

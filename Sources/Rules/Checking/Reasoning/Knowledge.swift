@@ -1,37 +1,37 @@
 internal import LosslessJSON
 
-/// What is certain about a document: clauses that hold, clauses that don't, and what rules have done to it since.
+/// What is certain about a document: which clauses hold, which don't, and what rules have changed since.
 struct Knowledge {
     private var holding: [ExactString: Selector] = [:]
     private var refuted: [ExactString: Selector] = [:]
     private var conditions: [FieldPath: [Condition]] = [:]
-    /// What rules changed since. No clause above reads these members.
-    private var effects = RuleOutlook()
+    /// The changes by rules since then. No clause above reads these members.
+    private var effects = RulePrediction()
 
-    /// About any document: nothing.
+    /// Knowledge about an arbitrary document: none.
     init() {}
 
-    /// About a document for which the rule's `when` holds.
+    /// Knowledge about a document for which the rule's `when` holds.
     init(matching rule: CheckedRule) { self.init(holding: rule.when) }
 
-    /// About a document for which these clauses hold.
+    /// Knowledge about a document for which these clauses hold.
     init(holding clauses: [LocatedClause]) {
         for clause in clauses { holding[ExactString(clause.text)] = clause.selector }
         indexConditions()
     }
 
-    /// About a document for which the rule fires.
+    /// Knowledge about a document for which the rule fires.
     init(firing rule: CheckedRule) {
         self.init(matching: rule)
         if let unless = rule.rule.unless { refuted[Self.text(unless)] = unless }
     }
 
-    /// Updates the knowledge after a rule has done its work.
-    mutating func apply(_ outlook: RuleOutlook) {
-        holding = holding.filter { !outlook.touches($0.value) }
-        refuted = refuted.filter { !outlook.touches($0.value, isRefuted: true) }
-        effects.touched += outlook.touched
-        effects.touchesEverything = effects.touchesEverything || outlook.touchesEverything
+    /// Updates the knowledge after a rule has fired.
+    mutating func apply(_ prediction: RulePrediction) {
+        holding = holding.filter { !prediction.touches($0.value) }
+        refuted = refuted.filter { !prediction.touches($0.value, isRefuted: true) }
+        effects.touched += prediction.touched
+        effects.touchesEverything = effects.touchesEverything || prediction.touchesEverything
         indexConditions()
     }
 
@@ -40,14 +40,15 @@ struct Knowledge {
         for case .field(let path, let condition) in holding.values { conditions[path, default: []].append(condition) }
     }
 
-    /// Whether the selectors of a rule let it fire for the document.
+    /// Whether the rule's selectors hold for the document.
     func fires(_ rule: CheckedRule) -> Certainty {
         var parts = rule.when.map(holds)
         if let unless = rule.rule.unless { parts.append(holds(unless).opposite) }
         return .all(parts)
     }
 
-    /// Like ``fires(_:)``, if only yes is of interest: stops at the first clause that may not hold.
+    /// Like ``fires(_:)``, for callers that only need to know whether the answer is yes. Stops at the first uncertain
+    /// clause.
     func certainlyFires(_ rule: CheckedRule) -> Bool {
         guard certainlyHolds(rule.when) else { return false }
         return rule.rule.unless.map { holds($0) == .no } ?? true
@@ -77,7 +78,7 @@ struct Knowledge {
     }
 
     private func holds(_ condition: Condition, at path: FieldPath) -> Certainty {
-        switch effects.outlook(for: path) {
+        switch effects.prediction(for: path) {
         case .untouched, .beside: break
         case .value(let value): return Certainty(condition.answer(for: value, order: .collation))
         case .missing: return Certainty(condition.isAbsence)
@@ -104,7 +105,7 @@ extension Condition {
     /// `$exists: true`.
     var isPresence: Bool { if case .exists(true) = self { true } else { false } }
 
-    /// Whether the condition holds for this value; nil if matching fails.
+    /// Whether the condition holds for this value. Nil if matching fails.
     func answer(for value: JSONValue, order: ValueOrder) -> Bool? {
         try? matches(value, MatchScratch(), order: order)
     }

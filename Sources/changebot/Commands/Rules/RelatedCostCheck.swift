@@ -18,7 +18,7 @@ struct RelatedCostCheck {
     }
 
     /// - Throws: `RunError`, `CancellationError`; ``CommandError`` with 77 if an index can't be made.
-    func check(_ selectors: [PlacedSelector]) async throws -> Result {
+    func check(_ selectors: [LocatedSelector]) async throws -> Result {
         guard !selectors.isEmpty else { return Result(notes: ["no rule has related documents: nothing to check"]) }
         let info = try await contact.connect(to: gateway)
         let searched = selectors.filter { !$0.namesIDs }
@@ -33,7 +33,7 @@ struct RelatedCostCheck {
 
     // MARK: - CouchDB
 
-    private func checkIndexes(_ selectors: [PlacedSelector], _ info: DatabaseInfo) async throws -> Result {
+    private func checkIndexes(_ selectors: [LocatedSelector], _ info: DatabaseInfo) async throws -> Result {
         var result = Result()
         for selector in selectors {
             let index = try await contact.ask { try await RelatedIndex.find(selector, gateway) }
@@ -68,7 +68,7 @@ struct RelatedCostCheck {
 
     // MARK: - Sync Gateway
 
-    private func cost(_ selectors: [PlacedSelector]) async throws -> Result {
+    private func cost(_ selectors: [LocatedSelector]) async throws -> Result {
         let count = try await documentCount()
         let documents = count.map { "all \(Quantity.count($0, "document"))" } ?? "all documents"
         return Result(

@@ -78,9 +78,9 @@ struct RulesCheckCommand: AsyncParsableCommand {
         ) { gateway in
             result = try await RelatedCostCheck(gateway: gateway, contact: contact, makesIndexes: makeIndexes)
                 .check(set.relatedSelectors)
-            guard !set.placedWrites.isEmpty else { return }
+            guard !set.locatedWrites.isEmpty else { return }
             let info = try await contact.connect(to: gateway)
-            let fit = DatabaseFit(gateway: gateway, info: info, writes: set.placedWrites)
+            let fit = DatabaseFit(gateway: gateway, info: info, writes: set.locatedWrites)
             result.warnings += fit.expiryWarnings + fit.idWarnings
         }
         return result

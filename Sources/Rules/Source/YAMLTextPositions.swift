@@ -1,7 +1,7 @@
-/// The places of a string's lines in a YAML file.
+/// The positions of a string's lines in a YAML file.
 ///
 /// Known if the file contains the string's characters unchanged: in a block after `|`, or on one line.
-struct WrittenText {
+struct YAMLTextPositions {
     private let firstLine: Int
     /// The column of its first line.
     private let firstColumn: Int
@@ -33,17 +33,17 @@ struct WrittenText {
         (firstLine, firstColumn, column) = (start.line + 1, indent + 1, indent + 1)
     }
 
-    /// The number of spaces before a line; nil if the line has nothing else.
+    /// The number of spaces before a line's content. Nil for a blank line.
     private static func indent(_ line: ArraySlice<UInt8>) -> Int? {
         let rest = line.drop { $0 == UInt8(ascii: " ") }
         return rest.isEmpty || rest.elementsEqual([UInt8(ascii: "\r")]) ? nil : rest.startIndex - line.startIndex
     }
 
-    /// The place in the file for a place in the string.
+    /// The position in the file for a position in the string.
     ///
     /// - Parameters:
     ///   - line: In the string, from 1.
-    ///   - offset: Characters before the place on that line.
+    /// - offset: The characters before the position on that line.
     func position(line: Int, offset: Int) -> SourcePosition {
         SourcePosition(line: firstLine + line - 1, column: (line == 1 ? firstColumn : column) + offset)
     }

@@ -1,10 +1,10 @@
 internal import LosslessJSON
 
-/// A YAML file as JSON, for readers that only know JSON but report places in the file.
-package struct PlacedJSON: Sendable {
+/// A YAML file as JSON, for readers that only accept JSON but report positions in the file.
+package struct LocatedJSON: Sendable {
     /// The file as checked JSON, in one line.
     package let text: [UInt8]
-    /// The places in the file of values and member names, by their offsets in ``text``.
+    /// The positions in the file of values and member names, by their offsets in ``text``.
     private var places: [Int: SourcePosition] = [:]
 
     /// - Parameters:
@@ -27,10 +27,10 @@ package struct PlacedJSON: Sendable {
         place(json.root, node)
     }
 
-    /// The place in the file of what begins at an offset of ``text``; nil if nothing does.
+    /// The position in the file of the value or name at an offset of ``text``. Nil if none begins there.
     package func position(at offset: Int) -> SourcePosition? { places[offset] }
 
-    /// Recurses as deep as ``SourceNode/depthLimit`` lets the file be.
+    /// Recurses as deep as ``SourceNode/depthLimit`` allows.
     private mutating func place(_ value: JSONValue, _ node: SourceNode) {
         places[value.range.lowerBound] = node.position
         switch node.content {

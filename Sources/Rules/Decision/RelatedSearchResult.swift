@@ -1,23 +1,23 @@
 package import LosslessJSON
 
-/// What a dry run has found out about the documents of one effect on related documents.
-package struct RelatedFinding: Sendable {
-    /// The most documents that are shown of one effect.
+/// A dry run's search result for one effect on related documents.
+package struct RelatedSearchResult: Sendable {
+    /// The most documents listed for one effect.
     private static let shownLimit = 100
 
-    /// How many documents match.
+    /// The number of matching documents.
     package private(set) var found = 0
-    /// How many of them would be changed or deleted.
+    /// The number of documents that would be changed or deleted.
     package private(set) var changed = 0
-    /// How many of them would be deleted.
+    /// The number of documents that would be deleted.
     package private(set) var deletions = 0
-    /// The first of those that would be changed.
+    /// The first documents that would be changed.
     package private(set) var documents: [DecisionReport] = []
 
-    /// Nothing is found yet.
+    /// An empty result.
     package init() {}
 
-    /// Counts documents that match.
+    /// Counts matching documents.
     package mutating func noteFound(_ count: Int) { found += count }
 
     /// Adds a document that would be changed.
@@ -31,7 +31,7 @@ package struct RelatedFinding: Sendable {
 extension RelatedEffect {
     package static let kind = EffectKind.related
 
-    /// A rule that fires again finds what it wants then.
+    /// A rule that fires again replaces its earlier effects.
     package func isDropped(for later: Effects) -> Bool { true }
 
     package func write(to writer: inout JSONWriter) {
@@ -42,8 +42,8 @@ extension RelatedEffect {
     }
 }
 
-extension RelatedFinding {
-    /// Writes what was found: `found`, `changed`, and the first `documents` that would be changed.
+extension RelatedSearchResult {
+    /// Writes the counts `found` and `changed`, and the first `documents` that would be changed.
     func write(to writer: inout JSONWriter) {
         writer.member("found", integer: found)
         writer.member("changed", integer: changed)

@@ -1,27 +1,27 @@
 internal import Encodings
 internal import LosslessJSON
 
-extension RuleOutlook {
-    /// Reads from a rule's `then` what it does.
+extension RulePrediction {
+    /// Reads what a rule does from its `then`.
     ///
     /// - Parameter includesElements: Whether actions with `for_each` count.
     init(of rule: Rule, includesElements: Bool = true) {
         kind = rule.kind
-        for placed in rule.placedSteps where includesElements || placed.step.elements == nil {
+        for placed in rule.locatedSteps where includesElements || placed.step.elements == nil {
             let before = touched.count
             placed.step.action.add(placed.argument, to: &self)
-            // There may be no element.
+            // The program may give no element.
             if placed.step.elements != nil { for index in before..<touched.count { touched[index].touch = .unknown } }
         }
     }
 
-    /// A computed blob may be any member.
+    /// A computed blob may affect any member.
     mutating func addUnknownAttachment(_ argument: SourceNode) {
         touched.append((["_attachments"], .unknown))
         if argument.member("blob") != nil { touchesEverything = true }
     }
 
-    /// Nil if the action names no blob, or a program names it.
+    /// Nil if the action names no blob, or a program names the blob.
     func blob(_ argument: SourceNode) -> BlobPlace? {
         argument.member("blob")?.text.flatMap { try? BlobPlace($0, kind) }
     }
@@ -39,7 +39,7 @@ extension RuleOutlook {
 
     /// Adds a member that a document sets. Recurses as deep as a rule file may be nested.
     ///
-    /// - Parameter isMerge: Objects keep their other members, and null removes one.
+    /// - Parameter isMerge: Whether objects keep their other members, and null removes a member.
     mutating func addValue(_ node: SourceNode, _ path: [String], isMerge: Bool) {
         if isMerge { return addMerge(node, path) }
         guard node.hasComputedParts, !node.isComputed, case .object(let members) = node.content else {
@@ -50,7 +50,7 @@ extension RuleOutlook {
 
     static func value(_ node: SourceNode) -> Touch { node.hasComputedParts ? .unknown : .set(node.jsonText) }
 
-    /// An operation on a list element shifts others, so it counts as a change of the list.
+    /// An operation on a list element shifts other elements, so it counts as a change of the list.
     mutating func touch(_ path: [String], _ touch: Touch) {
         let position = path.firstIndex { $0 == "-" || !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         if let position {

@@ -1,10 +1,10 @@
 internal import JQ
 
-/// An error that jq finds in a program, explained in plain English, and what to do.
-struct ProgramComplaint {
+/// A compile error of jq in plain English, with a remedy.
+struct ProgramDiagnosis {
     let message: String
     let remedy: String
-    /// The place in the program; nil if it is not known.
+    /// The position in the program. Nil if it is unknown.
     let place: Place?
 
     struct Place {
@@ -17,7 +17,7 @@ struct ProgramComplaint {
     /// - Parameters:
     ///   - error: jq's own message.
     ///   - variables: The `$NAME` variables of the program.
-    ///   - unexpected: The index of the token that jq did not expect; nil if it is not known.
+    /// - unexpected: The index of the token that jq did not expect. Nil if it is unknown.
     init(_ error: JQCompileError, _ program: String, variables: [String], unexpected: Int?) {
         let tokens = ProgramTokens(program)
         if let unexpected {
@@ -32,7 +32,7 @@ struct ProgramComplaint {
     }
 }
 
-extension ProgramComplaint.Place {
+extension ProgramDiagnosis.Place {
     fileprivate init(_ index: Int, in program: [Unicode.Scalar]) {
         let before = program[..<index]
         line = before.count { $0 == "\n" } + 1
@@ -42,7 +42,7 @@ extension ProgramComplaint.Place {
 
 // MARK: - Messages
 
-extension ProgramComplaint {
+extension ProgramDiagnosis {
     private static func explanation(
         _ message: String, _ tokens: ProgramTokens, _ variables: [String]
     ) -> (String, String) {
@@ -75,14 +75,14 @@ extension ProgramComplaint {
         return (message, "write \"\(word)\" if it is a text, or .\(word) if it is a field")
     }
 
-    /// Whether a name stands alone, or where values stand: after a comparison, an operator or a colon.
+    /// Whether a name stands alone, or in a value position: after a comparison, an operator or a colon.
     private static func isValue(_ word: String, _ tokens: ProgramTokens) -> Bool {
         guard let index = tokens.ranges.indices.first(where: { tokens.text($0) == word }) else { return false }
         if tokens.ranges.count == 1 { return true }
         return index > 0 && ["==", "!=", "<", "<=", ">", ">=", "+", "//", ":"].contains(tokens.text(index - 1))
     }
 
-    /// `.user-name` instead of `."user-name"`, where jq looks for a function `name`.
+    /// `.user-name` instead of `."user-name"`: jq then looks for a function `name`.
     private static func hyphenated(_ function: String, _ tokens: ProgramTokens) -> String? {
         let name = function.prefix { $0 != "/" }
         let ranges = tokens.ranges

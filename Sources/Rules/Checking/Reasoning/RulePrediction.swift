@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// What is known about the effects of a rule before any document is seen.
-struct RuleOutlook: Sendable {
+/// The effects of a rule, as far as they are known before any document is seen.
+struct RulePrediction: Sendable {
     enum Touch: Sendable {
         /// The member has this value.
         case set(JSONText)
-        /// The member is gone.
+        /// The member no longer exists.
         case removed
         /// The attachment, or the expiry, exists.
         case attached
@@ -13,45 +13,45 @@ struct RuleOutlook: Sendable {
         case unknown
     }
 
-    /// The changes of members, in order. A path names members of objects, never elements of lists: a change inside a
+    /// The changes to members, in order. A path names members of objects, never elements of lists: a change inside a
     /// list is an unknown change of the list.
     var touched: [(path: [String], touch: Touch)] = []
-    /// A whole merge or patch is computed: it may change all members that rules of this kind may write.
+    /// Whether a whole merge or patch is computed: it may change all members that rules of this kind may write.
     var touchesEverything = false
     var kind = RuleFileKind.rules
-    /// The document becomes a tombstone.
+    /// Whether the document becomes a tombstone.
     var deletes = false
-    /// The rule acts outside the document.
+    /// Whether the rule acts outside the document.
     var writesOther = false
-    /// An action checks something before it acts: the `test` of a patch.
+    /// Whether an action checks a condition first, such as the `test` of a patch.
     var isGuarded = false
 
-    /// Whether the document may differ afterwards.
+    /// Whether the rule may change the document.
     var touchesDocument: Bool { touchesEverything || !touched.isEmpty }
 }
 
 /// What is known about one field after a rule has acted.
-enum FieldOutlook {
+enum FieldPrediction {
     /// It has its old value.
     case untouched
-    /// It has its old value if its parent was an object. The parent is an object now, and may not have been one before.
+    /// It has its old value if its parent was an object. The parent is an object now, but may not have been one before.
     case beside
     case value(JSONValue)
     case missing
-    /// The path leads into something that has no members.
+    /// The path leads into a value without members.
     case noSuchPlace
-    /// It exists, with any value.
+    /// It exists; its value is unknown.
     case present
     case unknown
 }
 
-extension RuleOutlook {
+extension RulePrediction {
     /// What is known about the field after the rule has acted.
-    func outlook(for path: FieldPath) -> FieldOutlook {
+    func prediction(for path: FieldPath) -> FieldPrediction {
         var isBeside = false
         for (names, touch) in touched.reversed() {
-            guard let outlook = Self.outlook(for: path.steps, names, touch) else { continue }
-            guard case .beside = outlook else { return isBeside ? .unknown : outlook }
+            guard let prediction = Self.prediction(for: path.steps, names, touch) else { continue }
+            guard case .beside = prediction else { return isBeside ? .unknown : prediction }
             isBeside = true
         }
         let member = String(decoding: path.steps[0].name, as: UTF8.self)
@@ -60,10 +60,10 @@ extension RuleOutlook {
     }
 
     /// Nil if the paths don't overlap.
-    private static func outlook(for steps: [FieldPath.Step], _ names: [String], _ touch: Touch) -> FieldOutlook? {
+    private static func prediction(for steps: [FieldPath.Step], _ names: [String], _ touch: Touch) -> FieldPrediction? {
         let common = zip(steps, names).prefix { $0.name.elementsEqual($1.utf8) }.count
         guard common == min(steps.count, names.count) else {
-            // Other attachments are not affected: attachments are always in an object.
+            // Other attachments stay: `_attachments` is always an object.
             if common == 0 || names[0] == "_attachments" { return nil }
             // A list that becomes an object loses its elements.
             return steps[common].position == nil ? .beside : .unknown
@@ -88,14 +88,14 @@ extension RuleOutlook {
         }
     }
 
-    /// Whether a selector that holds may no longer hold afterwards; or, if it is refuted, may hold then.
+    /// Whether a selector that holds may stop holding, or a refuted one may start to hold.
     func touches(_ selector: Selector, isRefuted: Bool = false) -> Bool {
         switch selector {
         case .all(let selectors), .any(let selectors), .none(let selectors):
             selectors.contains { touches($0, isRefuted: isRefuted) }
         case .not(let selector): touches(selector, isRefuted: isRefuted)
         case .field(let path, _):
-            switch outlook(for: path) {
+            switch prediction(for: path) {
             case .untouched: false
             // A field with a condition that holds is in an object. Without a parent object, no condition holds.
             case .beside: isRefuted
@@ -115,7 +115,7 @@ extension FieldPath {
     /// A path of member names. Not for `_id`, which rules can't change.
     init(names: [String]) { self.init(steps: names.map { Step(name: Array($0.utf8), position: Int($0)) }) }
 
-    /// Leads to the value itself.
+    /// The path to the value itself.
     static let itself = FieldPath(steps: [])
 
     static func look(along steps: [Step], in value: JSONValue) -> Lookup {

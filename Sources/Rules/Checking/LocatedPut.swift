@@ -1,18 +1,18 @@
 internal import LosslessJSON
 
-/// A `put` that overwrites documents in the rule's own keyspace, and whose document is written out.
-struct PlacedPut {
+/// A `put` with a literal document that overwrites documents in the rule's own keyspace.
+struct LocatedPut {
     let position: SourcePosition
-    /// Whether members that the document does not name are removed.
+    /// Whether it removes members that its document does not name.
     let replaces: Bool
     private let id: SourceNode?
     private let document: SourceNode
     /// The changes that the `put` makes to members.
-    private var outlook = RuleOutlook()
+    private var prediction = RulePrediction()
 
-    static func all(of rule: Rule) -> [PlacedPut] {
-        rule.placedSteps.filter { $0.step.action is PutAction && $0.step.elements == nil }.compactMap {
-            PlacedPut($0.argument, at: $0.element.position)
+    static func all(of rule: Rule) -> [LocatedPut] {
+        rule.locatedSteps.filter { $0.step.action is PutAction && $0.step.elements == nil }.compactMap {
+            LocatedPut($0.argument, at: $0.element.position)
         }
     }
 
@@ -24,17 +24,17 @@ struct PlacedPut {
         self.document = document
         id = put.member("id")
         replaces = existing == PutEffect.Existing.replace.rawValue
-        if let id, id.text != nil { outlook.touched.append((["_id"], .set(id.jsonText))) }
+        if let id, id.text != nil { prediction.touched.append((["_id"], .set(id.jsonText))) }
         if case .object(let members) = document.content {
-            for member in members { outlook.addValue(member.value, [member.name], isMerge: !replaces) }
+            for member in members { prediction.addValue(member.value, [member.name], isMerge: !replaces) }
         }
     }
 
-    /// A member that the rule sets after such a `put` and the next `put` undoes; nil if there is none, or the rule may
-    /// not fire.
+    /// A member that the rule sets after such a `put` and the next `put` undoes. Nil if there is none, or if the rule
+    /// may not fire.
     func memberUndone(of rule: CheckedRule) -> String? {
         guard certainlyFires(rule) else { return nil }
-        let touches = rule.outlook.lastTouches.merging(rule.computedTouches) { touch, _ in touch }
+        let touches = rule.prediction.lastTouches.merging(rule.computedTouches) { touch, _ in touch }
         return touches.filter { isUndone($0.key, $0.value) }.keys.min { $0.lexicographicallyPrecedes($1) }
             .map { FieldPath(names: $0).spelling }
     }
@@ -42,9 +42,9 @@ struct PlacedPut {
     /// Whether the rule fires for every document that the `put` writes.
     func certainlyFires(_ rule: CheckedRule) -> Bool {
         let selectors = [rule.rule.when] + (rule.rule.unless.map { [$0] } ?? [])
-        var effects = outlook
+        var effects = prediction
         if replaces {
-            // Members that the document does not name are missing, except for the gateway's own.
+            // The written document lacks members that the put does not name, except for the gateway's own.
             let names = Set(selectors.flatMap(\.fieldNames)).filter { !$0.begins(with: "_") }
             for name in names where document.member(name) == nil { effects.touched.append(([name], .removed)) }
         }
@@ -56,8 +56,8 @@ struct PlacedPut {
     /// The members of the document that a program computes.
     var computed: [ComputedMember] { ComputedMember.members(document, []) }
 
-    /// Whether a `put` of the same form in a document that this one wrote finds its id: a replaced document has no other
-    /// members to compute it from.
+    /// Whether a `put` of the same form finds its id in a document that this one wrote: a replaced document lacks the
+    /// other members.
     var keepsID: Bool {
         guard replaces, let id, id.isComputed else { return true }
         guard let program = id.member("jq")?.text else { return false }
@@ -67,10 +67,10 @@ struct PlacedPut {
         }
     }
 
-    private func isUndone(_ path: [String], _ touch: RuleOutlook.Touch) -> Bool {
+    private func isUndone(_ path: [String], _ touch: RulePrediction.Touch) -> Bool {
         guard let first = path.first, !first.begins(with: "_") else { return false }
-        switch (outlook.outlook(for: FieldPath(names: path)), touch) {
-        // A replaced document has only what the `put` names.
+        switch (prediction.prediction(for: FieldPath(names: path)), touch) {
+        // A replaced document has only the members that the `put` names.
         case (.untouched, .set), (.untouched, .unknown), (.missing, .set), (.missing, .unknown): return replaces
         case (.value(let value), .set(let wanted)): return !value.isEquivalent(to: wanted.root)
         case (.value, .removed), (.present, .removed): return true

@@ -3,9 +3,9 @@ import Testing
 @testable import Rules
 
 @Suite struct PlacedJSONTests {
-    @Test func everyValueKnowsItsPlace() throws {
+    @Test func everyValueHasItsPosition() throws {
         let yaml = "# a comment\nä:\n  - 1.10\n  - { b: \"c\" }\n"
-        let json = try PlacedJSON(yaml: Array(yaml.utf8), path: "file")
+        let json = try LocatedJSON(yaml: Array(yaml.utf8), path: "file")
         let text = #"{"ä":[1.10,{"b":"c"}]}"#
         #expect(String(decoding: json.text, as: UTF8.self) == text)
         func place(_ part: String) -> SourcePosition? {
@@ -22,13 +22,13 @@ import Testing
     }
 
     @Test(arguments: [("a: [", "file:"), ("a: 1\na: 2", "file:1:1: the key 'a'"), ("", "file:1:1: ")])
-    func whatIsNoYAMLIsRefused(yaml: String, beginning: String) throws {
-        let error = #expect(throws: RuleFilesError.self) { try PlacedJSON(yaml: Array(yaml.utf8), path: "file") }
+    func invalidYAMLIsRefused(yaml: String, beginning: String) throws {
+        let error = #expect(throws: RuleFilesError.self) { try LocatedJSON(yaml: Array(yaml.utf8), path: "file") }
         #expect(error?.kind == .invalid)
         #expect(error?.description.hasPrefix(beginning) == true, "\(error?.description ?? "")")
     }
 
-    @Test func bytesThatAreNoTextAreRefused() {
-        #expect(throws: RuleFilesError.self) { try PlacedJSON(yaml: [0x61, 0xFF], path: "file") }
+    @Test func invalidUTF8IsRefused() {
+        #expect(throws: RuleFilesError.self) { try LocatedJSON(yaml: [0x61, 0xFF], path: "file") }
     }
 }
