@@ -6,8 +6,8 @@ package enum JQCompiler {
     /// Compiles programs in a separate process. Blocks, so use it only while reading rule files.
     ///
     /// jq takes about 20 ms for its own definitions each time that it compiles a text. Programs are therefore compiled
-    /// together, about 60 ms for each `compiledTogetherLimit`. Only if that fails, smaller and smaller parts are compiled, down
-    /// to a single program, so that the error refers to its own text.
+    /// together, about 60 ms for each `compiledTogetherLimit`. Only if that fails, smaller and smaller parts are
+    /// compiled, down to a single program, so that the error refers to its own text.
     ///
     /// - Parameter variables: Names that the programs may use as `$NAME`, in addition to ``JQBinding/common``.
     /// - Returns: For each program the first error that jq reports. Nil if it compiles.
