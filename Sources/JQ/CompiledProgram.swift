@@ -24,8 +24,8 @@ final class CompiledProgram {
     /// Compiles a program that has passed ``check(_:_:)``, as all programs of rule files have.
     ///
     /// - Parameters:
-    /// - bindings: An object with the variables' values by name. Not consumed.
-    /// - locals: Variables whose values are passed with each run.
+    ///   - bindings: An object with the variables' values by name. Not consumed.
+    ///   - locals: Variables whose values are passed with each run.
     /// - Throws: The first error that jq reports.
     init(_ text: [UInt8], _ bindings: jv, locals: [String] = []) throws(JQCompileError) {
         guard !text.contains(0) else { throw Self.nulError }

@@ -32,7 +32,7 @@ final class Conversation {
     /// A process that hangs or crashes fails only its current request. The other requests go to a new process.
     ///
     /// - Parameters:
-    /// - stopping: Polled. An error ends the batch and becomes the answer to all remaining requests.
+    ///   - stopping: Polled. An error ends the batch and becomes the answer to all remaining requests.
     ///   - answer: Receives the answer to each request.
     func put(_ requests: [JQRequest], stopping: () -> JQError?, answer: (TimedAnswer) -> Void) {
         var answered = 0

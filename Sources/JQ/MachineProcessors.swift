@@ -14,9 +14,9 @@ enum MachineProcessors {
     /// that a hanging program does not block the others.
     ///
     /// - Parameters:
-    /// - processors: The number of usable processors.
-    /// - memory: Bytes of memory of the machine and the control groups.
-    /// - memoryLimit: Bytes that the programs in one helper may use. All helpers may use half of the memory.
+    ///   - processors: The number of usable processors.
+    ///   - memory: Bytes of memory of the machine and the control groups.
+    ///   - memoryLimit: Bytes that the programs in one helper may use. All helpers may use half of the memory.
     static func helpers(processors: Int, memory: Int, memoryLimit: Int) -> Int {
         max(2, min(processors, helperLimit, memory / 2 / max(memoryLimit, 1)))
     }

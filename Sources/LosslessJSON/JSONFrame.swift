@@ -13,8 +13,8 @@ package struct JSONFrame {
 
     /// - Parameters:
     ///   - start: Offset of the opening bracket or quote.
-    /// - endsAtBrokenString: Whether a line break inside a string counts as the value's end. Such a value can't be
-    ///   valid.
+    ///   - endsAtBrokenString: Whether a line break inside a string counts as the value's end. Such a value can't be
+    ///     valid.
     package init(start: Int, endsAtBrokenString: Bool = false) {
         reached = start
         self.endsAtBrokenString = endsAtBrokenString

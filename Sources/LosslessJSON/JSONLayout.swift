@@ -5,9 +5,9 @@ extension JSONValue {
     /// change the direction of text become `\uXXXX`, so that no document can control the terminal. Does not recurse.
     ///
     /// - Parameters:
-    /// - indent: Spaces per level. Levels beyond the first 100 are not indented further.
-    /// - stringLimit: The most bytes shown of a string, number or member name. The rest becomes `… (N bytes)`, where N
-    ///   is the full length.
+    ///   - indent: Spaces per level. Levels beyond the first 100 are not indented further.
+    ///   - stringLimit: The most bytes shown of a string, number or member name. The rest becomes `… (N bytes)`, where
+    ///     N is the full length.
     public func indentedLines(indent: Int = 2, stringLimit: Int = 200) -> [String] {
         var layout = JSONLayout(indent: max(indent, 0), limit: max(stringLimit, 0))
         layout.write(self)

@@ -9,8 +9,8 @@ extension JSONPatch {
     /// Deterministic: the same documents always give the same patch. Does not recurse.
     ///
     /// - Parameters:
-    /// - leavingOut: Members of the two root objects to ignore.
-    /// - numbersAsWritten: Whether a different spelling of the same number is a difference.
+    ///   - leavingOut: Members of the two root objects to ignore.
+    ///   - numbersAsWritten: Whether a different spelling of the same number is a difference.
     public static func difference(
         from old: JSONValue, to new: JSONValue, leavingOut: Set<String> = [], numbersAsWritten: Bool = false
     ) -> JSONPatch {

@@ -5,7 +5,7 @@ extension JSONTape {
     /// in `\u` escapes are within the grammar and accepted. One pass, no recursion, no allocation except for the tape.
     ///
     /// - Parameters:
-    /// - text: May continue after the value. Offsets on the tape are offsets in it.
+    ///   - text: May continue after the value. Offsets on the tape are offsets in it.
     ///   - start: The offset to begin at.
     /// - Returns: The offset after the value. A number at the very end of `text` counts as complete.
     /// - Throws: ``JSONError``. The tape is then unchanged. After `.unexpectedEnd`, the same call with more text may

@@ -203,7 +203,7 @@ package struct PutEffect: Effect {
     ///
     /// - Parameters:
     ///   - totals: The members to set: an object.
-    /// - creation: The document to create if there is none, with its `_id`. Nil: creates none.
+    ///   - creation: The document to create if there is none, with its `_id`. Nil: creates none.
     package static func totals(id: String, _ totals: JSONText, creation: JSONText?) -> PutEffect {
         var effect = PutEffect(id: id, keyspace: nil, document: totals, ifExists: .merge)
         effect.creation = creation

@@ -7,7 +7,7 @@ enum ReservedID {
     ///
     /// - Parameters:
     ///   - nodes: The ids, computed ones included.
-    /// - put: `allow_design: true` in it permits design documents.
+    ///   - put: `allow_design: true` in it permits design documents.
     static func check(_ nodes: [SourceNode], of put: SourceObject) {
         let allowsDesign = readPermission(put)
         var isForDesign = false

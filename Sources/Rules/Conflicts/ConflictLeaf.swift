@@ -24,8 +24,8 @@ package struct ConflictLeaf: Sendable {
     /// A version of a document that is not yet a revision on the server.
     ///
     /// - Parameters:
-    /// - revision: An id that distinguishes it from the other leaves.
-    /// - history: The revisions that it descends from, newest first, without its own.
+    ///   - revision: An id that distinguishes it from the other leaves.
+    ///   - history: The revisions that it descends from, newest first, without its own.
     package init(_ document: JSONText, revision: String, after history: [String]) {
         self.document = document
         self.revision = revision

@@ -28,10 +28,10 @@ struct ConflictMerge {
     private let isOrderedByDate: Bool
 
     /// - Parameters:
-    /// - conflict: Without duplicate members.
-    /// - ancestors: The documents of ``Conflict/branchings`` that the server still has.
-    /// - order: The leaves as indexes, by priority if several changed a value differently.
-    /// - isOrderedByDate: Whether each leaf has a distinct date.
+    ///   - conflict: Without duplicate members.
+    ///   - ancestors: The documents of ``Conflict/branchings`` that the server still has.
+    ///   - order: The leaves as indexes, by priority if several changed a value differently.
+    ///   - isOrderedByDate: Whether each leaf has a distinct date.
     init(_ conflict: Conflict, ancestors: [String: JSONText], order: [Int], isOrderedByDate: Bool) {
         leaves = conflict.leaves
         equalDigests = conflict.equalDigests

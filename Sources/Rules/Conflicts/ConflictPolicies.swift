@@ -13,9 +13,9 @@ package struct ConflictPolicies: Sendable {
     private let pool: JQPool?
 
     /// - Parameters:
-    /// - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for one type. `POLICY` is one of
-    ///   ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
-    /// - dateMember: The member with a document's date, a text or a number.
+    ///   - texts: `POLICY`, for all documents, or `TYPE=POLICY`, for one type. `POLICY` is one of
+    ///     ``ConflictPolicy/names``, or `jq:PROGRAM`. At least one.
+    ///   - dateMember: The member with a document's date, a text or a number.
     /// - Throws: ``ConflictPolicyError`` for an unknown policy, two policies for the same documents, or a program that
     ///   is empty or does not compile.
     package init(_ texts: [String], dateMember: String) throws(ConflictPolicyError) {
@@ -93,8 +93,8 @@ package struct ConflictPolicies: Sendable {
     /// Resolves the conflict of a document. Unless a deletion wins, at least two leaves must not be deleted.
     ///
     /// - Parameters:
-    /// - ancestors: The documents of ``Conflict/branchings`` that the server still has.
-    /// - isDeleted: Whether one of ``Conflict/deletions`` is still valid; for ``ConflictPolicy/deletesWin``.
+    ///   - ancestors: The documents of ``Conflict/branchings`` that the server still has.
+    ///   - isDeleted: Whether one of ``Conflict/deletions`` is still valid; for ``ConflictPolicy/deletesWin``.
     ///   - now: The programs' `$now`.
     package func resolve(
         _ conflict: Conflict, by policy: ConflictPolicy, ancestors: [String: JSONText], isDeleted: Bool,

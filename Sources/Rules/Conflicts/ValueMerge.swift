@@ -59,8 +59,8 @@ struct ValueMerge {
     /// Merges objects, member by member.
     ///
     /// - Parameters:
-    /// - objects: Nil for a side without a value. The result has the member order of the first.
-    /// - skipsReserved: Whether members that begin with `_` are left out.
+    ///   - objects: Nil for a side without a value. The result has the member order of the first.
+    ///   - skipsReserved: Whether members that begin with `_` are left out.
     /// - Throws: ``Undecidable``.
     func members(
         of objects: [JSONValue?], _ ancestor: JSONValue?, skipsReserved: Bool, depth: Int = 0

@@ -25,7 +25,7 @@ package final class Decider {
     /// - Parameters:
     ///   - document: May be part of a larger text.
     ///   - isDeleted: Whether the change is a tombstone.
-    /// - mayBeInConflict: Whether the document may have other leaf revisions. Default: false.
+    ///   - mayBeInConflict: Whether the document may have other leaf revisions. Default: false.
     package func mayFire(on document: JSONValue, isDeleted: Bool, mayBeInConflict: Bool = false) -> Bool {
         ruleSet.index.find(for: document, isDeleted: isDeleted, into: &candidates)
         do throws(MatchError) {
@@ -55,12 +55,12 @@ package final class Decider {
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
-    /// - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
-    /// - stored: Reads gateway attachments whose digests are inconclusive. Nil: they count as different.
-    /// - mayPutOff: Whether a document with slow programs, by its index, may be deferred so that the others need not
-    ///   wait for it. Its decision then has ``Decision/isDeferred``. Default: never.
-    /// - willDecide: Called with the index of a document before it is processed, also each time that it continues with
-    ///   answers. Called with nil while waiting for jq, which runs in a separate process, or for an attachment.
+    ///   - downloader: Fetches what rules attach from URLs. Nil: such attachments are empty.
+    ///   - stored: Reads gateway attachments whose digests are inconclusive. Nil: they count as different.
+    ///   - mayDefer: Whether a document with slow programs, by its index, may be deferred so that the others need not
+    ///     wait for it. Its decision then has ``Decision/isDeferred``. Default: never.
+    ///   - willDecide: Called with the index of a document before it is processed, also each time that it continues
+    ///     with answers. Called with nil while waiting for jq, which runs in a separate process, or for an attachment.
     package func decide(
         on inputs: [DecisionInput], now: Int, downloader: Downloader? = nil, stored: StoredAttachmentReader? = nil,
         mayDefer: (Int) -> Bool = { _ in false }, willDecide: (Int?) -> Void = { _ in }

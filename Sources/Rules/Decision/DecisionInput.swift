@@ -30,7 +30,7 @@ package struct DecisionInput: Sendable {
     var id: String { document.root["_id"]?.string ?? "" }
 
     /// - Parameters:
-    /// - sequence: As JSON text. Nil if the document is not from a feed.
+    ///   - sequence: As JSON text. Nil if the document is not from a feed.
     ///   - firedTimes: As ``firedTimes``. Default: none.
     package init(
         _ document: JSONText, isDeleted: Bool = false, sequence: [UInt8]? = nil, firedTimes: [String: Int] = [:],

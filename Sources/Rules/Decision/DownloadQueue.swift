@@ -98,8 +98,8 @@ struct DownloadQueue {
     }
 
     /// - Parameters:
-    /// - entitled: Requests that are made even without room.
-    /// - room: The bytes that may be added to what is already in memory.
+    ///   - entitled: Requests that are made even without room.
+    ///   - room: The bytes that may be added to what is already in memory.
     private static func fetch(
         _ wanted: [Wanted], _ entitled: Set<DownloadRequest>, _ room: Int, by deadline: ContinuousClock.Instant,
         _ downloader: Downloader

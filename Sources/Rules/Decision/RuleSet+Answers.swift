@@ -8,8 +8,8 @@ extension RuleSet {
     ///
     /// - Parameters:
     ///   - answer: `$response` of the programs: an object.
-    /// - origin: The step that the effect comes from.
-    /// - input: The document that was decided.
+    ///   - origin: The step that the effect comes from.
+    ///   - input: The document that was decided.
     ///   - now: The programs' `$now`, in seconds since 1970.
     package func merge(
         _ answer: JSONText, of effect: WebhookEffect, _ origin: EffectOrigin, into decision: Decision,

@@ -6,8 +6,8 @@ extension RuleSet {
     ///
     /// - Parameters:
     ///   - document: The input of the programs.
-    /// - matched: The document for which the rule's selectors held.
-    /// - locals: The values of the programs' additional variables.
+    ///   - matched: The document for which the rule's selectors held.
+    ///   - locals: The values of the programs' additional variables.
     func calls(
         _ programs: [Int], of rule: Rule, document: JSONText, matched: JSONText, _ input: DecisionInput, now: Int,
         locals: [(name: String, json: [UInt8])] = [], _ scratch: MatchScratch

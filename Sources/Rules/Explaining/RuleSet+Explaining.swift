@@ -10,7 +10,7 @@ extension RuleSet {
     ///
     /// - Parameters:
     ///   - now: The programs' `$now`, in seconds since 1970.
-    /// - names: The rules to explain. Nil for all. All rules take part in the decision in any case.
+    ///   - names: The rules to explain. Nil for all. All rules take part in the decision in any case.
     /// - Returns: An explanation for each rule, and one line on what `run` and `fix` would do with the document.
     package func explain(
         _ input: DecisionInput, now: Int, only names: [String]? = nil

@@ -58,8 +58,8 @@ extension SelectorExplanation {
     /// A combination of clauses.
     ///
     /// - Parameters:
-    /// - decisive: The first child with this result decides. So does a child without an answer, as in matching.
-    /// - result: The result in that case. Otherwise its opposite.
+    ///   - decisive: The first child with this result decides. So does a child without an answer, as in matching.
+    ///   - result: The result in that case. Otherwise its opposite.
     init(_ text: String, _ children: [SelectorExplanation], decisive: ClauseResult, gives result: ClauseResult) {
         self.text = text
         self.children = children

@@ -28,9 +28,9 @@ struct RuleFile {
     private(set) var errors: [RuleFileError] = []
 
     /// - Parameters:
-    /// - path: The path as given; errors begin with it. `.json` is read as JSON, everything else as YAML.
+    ///   - path: The path as given; errors begin with it. `.json` is read as JSON, everything else as YAML.
     ///   - bytes: The content of the file.
-    /// - shared: Shared by the files of a rule set, whose programs are compiled later.
+    ///   - shared: Shared by the files of a rule set, whose programs are compiled later.
     init(path: String, bytes: [UInt8], shared: RuleReading.Shared = RuleReading.Shared()) {
         self.path = path
         let reading = RuleReading(path: path, shared: shared)

@@ -10,8 +10,8 @@ package struct RuleFileSet: Sendable {
     /// Reads rule files and the files that they attach from disk. Reads everything or throws. Blocks.
     ///
     /// - Parameters:
-    /// - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    /// - kind: The required kind. Nil: any.
+    ///   - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    ///   - kind: The required kind. Nil: any.
     /// - Throws: ``RuleFilesError`` with all errors of all files.
     package static func load(
         paths: [String], kind: RuleFileKind? = .rules
@@ -48,10 +48,10 @@ package struct RuleFileSet: Sendable {
     /// Combines the rules of all files into one set.
     ///
     /// - Parameters:
-    /// - names: Only these rules. Nil: all.
-    /// - filter: Restricts the rules to documents that it matches.
+    ///   - names: Only these rules. Nil: all.
+    ///   - filter: Restricts the rules to documents that it matches.
     ///   - slurps: For mappings: a JSON list for each `$NAME`.
-    /// - isForChanges: Whether to omit the rules of files with `every`.
+    ///   - isForChanges: Whether to omit the rules of files with `every`.
     /// - Throws: ``RuleFilesError`` if a rule of `names` does not exist, a name of `slurps` is missing or unknown, or
     ///   only some of the files are mappings.
     package func ruleSet(

@@ -33,9 +33,9 @@ package struct Mapping: Sendable {
     /// everything or throws. Blocks while it reads and compiles.
     ///
     /// - Parameters:
-    /// - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
-    /// - slurps: For each name in the `slurp` lists, the value of `$NAME`: a JSON array with the documents of another
-    ///   file.
+    ///   - paths: Files and folders. In folders, `*.yaml`, `*.yml` and `*.json` are read, sorted by name.
+    ///   - slurps: For each name in the `slurp` lists, the value of `$NAME`: a JSON array with the documents of another
+    ///     file.
     /// - Throws: ``RuleFilesError`` with all errors of all files; or if a name in `slurps` is missing or unknown; or if
     ///   jq can't read the data.
     package static func load(

@@ -11,8 +11,8 @@ package struct RuleSchedule: Sendable {
     package var zone: String { clock.name }
 
     /// - Parameters:
-    /// - line: A cron line, as recorded in the state.
-    /// - zone: The name of its time zone. The result is nil if either value can't be parsed.
+    ///   - line: A cron line, as recorded in the state.
+    ///   - zone: The name of its time zone. The result is nil if either value can't be parsed.
     package init?(line: String, zone: String) {
         guard let clock = ZoneClock(zone) else { return nil }
         do throws(CronError) { cron = try CronSchedule(line) } catch { return nil }

@@ -7,8 +7,8 @@ struct YAMLSyntaxError {
 
     /// - Parameters:
     ///   - problem: The parser's message.
-    /// - mark: Where the parser stopped.
-    /// - start: The beginning of the construct that it was reading. Nil if unknown.
+    ///   - mark: Where the parser stopped.
+    ///   - start: The beginning of the construct that it was reading. Nil if unknown.
     init(_ problem: String, at mark: SourcePosition, from start: SourcePosition?, in text: String) {
         let lines = YAMLLines(text)
         let slip =

@@ -43,7 +43,7 @@ struct YAMLTextPositions {
     ///
     /// - Parameters:
     ///   - line: In the string, from 1.
-    /// - offset: The characters before the position on that line.
+    ///   - offset: The characters before the position on that line.
     func position(line: Int, offset: Int) -> SourcePosition {
         SourcePosition(line: firstLine + line - 1, column: (line == 1 ? firstColumn : column) + offset)
     }

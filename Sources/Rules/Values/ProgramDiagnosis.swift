@@ -17,7 +17,7 @@ struct ProgramDiagnosis {
     /// - Parameters:
     ///   - error: jq's own message.
     ///   - variables: The `$NAME` variables of the program.
-    /// - unexpected: The index of the token that jq did not expect. Nil if it is unknown.
+    ///   - unexpected: The index of the token that jq did not expect. Nil if it is unknown.
     init(_ error: JQCompileError, _ program: String, variables: [String], unexpected: Int?) {
         let tokens = ProgramTokens(program)
         if let unexpected {

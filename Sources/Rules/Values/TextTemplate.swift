@@ -20,8 +20,8 @@ enum TextTemplate: Sendable {
     /// The string. Nil if the program has no output, or gives null.
     ///
     /// - Parameters:
-    /// - outputs: For each of ``programs``, its outputs.
-    /// - what: The description of the string, for messages.
+    ///   - outputs: For each of ``programs``, its outputs.
+    ///   - what: The description of the string, for messages.
     /// - Throws: ``ActionError`` if it is not a string, or empty.
     func text(_ outputs: [[JSONText]], of what: String) throws(ActionError) -> String? {
         switch self {

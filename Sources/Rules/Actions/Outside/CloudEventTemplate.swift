@@ -36,8 +36,8 @@ struct CloudEventTemplate: Sendable {
     /// The event about a document; nil if the program of its type, source or data gives nothing.
     ///
     /// - Parameters:
-    /// - document: The document as the rules have left it so far.
-    /// - outputs: For each of ``programs``, its outputs.
+    ///   - document: The document as the rules have left it so far.
+    ///   - outputs: For each of ``programs``, its outputs.
     func event(of document: JSONText, _ outputs: [[JSONText]]) throws(ActionError) -> CloudEvent? {
         var rest = outputs[...]
         func take(_ count: Int) -> [[JSONText]] {

@@ -80,12 +80,12 @@ package enum EffectKey {
     /// file with `every:` acts on one revision many times, so the time is added as a further element.
     ///
     /// - Parameters:
-    /// - database: Identifies the database.
-    /// - document: The document before the rules ran, with `_id` and `_rev`.
+    ///   - database: Identifies the database.
+    ///   - document: The document before the rules ran, with `_id` and `_rev`.
     ///   - rule: The rule's name.
     ///   - action: The action's name.
-    /// - time: The time for which the rule fired: ``Decision/firedTimes``. Nil without `at:`.
-    /// - passTime: The time of the pass over all documents. Nil without `every:`.
+    ///   - time: The time for which the rule fired: ``Decision/firedTimes``. Nil without `at:`.
+    ///   - passTime: The time of the pass over all documents. Nil without `every:`.
     package static func text(
         database: String, document: JSONText, rule: String, action: String, _ origin: EffectOrigin,
         time: Int? = nil, passTime: Int? = nil

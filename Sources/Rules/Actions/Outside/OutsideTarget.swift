@@ -40,7 +40,7 @@ struct OutsideTarget: Sendable {
     /// Path and query for one document. Nil if the program of `path` gives nothing.
     ///
     /// - Parameters:
-    /// - outputs: For each of ``programs``, its outputs.
+    ///   - outputs: For each of ``programs``, its outputs.
     ///   - action: The name of the action, for messages.
     func path(_ outputs: [[JSONText]], of action: String) throws(ActionError) -> String? {
         guard let path else { return usualPath }

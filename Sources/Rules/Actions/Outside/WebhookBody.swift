@@ -25,8 +25,8 @@ package enum WebhookBody: Sendable {
     /// The headers that the body needs, and its bytes. Nil bytes: the request has no body.
     ///
     /// - Parameters:
-    /// - identity: Nil for a preview.
-    /// - setsType: Whether the rule sets `Content-Type`.
+    ///   - identity: Nil for a preview.
+    ///   - setsType: Whether the rule sets `Content-Type`.
     package func content(
         _ identity: CloudEvent.Identity?, setsType: Bool
     ) -> (headers: [(name: String, value: String)], bytes: [UInt8]?) {
@@ -88,7 +88,7 @@ struct WebhookBodyTemplate: Sendable {
     ///
     /// - Parameters:
     ///   - contentType: The rule's own header, if it has one.
-    /// - outputs: For each of ``programs``, its outputs.
+    ///   - outputs: For each of ``programs``, its outputs.
     func body(
         of document: JSONText, contentType: String?, _ outputs: [[JSONText]]
     ) throws(ActionError) -> WebhookBody? {

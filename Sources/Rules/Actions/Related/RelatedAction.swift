@@ -152,7 +152,7 @@ package final class RelatedDecider {
 
     /// - Parameters:
     ///   - input: The changed document, for `$change`.
-    /// - ruleSet: The rule set that made the effect.
+    ///   - ruleSet: The rule set that made the effect.
     package init(_ effect: RelatedEffect, of input: DecisionInput, _ ruleSet: RuleSet) {
         self.effect = effect
         change = input.change
