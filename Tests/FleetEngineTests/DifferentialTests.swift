@@ -7,7 +7,7 @@ import Testing
 
 /// Random calls to a log in PostgreSQL and to one in memory have the same answers.
 @Suite(.serialized, .limitedParallelism) struct DifferentialTests {
-    @Test(arguments: 1...8) func bothAnswerTheSame(_ seed: UInt64) async throws {
+    @Test(arguments: 1...8) func postgresAndMemoryAnswerTheSame(_ seed: UInt64) async throws {
         let bed = try TestBed(leaseTime: DifferentialWorld.leaseTime, partitions: DifferentialWorld.partitions)
         let world = try await DifferentialWorld(
             seed: seed,

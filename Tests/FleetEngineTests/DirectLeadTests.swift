@@ -33,7 +33,7 @@ import Testing
         } catch WorkLogError.fenced { return false }
     }
 
-    @Test func whoeverLeadsDirectlyKeepsAllOthersOut() async throws {
+    @Test func directLeaderKeepsAllOthersOut() async throws {
         let bed = try await Self.bed()
         let (first, second) = (bed.log("a", isDirect: true), bed.log("b", isDirect: true))
         let sharer = bed.log("c")
@@ -45,7 +45,7 @@ import Testing
         #expect(try Self.holder(second.leadDirectly()) == nil)
     }
 
-    @Test func membersThatShareKeepADirectLeaderOut() async throws {
+    @Test func sharingMembersKeepADirectLeaderOut() async throws {
         let bed = try await Self.bed()
         let direct = bed.log("a", isDirect: true)
         let (reader, worker) = (bed.log("b", works: false), bed.log("c"))
@@ -61,7 +61,7 @@ import Testing
         #expect(try Self.holder(direct.leadDirectly()) == nil)
     }
 
-    @Test func aRenewalKeepsTheDirectLease() async throws {
+    @Test func renewalKeepsTheDirectLease() async throws {
         let bed = try await Self.bed()
         let (log, other) = (bed.log("a", isDirect: true), bed.log("b", isDirect: true))
         guard case .granted(let lease) = try log.leadDirectly() else {
@@ -79,7 +79,7 @@ import Testing
         #expect(try await bed.run("SELECT shares OR works FROM member")[0][0] == .int(0))
     }
 
-    @Test(arguments: [false, true]) func whoeverComesAfterASilentDirectLeaderEndsItsMembership(
+    @Test(arguments: [false, true]) func successorOfASilentDirectLeaderEndsItsMembership(
         joins: Bool
     ) async throws {
         let bed = try await Self.bed()
@@ -96,7 +96,7 @@ import Testing
         #expect(log.membership != membership)
     }
 
-    @Test func aDirectLeaderEndsTheMembershipOfThoseThatSharedAndWereSilent() async throws {
+    @Test func directLeaderEndsTheMembershipOfSilentSharingMembers() async throws {
         let bed = try await Self.bed()
         let (worker, direct) = (bed.log("a"), bed.log("b", isDirect: true))
         _ = try await worker.join()
@@ -111,7 +111,7 @@ import Testing
         #expect(try await worker.refresh(claim) == claim)
     }
 
-    @Test func aServerThatWentBackVoidsADirectLead() async throws {
+    @Test func restoredServerVoidsADirectLead() async throws {
         let bed = try await Self.bed()
         let (log, other) = (bed.log("a", isDirect: true), bed.log("b", isDirect: true))
         _ = try log.leadDirectly()
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// As while a dump is restored. Once it has ended, the member goes on.
-    @Test func withoutTheLineOfTheFleetNobodyBegins() async throws {
+    @Test func noMemberBeginsWithoutTheFleetRow() async throws {
         let bed = try await Self.bed()
         try await bed.run("CREATE TABLE old AS TABLE fleet", "DELETE FROM fleet")
         let direct = bed.log("a", isDirect: true)
@@ -146,7 +146,7 @@ import Testing
         #expect(try Self.holder(direct.leadDirectly()) == nil)
     }
 
-    @Test(arguments: 1...5) func ofManyThatBeginAtOnceOneLeadsDirectlyOrSomeShare(_ round: Int) async throws {
+    @Test(arguments: 1...5) func concurrentStartsGiveOneDirectLeaderOrSharingMembers(_ round: Int) async throws {
         let bed = try await Self.bed()
         let granted = try await withThrowingTaskGroup(of: (isDirect: Bool, isGranted: Bool).self) { group in
             for number in 0..<10 {

@@ -24,7 +24,7 @@ struct FleetOnPostgresTests {
         #expect(owners.count > 1)
     }
 
-    @Test func membersThatVanishAndComeLoseNothing() async throws {
+    @Test func vanishingAndJoiningMembersLoseNothing() async throws {
         let fleet = try await Self.fleet(entries: 40_000)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
         await fleet.wait(for: 8_000)
@@ -35,7 +35,7 @@ struct FleetOnPostgresTests {
         try await fleet.finish()
     }
 
-    @Test func aServerThatIsKilledAndStartedLosesNothing() async throws {
+    @Test func killedServerLosesNothing() async throws {
         let server = try TestPostgres()
         let fleet = try await Self.fleet(server, entries: 40_000)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }
@@ -49,7 +49,7 @@ struct FleetOnPostgresTests {
         #expect(fleet.notes.withLock { $0.contains { if case .unavailable = $0 { true } else { false } } })
     }
 
-    @Test func aServerThatStandsStillForLongerThanALeaseLosesNothing() async throws {
+    @Test func serverPausedForLongerThanALeaseLosesNothing() async throws {
         let server = try TestPostgres()
         let fleet = try await Self.fleet(server)
         for owner in ["a", "b", "c", "d"] { fleet.start(owner) }

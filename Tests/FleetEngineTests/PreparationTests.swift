@@ -10,7 +10,7 @@ import Testing
 @Suite(
     .limitedParallelism)
 struct PreparationTests {
-    @Test(arguments: 1...5) func severalMembersMakeTheTablesAtOnce(_ round: Int) async throws {
+    @Test(arguments: 1...5) func severalMembersCreateTheTablesAtOnce(_ round: Int) async throws {
         let bed = try TestBed()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<12 { group.addTask { _ = try await bed.prepared("\(number)") } }
@@ -19,7 +19,7 @@ struct PreparationTests {
         #expect(try await bed.log("a").renew().free == [0, 1, 2, 3])
     }
 
-    @Test func anotherNumberOfPartitionsIsRefused() async throws {
+    @Test func otherNumberOfPartitionsIsRefused() async throws {
         let bed = try TestBed()
         _ = try await bed.prepared("a")
         await #expect {
@@ -32,7 +32,7 @@ struct PreparationTests {
     }
 
     /// They may come back, for example with a dump.
-    @Test func withoutTablesACallMayBeTriedAgain() async throws {
+    @Test func callWithoutTablesMayBeRetried() async throws {
         let bed = try TestBed()
         await #expect {
             try await bed.log("a").renew()
@@ -41,7 +41,7 @@ struct PreparationTests {
         }
     }
 
-    @Test func aServerThatIsAwayIsUnavailable() async throws {
+    @Test func stoppedServerIsUnavailable() async throws {
         let server = try TestPostgres()
         let bed = try TestBed(server)
         let log = try await bed.prepared("a")
@@ -55,7 +55,7 @@ struct PreparationTests {
         #expect(try await log.renew().workers == 1)
     }
 
-    @Test func aRoleWithoutPrivilegesWillDo() async throws {
+    @Test func roleWithoutPrivilegesSuffices() async throws {
         let bed = try TestBed()
         let role = bed.server.uniqueName("role")
         let schema = PostgresConnection.quotedIdentifier(bed.schema)
@@ -71,7 +71,7 @@ struct PreparationTests {
     }
 
     /// Once each start needed the right to create something.
-    @Test func aRoleThatMayOnlyUseTheTablesWillDo() async throws {
+    @Test func roleThatMayOnlyUseTheTablesSuffices() async throws {
         let bed = try TestBed()
         let maker = bed.log("maker")
         try await bed.prepare(maker)
@@ -98,7 +98,7 @@ struct PreparationTests {
 
     // MARK: Incarnations
 
-    @Test func aDumpThatIsRestoredOnTheSameServerIsANewIncarnation() async throws {
+    @Test func restoredDumpIsANewIncarnation() async throws {
         let bed = try TestBed()
         let log = try await bed.prepared("a")
         let (claim, before) = (try await log.take(1), try await log.incarnation())
@@ -118,7 +118,7 @@ struct PreparationTests {
     }
 
     /// As after the promotion of a standby, or a recovery from a backup.
-    @Test func anotherTimelineIsANewIncarnation() async throws {
+    @Test func otherTimelineIsANewIncarnation() async throws {
         let server = try TestPostgres(settings: ["restore_command=false"])
         // Longer than all that follows takes on a busy machine.
         let bed = try TestBed(server, leaseTime: .seconds(120))
@@ -145,7 +145,7 @@ struct PreparationTests {
         return try await body()
     }
 
-    @Test func aChangeOfTheServerIsNoticedOnce() async throws {
+    @Test func changeOfTheServerIsDetectedOnce() async throws {
         let bed = try TestBed()
         let logs = ["a", "b", "c", "d"].map { bed.log($0) }
         try await bed.prepare(logs[0])
@@ -172,7 +172,7 @@ struct PreparationTests {
         } catch WorkLogError.fenced { return true }
     }
 
-    @Test func whoeverLostItsLeasesIsNoMember() async throws {
+    @Test func memberWithoutLeasesLosesItsMembership() async throws {
         let bed = try TestBed()
         let (first, second) = (try await bed.prepared("a"), try await bed.prepared("b"))
         _ = try await first.renew()
@@ -193,7 +193,7 @@ struct PreparationTests {
         #expect(first.membership != membership)
     }
 
-    @Test func aTakeoverWaitsForAWriteOfTheOldOwner() async throws {
+    @Test func takeoverWaitsForAWriteOfTheOldOwner() async throws {
         let bed = try TestBed()
         let (first, second) = (try await bed.prepared("a"), try await bed.prepared("b"))
         _ = try await first.renew()

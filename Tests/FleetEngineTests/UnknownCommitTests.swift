@@ -29,7 +29,7 @@ import Testing
         } catch WorkLogError.unknownCommit { return true } catch { return false }
     }
 
-    @Test(arguments: [false, true]) func anAppendWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func appendWithoutAnAnswer(_ isStored: Bool) async throws {
         let bench = try await Bench()
         let term = try #require(try await bench.log.lead())
         _ = try await bench.log.append([], upTo: "0", term)
@@ -41,7 +41,7 @@ import Testing
         await expectFenced { try await bench.log.append([entry(1, id(0))], upTo: "1", term) }
     }
 
-    @Test(arguments: [false, true]) func aCommitWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func commitWithoutAnAnswer(_ isStored: Bool) async throws {
         let bench = try await Bench()
         try await bench.log.fill([id(1), id(1)])
         var claim = try await bench.log.take(1)
@@ -53,7 +53,7 @@ import Testing
         #expect(try await bench.log.backlog().entries == (isStored ? 1 : 2))
     }
 
-    @Test(arguments: [false, true]) func aCommitOfSeveralStatementsWithoutAnAnswer(_ isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func commitOfSeveralStatementsWithoutAnAnswer(_ isStored: Bool) async throws {
         let bench = try await Bench()
         try await bench.log.fill([id(1)])
         let claim = try await bench.log.take(1)
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Until then nothing was sent that could be stored.
-    @Test func aTransactionThatBreaksBeforeItsEndIsNotStored() async throws {
+    @Test func transactionBrokenBeforeItsEndIsNotStored() async throws {
         let bench = try await Bench()
         try await bench.log.fill([id(1)])
         let claim = try await bench.log.take(1)
@@ -81,7 +81,7 @@ import Testing
         #expect(try await bench.log.commit(claim, outcome).version == 1)
     }
 
-    @Test func anAnswerThatIsLateIsUnknown() async throws {
+    @Test func lateAnswerIsUnknown() async throws {
         let bench = try await Bench()
         try await bench.log.fill([id(1)])
         let claim = try await bench.log.take(1)

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.limitedParallelism) func membersWorkOffAFeedAndGiveAllBack() async throws {
+    @Test(.limitedParallelism) func membersProcessAFeedAndReleaseAllLeases() async throws {
         let clock = SystemFleetClock()
         let engine = MemoryEngine(partitions: 8, leaseTime: .seconds(2), time: { clock.now })
         let entries = (1...500).map {
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Once it asked until it was killed whether its last commit was stored.
-    @Test(.limitedParallelism) func aMemberThatStopsWithoutAnEngineEndsOnceItsLeaseIsOver() async throws {
+    @Test(.limitedParallelism) func memberThatStopsWithoutAnEngineEndsWithItsLease() async throws {
         let clock = SystemFleetClock()
         let engine = MemoryEngine(partitions: 1, leaseTime: .seconds(2), time: { clock.now })
         let (link, isOver, hasBegun, isAsking) = (MortalLink(), Signal(), Signal(), Signal())
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// So a kill by chance seldom counts in full against a document that takes long.
-    @Test(.limitedParallelism) func aTryIsStoredAgainOnceTheProcessHasSurvivedIt() async throws {
+    @Test(.limitedParallelism) func survivedTryIsStoredWithALowerWeight() async throws {
         let clock = SystemFleetClock()
         let totals = Monitor<[Int]>([])
         let engine = MemoryEngine(

@@ -25,7 +25,7 @@ import Testing
         return changes
     }
 
-    @Test func thePositionWaitsForTheOldest() {
+    @Test func positionWaitsForTheOldest() {
         var window = window([change(1, "a"), change(2, "b"), change(4, "c")])
         let batch = together(window.take(atMost: 9))
         #expect(batch.map(\.n) == [1, 2, 4])
@@ -36,7 +36,7 @@ import Testing
         #expect(window.outcome.position == 4 && window.count == 0)
     }
 
-    @Test func oneDocumentIsNeverTwiceInWork() {
+    @Test func documentIsNeverInWorkTwice() {
         var window = window([change(1, "a")])
         let first = together(window.take(atMost: 9))
         window.add([change(2, "a"), change(3, "a")])
@@ -52,7 +52,7 @@ import Testing
         LoggedChange(n: n, entry: FeedEntry(kind, DocumentKey(id)), isParked: isParked)
     }
 
-    @Test func aLookTakesThePlaceOfNoChange() {
+    @Test func recheckReplacesNoChange() {
         var window = window([change(1, "a"), look(2, "b", .uncounted), look(3, "a", .due), look(4, "b", .due)])
         let batch = together(window.take(atMost: 9))
         #expect(batch.map(\.n) == [3, 4] && batch.map(\.entry.kind) == [.changed, .due])
@@ -92,7 +92,7 @@ import Testing
         #expect(outcome.joined.map(\.n) == [3, 4])
     }
 
-    @Test func aFailedDocumentIsTriedAloneAndThenParked() {
+    @Test func failedDocumentIsTriedAloneAndThenParked() {
         var window = window([change(1, "a"), change(2, "b")])
         let batch = together(window.take(atMost: 9))
         window.answer(batch[0], .failed("no"))
@@ -107,7 +107,7 @@ import Testing
         #expect(together(window.take(atMost: 9)).map(\.n) == [3])
     }
 
-    @Test func aTryThatDidNotHappenDoesNotCount() {
+    @Test func abandonedTryDoesNotCount() {
         var window = window([change(1, "a", tries: 16)])
         for _ in 0..<3 {
             guard case .alone(let alone, let attempt) = window.take(atMost: 9) else {
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// Once the position stood still until something else happened.
-    @Test func aDocumentThatWasTriedOftenEnoughIsDeadWithoutATry() {
+    @Test func documentTriedTooOftenIsDeadWithoutATry() {
         var window = window([change(1, "a", tries: 20), change(2, "b")])
         #expect(together(window.take(atMost: 9)).isEmpty || window.outcome.position == 1)
         #expect(window.outcome.dead.map(\.change.n) == [1])
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// Once an engine that failed again and again made documents dead.
-    @Test func aProcessThatTriesAgainHasSurvivedItsTriesBefore() {
+    @Test func processThatTriesAgainHasSurvivedEarlierTries() {
         var stored = Tries()
         for _ in 0..<30 {
             // What the log gives this process leaves out its own.
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Right after an outage of the engine, not all members are back.
-    @Test func nothingIsDeadBeforeTheProcessesThatTriedItCouldComeBack() {
+    @Test func documentIsNotDeadWhileCrashedMembersMayReturn() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         let first = change(1, "a", tries: 20)
         window.add([first])
@@ -179,13 +179,13 @@ import Testing
     }
 
     /// Both end, the one that is most likely innocent later.
-    @Test func aDocumentThatEndsProcessesIsDeadAfterFiveOrAfterTwenty() {
+    @Test func documentThatCrashesProcessesIsDeadAfterFiveOrTwentyTries() {
         #expect(deaths(isSurvivedForSomeTime: false) == 5)
         #expect(deaths(isSurvivedForSomeTime: true) == 20)
     }
 
     @Test(arguments: [(Verdict.failed("no"), [16]), (.postponed, [])])
-    func aTryThatIsSurvivedCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
+    func survivedTryCountsInFullOnceItFails(verdict: Verdict, parked: [Int]) {
         var window = window([change(1, "a", tries: 12)])
         guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
         #expect(window.survival?.tries(of: "this").total == 13)
@@ -198,7 +198,7 @@ import Testing
     }
 
     /// Once it was decided again, after the later change.
-    @Test func aChangeThatTheParkedOneStandsForIsNotTriedAgain() {
+    @Test func changeCoveredByTheParkedOneIsNotTriedAgain() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         window.addDue([LoggedChange(n: 5, entry: change(5, "a").entry, firstN: 2, parks: 1)])
         let due = together(window.take(atMost: 9))
@@ -210,7 +210,7 @@ import Testing
         #expect(window.outcome.position == 5)
     }
 
-    @Test func suspectsOfACrashAreTriedAlone() {
+    @Test func crashSuspectsAreTriedAlone() {
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         window.beCareful(upTo: 2)
         window.add([change(1, "a"), change(2, "b"), change(3, "c")])
@@ -223,7 +223,7 @@ import Testing
     }
 
     /// Once the second one came first, and both waited for ever.
-    @Test func aSuspectThatMayNotStartYetStaysTheFirst() {
+    @Test func waitingSuspectStaysFirst() {
         var window = window([change(1, "a", tries: 1), change(2, "b", tries: 1)])
         for _ in 0..<3 {
             guard case .alone(let alone, _) = window.take(atMost: 9) else { return fail() }
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// Any order of answers: each document in order, the position never past an open change, and all is answered.
-    @Test(arguments: UInt64(1)...50) func anyOrderOfAnswersLeavesNoGap(_ seed: UInt64) {
+    @Test(arguments: UInt64(1)...50) func answersInAnyOrderLeaveNoGap(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var window = PartitionWindow(position: 0, settings: FleetSettings())
         var running: [LoggedChange] = []

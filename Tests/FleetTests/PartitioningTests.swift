@@ -8,7 +8,7 @@ import Testing
             ("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("b", 0xaf63_df4c_8601_f1a5),
             ("foobar", 0x8594_4171_f739_67e8), ("\u{0}", 0xaf63_bd4c_8601_b7df),
         ] as [(String, UInt64)])
-    func fnv1aIsTheStandards(_ text: String, _ hash: UInt64) { #expect(Partitioning.fnv1a(text.utf8) == hash) }
+    func fnv1aMatchesTheStandard(_ text: String, _ hash: UInt64) { #expect(Partitioning.fnv1a(text.utf8) == hash) }
 
     /// Never to be changed: changes in a log would be in the wrong partition.
     @Test(arguments: [
@@ -20,11 +20,11 @@ import Testing
     }
 
     @Test(arguments: [(64, 1, 64), (64, 3, 22), (64, 64, 1), (64, 100, 1), (1, 2, 1), (64, 0, 64)])
-    func aShareIsRoundedUp(_ partitions: Int, _ members: Int, _ share: Int) {
+    func shareIsRoundedUp(_ partitions: Int, _ members: Int, _ share: Int) {
         #expect(Partitioning.share(of: partitions, among: members) == share)
     }
 
-    @Test func everyOwnerPrefersOthers() {
+    @Test func ownersPreferDifferentPartitions() {
         let all = Array(0..<64)
         let first = Partitioning.rendezvous(all, for: "first")
         #expect(first.sorted() == all)

@@ -8,7 +8,7 @@ import Testing
     private let clock = ManualClock()
     private let lease = Lease(name: .partition(3), token: 7, incarnation: "1")
 
-    @Test func aTenureEndsAtItsDeadline() {
+    @Test func tenureEndsAtItsDeadline() {
         let tenure = Tenure(lease, until: .seconds(4), clock: clock)
         #expect(tenure.isValid(at: .milliseconds(3999)) && !tenure.isValid(at: .seconds(4)))
         tenure.prolong(until: .seconds(3))
@@ -20,7 +20,7 @@ import Testing
         #expect(!tenure.isValid)
     }
 
-    @Test func theDeadlineCountsFromWhenTheRenewalWasSent() async throws {
+    @Test func deadlineCountsFromTheSentRenewal() async throws {
         let engine = MemoryEngine(partitions: 4, time: { [clock] in clock.now })
         let link = MemoryLink(clock: clock)
         link.faults.latency = .seconds(2)
@@ -35,13 +35,13 @@ import Testing
         #expect(tenure.isRevoked)
     }
 
-    @Test func namesAreReadAsTheyAreWritten() {
+    @Test func leaseNamesRoundTrip() {
         #expect(LeaseName("feed") == .feed && LeaseName("63") == .partition(63))
         #expect(LeaseName("-1") == nil && LeaseName("x") == nil)
         #expect("\(LeaseName.partition(5))" == "5")
     }
 
-    @Test func waitingEndsWithTheSignalOrTheDeadline() async throws {
+    @Test func waitEndsWithTheSignalOrTheDeadline() async throws {
         let clock = SystemFleetClock()
         let signal = Signal()
         try await clock.wait(for: signal, until: clock.now)

@@ -7,7 +7,7 @@ import Testing
     private let gate = TrialGate()
     private let signal = Signal()
 
-    @Test func manyShareAndOneIsAlone() {
+    @Test func manyShareOrOneIsAlone() {
         #expect(gate.share(0, signal) && gate.share(1, signal))
         #expect(!gate.enterAlone(2, signal))
         gate.leave(isAlone: false)
@@ -19,7 +19,7 @@ import Testing
         #expect(gate.enterAlone(1, signal))
     }
 
-    @Test func whoWaitsToBeAloneGoesFirst() {
+    @Test func partitionThatWaitsToBeAloneGoesFirst() {
         #expect(gate.share(0, signal))
         #expect(!gate.enterAlone(1, signal))
         #expect(!gate.share(2, signal))
@@ -27,7 +27,7 @@ import Testing
         #expect(gate.share(2, signal))
     }
 
-    @Test func whoWasRefusedIsTold() async throws {
+    @Test func refusedPartitionIsWoken() async throws {
         #expect(gate.share(0, signal))
         #expect(!gate.enterAlone(1, signal))
         gate.leave(isAlone: false)

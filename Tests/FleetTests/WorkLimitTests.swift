@@ -9,7 +9,7 @@ import Testing
     private let two = Signal()
     private let three = Signal()
 
-    @Test func nobodyHasMoreThanThereIsRoom() {
+    @Test func limitIsNeverExceeded() {
         #expect(limit.enter(1, atMost: 6, one) == 6)
         #expect(limit.enter(2, atMost: 6, two) == 4)
         #expect(limit.enter(1, atMost: 6, one) == 0)
@@ -17,7 +17,7 @@ import Testing
         #expect(limit.enter(1, atMost: 6, one) == 3)
     }
 
-    @Test func theyAreServedInTheOrderInWhichTheyAsked() async throws {
+    @Test func partitionsAreServedInOrder() async throws {
         #expect(limit.enter(1, atMost: 10, one) == 10)
         #expect(limit.enter(2, atMost: 5, two) == 0)
         #expect(limit.enter(3, atMost: 5, three) == 0)
@@ -30,7 +30,7 @@ import Testing
         #expect(limit.enter(3, atMost: 5, three) == 5)
     }
 
-    @Test func whoAsksNoMoreHoldsUpNobody() async throws {
+    @Test func withdrawnPartitionBlocksNoOther() async throws {
         #expect(limit.enter(1, atMost: 10, one) == 10)
         #expect(limit.enter(2, atMost: 5, two) == 0)
         #expect(limit.enter(3, atMost: 5, three) == 0)
@@ -40,7 +40,7 @@ import Testing
         #expect(limit.enter(3, atMost: 5, three) == 5)
     }
 
-    @Test func nobodyGetsLittle() async throws {
+    @Test func smallPortionsAreNotGranted() async throws {
         let limit = WorkLimit(10, worthwhile: 4)
         #expect(limit.enter(1, atMost: 8, one) == 8)
         #expect(limit.enter(2, atMost: 8, two) == 0)

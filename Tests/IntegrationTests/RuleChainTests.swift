@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aLoopThroughABusyRegisterEnds() async throws {
+    @Test func loopThroughABusyRegisterEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.invoices + Self.spin)
             try await bed.load([Self.register, ("spinner", #"{"_id":"spinner"}"#)])

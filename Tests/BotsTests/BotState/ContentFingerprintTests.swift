@@ -12,18 +12,18 @@ import Testing
         #"{"_id":"a","_rev":"2-b","n":1,"m":[1, 2]}"#, #"{"m":[1, 2],"n":1,"_id":"a"}"#,
         #"{"_cv":"x","_id":"a","n":1,"m":[1, 2]}"#,
     ])
-    func revisionsAndTheOrderOfMembersDoNotCount(text: String) throws {
+    func fingerprintIgnoresRevisionAndMemberOrder(text: String) throws {
         let first = try fingerprint(#"{"_id":"a","_rev":"1-a","n":1,"m":[1, 2]}"#)
         #expect(try fingerprint(text) == first)
     }
 
     @Test(arguments: [#"{"_id":"a","n":1}"#, #"{"_id":"a","n":1.0,"m":[1, 2]}"#, #"{"_id":"b","n":1,"m":[1, 2]}"#])
-    func otherContentsAreOthers(text: String) throws {
+    func differentContentHasAnotherFingerprint(text: String) throws {
         let first = try fingerprint(#"{"_id":"a","_rev":"1-a","n":1,"m":[1, 2]}"#)
         #expect(try fingerprint(text) != first)
     }
 
-    @Test func attachmentsCountByTheirDigestsAndNotByTheirRevpos() throws {
+    @Test func fingerprintUsesAttachmentDigestsAndIgnoresRevpos() throws {
         let one = try fingerprint(#"{"_attachments":{"i":{"digest":"md5-x","revpos":2,"stub":true}}}"#)
         #expect(try fingerprint(#"{"_attachments":{"i":{"stub":true,"revpos":7,"digest":"md5-x"}}}"#) == one)
         #expect(try fingerprint(#"{"_attachments":{"i":{"digest":"md5-y","revpos":2,"stub":true}}}"#) != one)

@@ -18,7 +18,7 @@ import Testing
         return clock
     }
 
-    @Test func theTimeIsTheEnginesOnceItIsKnown() {
+    @Test func timeIsTheEnginesOnceItIsKnown() {
         let clock = clock()
         #expect(clock.now(start) == 10_000)
         clock.note(5_000_500, sent: start, answered: start + .seconds(1))
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// The first is better than the machine's clock, which may be wrong by hours.
-    @Test func anAnswerThatTookLongSaysNothingUnlessItIsTheFirst() {
+    @Test func slowAnswerIsIgnoredUnlessItIsTheFirst() {
         let clock = clock()
         clock.note(5_000_000, sent: start, answered: start + .seconds(4))
         #expect(clock.now(start + .seconds(2)) == 5_000 && told.withLock { $0 }.isEmpty)
@@ -39,7 +39,7 @@ import Testing
         #expect(clock.now(start + .seconds(2)) == 5_000)
     }
 
-    @Test func aDifferenceIsToldOnceAndSoIsItsEnd() {
+    @Test func clockDifferenceIsLoggedOnceAndSoIsItsEnd() {
         let clock = clock()
         for time in [9_996, 13_600, 13_601, 10_004, 10_000, 9_000] {
             clock.note(time * 1000, sent: start, answered: start)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct LedgerCheckpointTests {
     @Test(arguments: ["5", "\"5\"", "\"2:5\"", "\"1::5\"", "\"7-g1AAAA\"", "\"a\\u0041\""])
-    func aCheckpointComesBackAsTheJSONThatItWas(json: String) async throws {
+    func checkpointKeepsItsJSONText(json: String) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let sequence = try #require(SequenceID(json))
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aNewStateHasNoCheckpoint() async throws {
+    @Test func newStateHasNoCheckpoint() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let checkpoint = try ledger.checkpoint()
             #expect(checkpoint == nil)
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// The age was unknown from a start until the first save of that run.
-    @Test func itsAgeIsKnownFromTheStartOn() async throws {
+    @Test func checkpointAgeIsKnownFromTheStart() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             #expect(try ledger.checkpointAge() == nil)
             try await ledger.saveCheckpoint(sequence(5))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aCheckpointThatWasTakenAwayIsGoneUntilTheNextOne() async throws {
+    @Test func removedCheckpointStaysGoneUntilTheNextOne() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.saveCheckpoint(sequence(5))
             try await ledger.resetCheckpoint(reason: "reset by hand")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aRunLeavesItsFirstAndItsLastCheckpointAndThoseWithAReason() async throws {
+    @Test func historyKeepsFirstAndLastCheckpointOfARunAndThoseWithAReason() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func aCheckpointSetWithoutRulesKeepsTheRulesOfTheOneBefore() async throws {
+    @Test func checkpointSetWithoutRulesKeepsThePreviousRules() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { try await $0.saveCheckpoint(sequence(1)) }
@@ -98,7 +98,7 @@ import Testing
         return items.map(\.number).filter { !superfluous.contains($0) }
     }
 
-    @Test func aLongRunKeepsTheLastOfEachHourAndDay() {
+    @Test func historyOfALongRunKeepsTheLastOfEachHourAndDay() {
         // Every ten minutes of 24 days.
         let items = items(24 * 24 * 6) { number in
             let hour = number / 6
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func theHistoryIsBoundedHoweverOftenTheBotIsStartedOrSet(hasReason: Bool) {
+    func historyIsBoundedForAnyNumberOfStarts(hasReason: Bool) {
         let items = items(5000) { number in
             CheckpointHistory.Item(
                 number: number, savedAt: time(day: number % 28, hour: number % 24, minute: 0), run: "\(number)",
@@ -128,7 +128,7 @@ import Testing
         #expect(kept(items).count <= 101)
     }
 
-    @Test func thinningOutOneByOneComesToTheSame() {
+    @Test func incrementalThinningGivesTheSameHistory() {
         var history: [CheckpointHistory.Item] = []
         var all: [CheckpointHistory.Item] = []
         for number in 0..<500 {

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aSecondDeadLetterOfAChangeReplacesTheFirst() async throws {
+    @Test func secondDeadLetterOfAChangeReplacesTheFirst() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([deadLetter(attempts: 10), deadLetter("t2")])
             try await ledger.keep([deadLetter(rule: "other", reason: "again", attempts: 2)])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func changesWithoutARevisionAreDistinguishedBySequence() async throws {
+    @Test func changesWithoutRevisionAreDistinguishedBySequence() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             for number in [1, 2, 1] {
                 try await ledger.keep([deadLetter("", revision: nil, sequence: number)])
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aDeadLetterReplacesTheOnesThatItNames() async throws {
+    @Test func deadLetterReplacesTheOnesItNames() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 deadLetter("other"), deadLetter(revision: "1-a", attempts: 1), deadLetter(revision: "2-b", attempts: 2),
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func droppedNumbersAreNotGivenAgain() async throws {
+    @Test func droppedNumbersAreNotReused() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([deadLetter("a"), deadLetter("b"), deadLetter("c")])
             #expect(try await ledger.drop([3, 2, 77, 3]) == 2)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aSkippedRuleHasOneDeadLetterPerDocument() async throws {
+    @Test func skippedRuleHasOneDeadLetterPerDocument() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             func skipped(_ rule: String, _ revision: String) -> DeadLetter {
                 var deadLetter = deadLetter(revision: revision, rule: rule)
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// It was gone as soon as the feed brought the document, although its total was not written.
-    @Test func theDeadLetterOfATotalStaysUntilTheTotalIsWritten() async throws {
+    @Test func deadLetterOfATotalStaysUntilTheTotalIsWritten() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([
                 DeadLetter(sequence: nil, id: "t1", revision: nil, rule: "count", reason: "no"),

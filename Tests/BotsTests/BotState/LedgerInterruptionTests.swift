@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aRevisionDuringWhoseDecisionTheProcessDiedThreeTimesIsDeadLettered() async throws {
+    @Test func revisionThatKilledTheProcessThreeTimesIsDeadLettered() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let id: DocumentID = "é\u{0}x"
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// It was decided beside the one that kills, each time.
-    @Test func aDocumentThatIsDecidedAfterACrashIsNotSuspected() async throws {
+    @Test func documentDecidedAfterACrashIsNotSuspected() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             for _ in 0..<2 { _ = try await die(bed, over: [("a", "1-a"), ("b", "1-b")]) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aRunThatEndsInGoodOrderLeavesNothing() async throws {
+    @Test func cleanEndLeavesNoInterruptions() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             for _ in 0..<4 {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTooLongForASlotIsNotNoted() async throws {
+    @Test func idTooLongForASlotIsNotRecorded() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let long = DocumentID(String(repeating: "x", count: 5000))

@@ -19,7 +19,7 @@ extension Ledger {
 }
 
 @Suite struct LedgerOwnWriteTests {
-    @Test func ownRevisionsAreThoseOfTheSameRules() async throws {
+    @Test func ownRevisionsBelongToTheSameRuleSet() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -33,7 +33,7 @@ extension Ledger {
         }
     }
 
-    @Test func idsThatDifferAfterANULAreTwo() async throws {
+    @Test func idsThatDifferAfterANULAreDistinct() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.recordOwnRevisions([("a\u{0}b", RevisionID("2-x\u{0}1"))])
             let candidates: [(id: DocumentID, revision: RevisionID)] = [
@@ -58,7 +58,7 @@ extension Ledger {
         return zip(earlier, effects).map { $0.count(of: content($1.content), in: now - 600...now) }
     }
 
-    @Test func effectsAreCountedByContentWhateverTheRules() async throws {
+    @Test func repeatedEffectsAreCountedByContentForAnyRules() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -76,7 +76,7 @@ extension Ledger {
     }
 
     /// An app that switches to and fro undoes nothing.
-    @Test func whatCameInBetweenIsCountedApart() async throws {
+    @Test func countStartsAgainAfterAnotherContent() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             for content in [1, 1, 2, 1, 1, 1] as [UInt8] {
                 try await ledger.recordOwnWrites([effect("a", content), effect("b", 1)])
@@ -90,7 +90,7 @@ extension Ledger {
     }
 
     /// A clock that ran ahead made documents be refused until its time had come.
-    @Test func whatWasNotedInTheFutureDoesNotCount() async throws {
+    @Test func writesInTheFutureAreNotCounted() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             for _ in 0..<30 { try await ledger.recordOwnWrites([effect("a", 1)]) }
@@ -107,7 +107,7 @@ extension Ledger {
     }
 
     /// A document that is written again and again must not bring all that is known of it each time.
-    @Test func onlyTheRevisionAndWhatIsRecentIsRead() async throws {
+    @Test func onlyTheRevisionAndRecentWritesAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             for number in 1...50 {
                 try await ledger.recordOwnWrites([
@@ -127,7 +127,7 @@ extension Ledger {
     }
 
     /// A hot document, for each of whose changes a rule puts another one, has thousands.
-    @Test func onlyTheNewestOfADocumentAreLookedAt() async throws {
+    @Test func onlyTheNewestWritesOfADocumentAreRead() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let writes = (1...Ledger.lookedAtWrites + 1).map { number in
                 OwnWrite(id: "hot", revision: RevisionID("\(number)-x"), content: nil)
@@ -141,7 +141,7 @@ extension Ledger {
         }
     }
 
-    @Test func theOldestAreForgotten() async throws {
+    @Test func oldestWritesAreForgotten() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let asked: [(id: DocumentID, revision: RevisionID)] = [
                 ("old", RevisionID("1-x")), ("a", RevisionID("1-x")),
@@ -159,7 +159,7 @@ extension Ledger {
         }
     }
 
-    @Test func theChainOfAPutIsRemembered() async throws {
+    @Test func chainOfAPutIsStored() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let chain = RuleChain(["a", "b → \u{0}c"])
             try await ledger.recordCausedRevisions([.init(id: "d", revision: RevisionID("2-x"), chain: chain)])

@@ -16,7 +16,7 @@ import Testing
         Ledger.ResolvedDocument(id: id, rules: nil, failedRules: [], highestDeadLetterNumber: .max)
     }
 
-    @Test func allPartsAreSavedTogether() async throws {
+    @Test func recordIsSavedInOneTransaction() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.keep([deadLetter("old"), deadLetter("retried"), deadLetter("again")])
             let stored = try await ledger.store(
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The last part fails: nothing of the first ones is left.
-    @Test func aPartThatFailsLeavesNothing() async throws {
+    @Test func failingPartUndoesTheRecord() async throws {
         try await LedgerTestBed.withLedger { _, ledger in
             try await ledger.write { try $0.execute("DROP TABLE interrupted_decision") }
             await #expect(throws: StateError.self) {

@@ -5,7 +5,7 @@ import Testing
 @testable import Bots
 
 @Suite struct LedgerRulesTests {
-    @Test func rulesAreKnownByTheirNamesAfterwards() async throws {
+    @Test func ruleFingerprintsAreStoredByName() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func rulesThatOlderDocumentsHaveNotSeenAreKnownUntilTheyHave() async throws {
+    @Test func pendingCatchUpRulesAreStoredUntilDone() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let rules = ["a": "1", "b\u{0}\"": "2"]

@@ -8,7 +8,7 @@ import Testing
 @Suite struct LedgerTests {
     // MARK: - Who has it
 
-    @Test func aSecondRunWithTheSameNameFindsTheStateTakenAndByWhom() async throws {
+    @Test func secondRunWithTheSameNameIsRefusedWithTheHolder() async throws {
         try await LedgerTestBed.withLedger { bed, ledger in
             let error = #expect(throws: StateError.self) { try bed.open() }
             guard case .locked(let holder) = error else {
@@ -21,13 +21,13 @@ import Testing
         }
     }
 
-    @Test func aLockWithoutANameIsThatOfAnUnknownProcess() {
+    @Test func lockWithoutAHolderBelongsToAnUnknownProcess() {
         #expect(
             StateError.locked(holder: "").description
                 == "another run, in an unknown process, uses this state; wait for it, or use another --name")
     }
 
-    @Test func theLockIsGoneWhenItsHolderCloses() async throws {
+    @Test func lockIsReleasedOnClose() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try bed.open().close()
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Whoever watches the run may ask once more while it ends: SQLite crashed.
-    @Test func aClosedStateRefusesToBeRead() async throws {
+    @Test func closedStateCannotBeRead() async throws {
         try await withTemporaryDirectory { directory in
             let ledger = try LedgerTestBed(directory: directory).open()
             try await ledger.keep([DeadLetter(sequence: nil, id: "a", revision: nil, reason: "r")])
@@ -50,7 +50,7 @@ import Testing
 
     // MARK: - Beside a run
 
-    @Test func besideARunBothReadAndWrite() async throws {
+    @Test func sharedAccessReadsAndWritesDuringARun() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             let shared = try #require(try bed.openExisting(.shared))
             defer { shared.close() }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func exclusivelyItIsNotToBeHadBesideARun() async throws {
+    @Test func exclusiveAccessIsRefusedDuringARun() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             let error = #expect(throws: StateError.self) {
                 _ = try bed.openExisting(.exclusive)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotThereIsNotMadeToBeLookedAt() async throws {
+    @Test func readingCreatesNoState() async throws {
         try await withTemporaryDirectory { directory in
             for path in [directory, directory + "/none"] {
                 let bed = LedgerTestBed(directory: path)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func aPreviewRemembersNothing() async throws {
+    @Test func previewStoresNothing() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             let preview = try bed.preview()
             try await preview.saveCheckpoint(sequence(1))
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: - Files
 
-    @Test func filesAreForTheirOwnerOnly() async throws {
+    @Test func filesAreReadableByTheirOwnerOnly() async throws {
         try await withTemporaryDirectory { parent in
             let bed = LedgerTestBed(directory: parent + "/state")
             let ledger = try bed.open()
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["bot.sqlite", "bot.lock"])
-    func aLinkInPlaceOfAFileIsRefused(file: String) async throws {
+    func symbolicLinkIsRefused(file: String) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let target = directory + "/target"
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNoStateIsRefusedAndLeftAsItIs() async throws {
+    @Test func foreignFileIsRefusedAndUnchanged() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let content = Data(repeating: 0x41, count: 5000)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func aFullDiskFailsTheWriteAndLeavesTheOldCheckpoint() async throws {
+    @Test func fullDiskFailsTheWriteAndKeepsTheCheckpoint() async throws {
         try await LedgerTestBed.withLedger { bed, ledger in
             try await ledger.saveCheckpoint(sequence(1))
             try await #require(ledger.store as? SQLiteStore).database.writeWithoutTransaction { database in
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - The database behind the gateway
 
-    @Test func theDatabasesNonceIsKept() async throws {
+    @Test func databaseNonceIsStored() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: ["new", nil])
-    func afterAResetOwnRevisionsAreForgottenAndDeadLettersAreNot(identity: String?) async throws {
+    func resetForgetsOwnRevisionsAndKeepsDeadLetters(identity: String?) async throws {
         try await LedgerTestBed.withLedger { bed, ledger in
             let own: [(id: DocumentID, revision: RevisionID)] = [("a", RevisionID("2-x"))]
             try await ledger.adoptDatabase(identity: "old")

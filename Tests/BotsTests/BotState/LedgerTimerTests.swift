@@ -9,7 +9,7 @@ import Testing
         RuleTime(rule: rule, due: due, hasFired: hasFired)
     }
 
-    @Test func timesAreKnownAfterwards() async throws {
+    @Test func timersAreStored() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             try await bed.using { ledger in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDueIsReadInParts() async throws {
+    @Test func dueTimersAreReadInParts() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([
                 TimedDocument(id: "a", times: [time("x", 5), time("y", 5), time("z", 1)]),
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func timesAreReplacedAndDropped() async throws {
+    @Test func timersAreReplacedAndDropped() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([TimedDocument(id: "a", times: [time("x", 1), time("y", 2, true), time("z", 9)])])
             try await ledger.dropTimers(of: ["a"], dueBy: 5)
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A pass may have seen an older revision than the run.
-    @Test func aPassLosesNoTimer() async throws {
+    @Test func passKeepsAllTimers() async throws {
         let cases: [(there: RuleTime, added: RuleTime, result: RuleTime)] = [
             (time("a", 10), time("a", 20), time("a", 10)), (time("a", 20), time("a", 10), time("a", 10)),
             (time("a", 20), time("a", 10, true), time("a", 20)),
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aResetForgetsThem() async throws {
+    @Test func resetForgetsTimers() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             try await ledger.setTimes([TimedDocument(id: "a", times: [time("x", 1)])])
             let schedules = try scheduled("0 3 * * *")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func schedulesAreKnownByLineZoneAndRules() async throws {
+    @Test func schedulesAreIdentifiedByLineZoneAndRules() async throws {
         try await LedgerTestBed.withLedgers { _, ledger in
             let (daily, hourly) = (try scheduled("0 3 * * *"), try scheduled("0 * * * *"))
             try await ledger.keepSchedules(daily, now: 5)

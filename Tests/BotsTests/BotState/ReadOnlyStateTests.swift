@@ -35,7 +35,7 @@ import Testing
     }
 
     /// A run has the lock before it has the file open.
-    @Test(arguments: [false, true]) func aStateThatNobodyHasOpenStaysAsItIs(isHeld: Bool) async throws {
+    @Test(arguments: [false, true]) func closedStateIsReadWithoutATrace(isHeld: Bool) async throws {
         try await withTestBed { bed, catalogue in
             try await bed.using { try await fill($0) }
             let lock = isHeld ? try StateLock(path: bed.files().lock, holder: "pid 1 on this") : nil
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whatAKilledBotLeftIsShownAndStays() async throws {
+    @Test func stateOfAKilledBotIsShownAndUnchanged() async throws {
         try await withTestBed { bed, _ in
             let run = try bed.open()
             try await fill(run)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A copy would cost more with every own write that the state remembers.
-    @Test func theStateOfARunOfThisVersionIsReadWhereItIs() async throws {
+    @Test func stateOfARunningBotIsReadInPlace() async throws {
         try await withTestBed { bed, catalogue in
             try await bed.using { run in
                 try await run.saveCheckpoint(sequence(1))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunKeepsTheStateThatItBeganWith() async throws {
+    @Test func dryRunSeesTheStateOfItsStart() async throws {
         try await LedgerTestBed.withLedger { bed, run in
             try await run.saveCheckpoint(sequence(1))
             let preview = try bed.preview()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func otherTablesAreRefusedAndStayAsTheyAre(areNewer: Bool) async throws {
+    @Test(arguments: [true, false]) func otherTablesAreRefusedAndUnchanged(areNewer: Bool) async throws {
         try await withTestBed { bed, catalogue in
             if areNewer {
                 try bed.open().close()
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// A run was killed after it had made the file.
-    @Test func anEmptyFileIsAnEmptyState() async throws {
+    @Test func emptyFileIsAnEmptyState() async throws {
         try await withTestBed { bed, catalogue in
             _ = try bed.files().create()
             let ledger = try catalogue.openExisting(address: nil, access: .readOnly)

@@ -37,7 +37,7 @@ import Testing
         func depth(_ id: String) -> Int { self[id].rules.count }
     }
 
-    @Test(arguments: [false, true]) func aRegisterThatAnswersWhoAsksBuildsNoChain(isMadeByRules: Bool) {
+    @Test(arguments: [false, true]) func registerThatAnswersRequestsBuildsNoChain(isMadeByRules: Bool) {
         var model = Model()
         model.change("register")
         func ask(_ number: Int) {
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// More documents wait for the register than it remembers, and it answers one after the other.
-    @Test func aQueueThatOthersFilledBuildsNoChain() {
+    @Test func queueFilledByOthersBuildsNoChain() {
         var model = Model()
         model.change("queue")
         for number in 0..<300 {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func aChangeOfTheRegisterByHandLosesNobody() {
+    @Test func manualChangeOfTheRegisterLosesNoRequest() {
         var model = Model()
         model.change("register")
         for number in 0..<30 { model.change("i\(number)") }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aTotalThatAnotherRuleReadsStaysAsDeepAsItIs() {
+    @Test func totalReadByAnotherRuleKeepsItsDepth() {
         var model = Model()
         for number in 0..<100 {
             model.change("task\(number)")
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// Documents that were there before and did nothing are no causes.
-    @Test func aChainAlongDocumentsThatExistEnds() {
+    @Test func chainAlongExistingDocumentsEnds() {
         var model = Model()
         for number in 0..<20 { model.change("d\(number)") }
         let written = (1..<20).prefix { model.write("d\($0)", because: "d\($0 - 1)", by: "next") }
@@ -113,7 +113,7 @@ import Testing
 
     /// - Parameter loop: Each writes the next one, and the last one the first one.
     @Test(arguments: [["a", "b"], ["a", "b", "c"], ["a", "b", "a", "c"]], [false, true])
-    func documentsThatWriteEachOtherEnd(loop: [String], exist: Bool) {
+    func documentsThatWriteEachOtherStop(loop: [String], exist: Bool) {
         var model = Model()
         model.change("a")
         if exist { for id in loop { model.change(id) } }
@@ -126,7 +126,7 @@ import Testing
         #expect(writes == 10)
     }
 
-    @Test func aLoopThatAnotherDocumentBeganEnds() {
+    @Test func loopStartedByAnotherDocumentEnds() {
         var model = Model()
         for id in ["a", "b", "c"] { model.change(id) }
         model.write("a", because: "c", by: "ca")
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// While others change the register all the time, each of their changes lets a loop go on for a while. Then it ends.
-    @Test(arguments: [0, 10, 500]) func aLoopThroughABusyRegisterEnds(asks: Int) {
+    @Test(arguments: [0, 10, 500]) func loopThroughABusyRegisterEnds(asks: Int) {
         var model = Model()
         model.change("register")
         model.change("x")
@@ -157,7 +157,7 @@ import Testing
         #expect(writes < 30 + asks)
     }
 
-    @Test func whatTheLedgerKeepsIsTheSame() {
+    @Test func storedChainsEqualTheOriginals() {
         var model = Model()
         for number in 0..<100 {
             model.change("i\(number)")

@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func aFileOfANewerChangebotIsRefused() async throws {
+    @Test func fileOfANewerChangebotIsRefused() async throws {
         try await withTestBed { bed in
             try bed.open().close()
             try bed.change(
@@ -169,7 +169,7 @@ import Testing
         "its tables have no version: a changebot from before the first release made it, or another program; use another "
         + "--name, or move it away"
 
-    @Test func aFileFromBeforeTheFirstReleaseIsRefused() async throws {
+    @Test func fileFromBeforeTheFirstReleaseIsRefused() async throws {
         try await withTestBed { bed in
             try bed.makeOldForm().close()
             try Self.expectRefused(bed, Self.noVersion)
@@ -183,7 +183,7 @@ import Testing
         "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', 0)",
         "CREATE TABLE identity (name, value); INSERT INTO identity VALUES ('version', NULL)",
     ])
-    func aFileOfAnotherProgramIsRefused(tables: String) async throws {
+    func fileOfAnotherProgramIsRefused(tables: String) async throws {
         try await withTestBed { bed in
             try bed.change(tables)
             try Self.expectRefused(bed, Self.noVersion)
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// A run was killed before it had made the tables; then several commands come at once.
-    @Test func severalProcessesMakeTheTablesAtOnce() async throws {
+    @Test func severalProcessesCreateTheTablesAtOnce() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             _ = try bed.files().create()
@@ -219,7 +219,7 @@ import Testing
         ("UPDATE identity SET name = 'schema', value = '3' WHERE name = 'version'", nil),
         ("DROP TABLE identity", nil), ("DELETE FROM identity", nil),
     ])
-    func tablesOfAnEngineThatAreOthersAreRefused(change: String, reason: String?) async throws {
+    func otherTablesOfAnEngineAreRefused(change: String, reason: String?) async throws {
         try await Self.withSchema { engine, connection in
             try EngineSchema.prepare(engine.schema, connection)
             try connection.script(change)
@@ -240,7 +240,7 @@ import Testing
     }
 
     /// An administrator made it, because the bot's user may make none.
-    @Test func anEmptySchemaGetsTheTables() async throws {
+    @Test func emptySchemaGetsTheTables() async throws {
         try await Self.withSchema { engine, connection in
             try connection.script("CREATE SCHEMA \(PostgresConnection.quotedIdentifier(engine.schema))")
             #expect(try !EngineSchema.isThere(engine.schema, connection))

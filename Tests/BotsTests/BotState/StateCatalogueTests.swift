@@ -44,7 +44,7 @@ import Testing
 
     // MARK: - Databases
 
-    @Test func twoDatabasesUnderOneNameHaveAStateEach() async throws {
+    @Test func twoDatabasesUnderOneNameHaveSeparateStates() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"), save: 1)
             let second = try await use(catalogue, at: Self.elsewhere, .marked("b"), save: 2)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseIsDetectedAtAnotherAddressAndLoggedOnce() async throws {
+    @Test func databaseIsRecognizedAtAnotherAddressAndLoggedOnce() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"), save: 7)
             let first = try await use(catalogue, at: Self.elsewhere, .marked("a"))
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func runsOnOneDatabaseExcludeEachOtherAndRunsOnTwoDoNot() async throws {
+    @Test func runsExcludeEachOtherOnOneDatabaseOnly() async throws {
         try await withCatalogue { catalogue in
             let run = try open(catalogue, .marked("a"))
             defer { run.ledger.close() }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func afterAResetTheOtherAddressesAreForgotten() async throws {
+    @Test func resetForgetsOtherAddresses() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, at: Self.elsewhere, .marked("a"))
             _ = try await use(catalogue, .marked("a"))
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["a", nil])
-    func aStateThatIsBoundToAURLIsTakenOver(identity: String?) async throws {
+    func stateBoundToAURLIsTakenOver(identity: String?) async throws {
         try await withCatalogue { catalogue in
             try await makeBoundState(catalogue, identity: identity)
             let opened = try open(catalogue, .marked("a"))
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aStateThatIsBoundToAURLIsFoundByItsMarkToo() async throws {
+    @Test func stateBoundToAURLIsAlsoFoundByItsMark() async throws {
         try await withCatalogue { catalogue in
             try await makeBoundState(catalogue, identity: "a")
             let preview = try open(catalogue, at: Self.elsewhere, .marked("a"), for: .preview)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func aStateThatAMistypedURLLeftIsUsed() async throws {
+    @Test func stateLeftByAMistypedURLIsUsed() async throws {
         try await withCatalogue { catalogue in
             try open(catalogue, at: "http://typo:1/todo", .unknowable).ledger.close()
             let opened = try open(catalogue, .marked("a"))
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: - Looking
 
-    @Test func aDryRunMakesNothing() async throws {
+    @Test func dryRunCreatesNoState() async throws {
         try await withCatalogue { catalogue in
             let preview = try open(catalogue, .unmarked, for: .preview)
             #expect(try preview.ledger.checkpoint() == nil)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunLeavesTheStateAsItIs() async throws {
+    @Test func dryRunLeavesTheStateUnchanged() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"), save: 3)
             let before = try files(catalogue)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunReadsTheStateOfARunThatGoesOnAndOfOneThatWasKilled() async throws {
+    @Test func dryRunReadsTheStateOfRunningAndKilledBots() async throws {
         try await withCatalogue { catalogue in
             let run = try open(catalogue, .marked("a"))
             defer { run.ledger.close() }
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: - Commands
 
-    @Test func oneStateNeedsNoAddressAndSeveralDo() async throws {
+    @Test func addressIsNeededOnlyForSeveralStates() async throws {
         try await withCatalogue { catalogue in
             func checkpoint(_ address: String?, isHint: Bool = false) throws -> SequenceID? {
                 let ledger = try catalogue.openExisting(address: address, isHint: isHint, access: .shared)
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func theBotsWithAStateAreReportedIfThisOneHasNone() async throws {
+    @Test func otherBotsAreListedIfThisOneHasNoState() async throws {
         try await withCatalogue { catalogue in
             _ = try await use(catalogue, .marked("a"))
             let other = StateCatalogue(directory: catalogue.directory, name: "both")
@@ -241,7 +241,7 @@ import Testing
         ("other", 11, "'other' in DIR; there is 'bot-00', ", "'bot-09', 'bot-10';"),
         ("other", 0, "'other' in DIR;", " name the right one"),
     ])
-    func aFewStatesAreListedAndTheNearestIsNamed(name: String, count: Int, start: String, end: String) async throws {
+    func fewStatesAreListedAndTheNearestIsSuggested(name: String, count: Int, start: String, end: String) async throws {
         try await withCatalogue { catalogue in
             for number in 0..<count {
                 let name = "bot-" + (number < 10 ? "0" : "") + "\(number)"

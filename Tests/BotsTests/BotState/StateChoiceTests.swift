@@ -19,7 +19,7 @@ import Testing
         sighting.choose(among: states, at: address)?.number
     }
 
-    @Test func theSameMarkIsTheSameDatabaseWhereverItIs() {
+    @Test func sameMarkIsTheSameDatabaseAtAnyAddress() {
         let states = [Self.state(1, "a", [(Self.here, 5)]), Self.state(2, "b", [(Self.elsewhere, 3)])]
         #expect(chosen(.marked("a"), states) == 1)
         #expect(chosen(.marked("b"), states) == 2)
@@ -37,7 +37,7 @@ import Testing
         #expect(chosen(.unmarked, [Self.state(1, "a", [(Self.here, 1)])], at: Self.elsewhere) == nil)
     }
 
-    @Test func aStateWithoutAMarkIsKnownByItsAddress() {
+    @Test func stateWithoutAMarkIsIdentifiedByItsAddress() {
         let states = [Self.state(1, nil, [(Self.here, 0)])]
         for sighting in [.marked("a"), .unmarked, .unknowable] as [DatabaseSighting] {
             #expect(chosen(sighting, states) == 1)
@@ -45,14 +45,14 @@ import Testing
         }
     }
 
-    @Test func whereNoMarkIsKeptTheAddressDecides() {
+    @Test func addressDecidesWithoutMarks() {
         let states = [Self.state(1, "a", [(Self.here, 1)]), Self.state(2, nil, [(Self.elsewhere, 2)])]
         #expect(chosen(.unknowable, states) == 1)
         #expect(chosen(.unknowable, states, at: Self.elsewhere) == 2)
         #expect(chosen(.unknowable, states, at: "http://localhost:4985/todo") == nil)
     }
 
-    @Test func theDatabaseThatWasLastAtAnAddressIsTheOneThatWasReset() {
+    @Test func lastDatabaseAtAnAddressIsTheOneThatWasReset() {
         let states = [
             Self.state(1, "a", [(Self.here, 1), (Self.elsewhere, 2)]), Self.state(2, "b", [(Self.here, 7)]),
         ]
@@ -60,7 +60,7 @@ import Testing
         #expect(chosen(.unmarked, states, at: Self.elsewhere) == 1)
     }
 
-    @Test func aResetIsSeenUnderAnotherNameOfThisMachine() {
+    @Test func resetIsSeenUnderAnotherLoopbackName() {
         let states = [Self.state(1, "a", [(Self.here, 1)])]
         #expect(chosen(.unmarked, states, at: "http://localhost:4985/todo") == 1)
         #expect(chosen(.unmarked, states, at: "http://[::1]:4985/todo") == 1)
@@ -77,7 +77,7 @@ import Testing
         ("http://a:443/todo", "http://a/todo", false), ("embedded:/a/b", "embedded:/a/b", true),
         ("embedded:/a/b", "embedded:/a/B", false), ("http://[::1]/t", "http://[::1]:80/t", true),
     ])
-    func addressesAreComparedAsTheyAreMeant(one: String, other: String, isSame: Bool) {
+    func equivalentAddressesAreEqual(one: String, other: String, isSame: Bool) {
         #expect(StateAddress(one).isSame(as: StateAddress(other)) == isSame)
     }
 }

@@ -15,7 +15,7 @@ import Testing
         StateCatalogue(directory: bed.directory, name: "bot")
     }
 
-    @Test func aStateThatNobodyUses() async throws {
+    @Test func unusedState() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let ledger = try bed.open()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aStateInUse() async throws {
+    @Test func stateInUse() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let ledger = try bed.open()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["", "UPDATE identity SET value = '99' WHERE name = 'version'"])
-    func aStateWithOtherTables(change: String) async throws {
+    func stateWithOtherTables(change: String) async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             if change.isEmpty {
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// A run was killed before it had made the tables.
-    @Test func anEmptyFile() async throws {
+    @Test func emptyFile() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             _ = try bed.files().create()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoState() async throws {
+    @Test func foreignFile() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             #expect(try catalogue(bed).examine().isEmpty)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func theLibraryHasAVersion() {
+    @Test func libraryHasAVersion() {
         #expect(StateExamination.libraryVersion.hasPrefix("SQLite 3."))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
     private func timer(_ id: String, _ due: Int) -> WaitingTimer { WaitingTimer(id: .init(id), rule: "r", due: due) }
 
-    @Test func timesAreBroughtOnceAndThenOnlyNewOnesAreLookedAt() {
+    @Test func timersAreDispatchedOnceAndThenOnlyNewOnesAreRead() {
         var brought = BroughtTimers()
         brought.begin(now: 1000, start)
         #expect(brought.start == nil)
@@ -22,7 +22,7 @@ import Testing
         #expect(brought.new(among: [timer("b", 995), timer("c", 996)]) == [timer("c", 996)])
     }
 
-    @Test func allAreLookedAtAgainAfterAMinuteOrLongerIfManyWait() {
+    @Test func allTimersAreReadAgainAfterAMinuteOrLaterIfManyWait() {
         for (count, seconds) in [(10, 60), (100_000, 1000)] {
             var brought = BroughtTimers()
             brought.begin(now: 1000, start)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aLookThatDidNotReachTheEndIsBegunAgain() {
+    @Test func incompleteReadIsRepeated() {
         var brought = BroughtTimers()
         brought.begin(now: 1000, start)
         brought.note([timer("a", 995)])
@@ -46,7 +46,7 @@ import Testing
         #expect(brought.new(among: [timer("a", 995)]).isEmpty)
     }
 
-    @Test func aClockThatIsSetBackHidesNothing() {
+    @Test func clockSetBackHidesNoTimer() {
         var brought = BroughtTimers()
         brought.begin(now: 5000, start)
         brought.end()

@@ -36,7 +36,7 @@ import Testing
         ([#"{"_rev":"3-c","_deleted":false}"#], "gone"), ([#"{"_rev":"3-c","_deleted":1}"#], "gone"),
         ([#"{"_deleted":true}"#], "gone"),
     ])
-    func leavesTellWhatIsLeft(leaves: [String], content: String) throws {
+    func remainingLeavesAreReported(leaves: [String], content: String) throws {
         let leaves = try leaves.map { OpenRevision.found(try JSONText($0)) } + [.missing(RevisionID("99-z"))]
         #expect(Self.text(DocumentRemains.content(of: leaves)) == content)
     }
@@ -47,7 +47,7 @@ import Testing
             (.malformedAnswer, false, "unreadable: x"), (.serverError, false, "unreadable: x"),
             (.unavailable, false, "unreadable: x"), (.forbidden, false, "unreadable: x"),
         ] as [(GatewayError.Code, Bool, String)])
-    func errorsTellItInTheEnd(code: GatewayError.Code, isFinal: Bool, content: String) {
+    func errorsAreReportedAtTheEnd(code: GatewayError.Code, isFinal: Bool, content: String) {
         let error = GatewayError(code, "x")
         #expect(DocumentRemains.isFinal(error) == isFinal)
         #expect(Self.text(DocumentRemains.content(after: error)) == content)
@@ -115,17 +115,17 @@ import Testing
 
     /// The whole retry ended, and no other dead letter was tried.
     @Test(arguments: [500, 502, 503, 429, 401, 403, 405, nil])
-    func aDocumentThatFailsForEverIsLeftAlone(status: Int?) async throws {
+    func permanentlyFailingDocumentIsSkipped(status: Int?) async throws {
         let read = try await read(status: status)
         #expect(read.first?.hasPrefix("unreadable") == true && read.last == "tombstone 2-b", "\(read)")
     }
 
-    @Test func aDocumentThatIsNotThereIsGone() async throws {
+    @Test func missingDocumentIsGone() async throws {
         #expect(try await read(status: 404) == ["gone", "tombstone 2-b"])
     }
 
     /// It is not the document's fault if the gateway does not answer at all.
-    @Test func anOutageEndsTheRetry() async throws {
+    @Test func outageEndsTheRetry() async throws {
         let failure = await #expect(throws: RunError.self) { try await read(status: 500, database: 503) }
         #expect(failure?.code == .gaveUp)
     }

@@ -40,7 +40,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         return begun
     }
 
-    @Test func aMonthHasItsPasses() throws {
+    @Test func monthHasItsPasses() throws {
         let begun = try begun("0 3 * * *", "Europe/Berlin", from: "2026-10-01T00:00:00Z", to: "2026-11-01T00:00:00Z")
         #expect(begun.count == 31)
         #expect(begun.filter { $0.hasSuffix("T01:00:00Z") }.count == 24)
@@ -49,14 +49,14 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
     }
 
     /// Clocks change from 02:00 to 03:00 on 29 March, and from 03:00 to 02:00 on 25 October.
-    @Test func theTwoDaysOnWhichClocksChangeHaveOnePassEach() throws {
+    @Test func daysOfClockChangesHaveOnePassEach() throws {
         for day in ["2026-03-29", "2026-10-25"] {
             let begun = try begun("30 2 * * *", "Europe/Berlin", from: "\(day)T00:00:00Z", to: "\(day)T22:00:00Z")
             #expect(begun.count == 1, "\(begun)")
         }
     }
 
-    @Test func aPassThatTakesTooLongIsFollowedByOne() throws {
+    @Test func passThatTakesTooLongIsFollowedByOne() throws {
         let begun = try begun(
             "*/10 * * * *", from: "2026-11-24T00:05:00Z", to: "2026-11-24T02:00:00Z", lasting: 35 * 60)
         #expect(
@@ -67,7 +67,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         [RecordedSchedule(line: "0 * * * *", zone: "UTC", rules: ["swept"], begun: begun, done: done)]
     }
 
-    @Test func passesThatWereMissedRunOnce() throws {
+    @Test func missedPassesRunOnce() throws {
         let now = try seconds("2026-11-24T10:30:00Z")
         var times = PassTimes(try scheduled("0 * * * *"), recorded(nil, now - 86_400 * 3), now: now)
         #expect(times.next(now: now) == .begin(0))
@@ -77,7 +77,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         #expect(new.next(now: now) == .wait(until: now + 1800))
     }
 
-    @Test func aKilledPassBeginsAgain() throws {
+    @Test func killedPassBeginsAgain() throws {
         let now = try seconds("2026-11-24T10:30:00Z")
         var soon = PassTimes(try scheduled("0 * * * *"), recorded(now - 600, now - 3600), now: now)
         #expect(soon.next(now: now) == .begin(0))
@@ -90,7 +90,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         #expect(late.begin(0, now: now + 100).time == now - 9000)
     }
 
-    @Test func aPassThatFailsIsTriedAgainInAMinute() throws {
+    @Test func failedPassIsRetriedInAMinute() throws {
         let now = try seconds("2026-11-24T10:30:00Z")
         var times = PassTimes(try scheduled("0 * * * *"), recorded(nil, now - 3600), now: now)
         times.fail(0, now: now)
@@ -98,7 +98,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         #expect(times.next(now: now + 60) == .begin(0))
     }
 
-    @Test func aClockThatIsSetBackByYearsDoesNotSilenceASchedule() throws {
+    @Test func clockSetBackByYearsDoesNotSilenceASchedule() throws {
         let now = try seconds("2026-11-24T10:30:00Z")
         let far = PassTimes(try scheduled("0 * * * *"), recorded(nil, now + 86_400 * 400), now: now)
         #expect(far.next(now: now) == .wait(until: now + 1800))
@@ -106,7 +106,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
         #expect(near.next(now: now) == .wait(until: now + 1800))
     }
 
-    @Test func ofSeveralSchedulesTheEarlierIsFirst() throws {
+    @Test func earliestScheduleIsFirst() throws {
         let now = try seconds("2026-11-24T10:30:00Z")
         let both = try scheduled("0 10 * * *") + scheduled("0 9 * * *")
         let recorded = both.map {
@@ -118,7 +118,7 @@ func scheduled(_ line: String, _ zone: String = "UTC") throws -> [ScheduledRules
 }
 
 @Suite struct DocumentSketchTests {
-    @Test func itForgetsNoneAndTakesFewOthersForThem() {
+    @Test func bloomFilterHasNoFalseNegativesAndFewFalsePositives() {
         var sketch = DocumentSketch()
         #expect(sketch.isEmpty && !sketch.mayContain("a".hashValue))
         for number in 0..<100_000 { sketch.insert("in\(number)".hashValue) }

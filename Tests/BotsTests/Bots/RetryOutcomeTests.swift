@@ -42,7 +42,7 @@ import Testing
         // Another process dropped a dead letter that was not tried: nobody looked.
         ([1, 2], [1, 2, 3], 2),
     ])
-    func whatIsNotDroppedIsLeft(tried: [Int], dropped: [Int], left: Int) async throws {
+    func undroppedDeadLettersAreLeft(tried: [Int], dropped: [Int], left: Int) async throws {
         try await withLetters { ledger, outcome in
             try outcome.begin(.matching(DeadLetterFilter(), upTo: 4), ledger)
             outcome.note(tried.map(document))
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A run beside the retry may add dead letters of the same documents.
-    @Test func moreTriedThanSelectedIsNoNegativeCount() async throws {
+    @Test func moreTriedThanSelectedGivesNoNegativeCount() async throws {
         try await withLetters { ledger, outcome in
             try outcome.begin(.numbers([1]), ledger)
             outcome.note([document(1), document(2)])
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func allAreLeftIfTheStateCannotBeRead() async throws {
+    @Test func unreadableStateLeavesAll() async throws {
         try await withLetters { ledger, outcome in
             try outcome.begin(.numbers([1, 2]), ledger)
             outcome.note([document(1)])

@@ -8,7 +8,7 @@ import Testing
 
 /// What a run tells of itself, during the run and after it.
 @Suite struct RunReportTests {
-    @Test func beforeTheFirstContactThereIsNothing() async {
+    @Test func reportIsEmptyBeforeTheFirstContact() async {
         let report = RunReport()
         #expect(await report.counters() == RunCounters())
         let summary = await report.summary(exitCode: 69)
@@ -16,7 +16,7 @@ import Testing
         #expect(await report.expectedDocuments == nil)
     }
 
-    @Test func whoFollowsAFeedTellsHowFarItIs() async {
+    @Test func feedReportsItsPosition() async {
         let report = RunReport()
         await report.watch(RunProgress(start: sequence(5)))
         #expect(await report.summary(exitCode: 0).lastSequence == sequence(5))
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A pass over all documents has no sequence.
-    @Test func whoFollowsNoneHasNoSequence() async {
+    @Test func reportWithoutAFeedHasNoSequence() async {
         let report = RunReport()
         await report.watch(RunProgress(start: sequence(5)), hasSequence: false)
         await report.expect(documents: 7)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// After a reset the next delivery goes on with the counts of the one before: none counts twice.
-    @Test func countsGoOnBeyondAReset() async {
+    @Test func countsContinueAfterAReset() async {
         let report = RunReport()
         await report.noteContactRetry()
         let first = RunProgress(start: sequence(5))
@@ -56,7 +56,7 @@ import Testing
         (#"{"db_name":"a","update_seq":0,"state":"Offline"}"#, false),
         (#"{"db_name":"a","state":"Online"}"#, false), (#"{"db_name":"a","update_seq":"7-g1"}"#, true),
     ])
-    func onlyADatabaseThatIsOnlineTellsTheNewestSequence(answer: String, tells: Bool) throws {
+    func newestSequenceIsReadOnlyFromAnOnlineDatabase(answer: String, tells: Bool) throws {
         let json = try #require(SmallJSON(answer.utf8))
         let info = try #require(DatabaseInfo(json))
         #expect(info.reportsNewest == tells)

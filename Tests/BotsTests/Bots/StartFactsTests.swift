@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         Case(since: .now, start: at(0)), Case(since: .now, copy: copy(8), start: at(0)),
     ])
-    func theNewestSequenceIsNeededToStartThere(test: Case) {
+    func startAtTheEndNeedsTheNewestSequence(test: Case) {
         #expect(test.facts.needsNewest)
     }
 
@@ -116,7 +116,7 @@ import Testing
     @Test(arguments: [
         ("7-g1AAA", "6-g1AAB", true), ("7-g1AAA", "8-g1AAB", false), ("7-g1AAA", "x", false), ("x", "7", false),
     ])
-    func aWarningNeedsComparableSequences(since: String, newest: String, isWarned: Bool) throws {
+    func warningNeedsComparableSequences(since: String, newest: String, isWarned: Bool) throws {
         let start = try #require(SequenceID(since))
         let newest = try #require(SequenceID(newest))
         let facts = Case(since: .sequence(start), start: RunStart(start)).facts

@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Those of other keyspaces, too: a rule may `put` them.
-    @Test(arguments: [nil, "others"]) func aBusyDocumentIsLoggedOnce(keyspace: String?) async throws {
+    @Test(arguments: [nil, "others"]) func busyDocumentIsLoggedOnce(keyspace: String?) async throws {
         let place = DocumentPlace(keyspace: keyspace, id: "a")
         let busy = busy()
         let lines = LoggedLines()

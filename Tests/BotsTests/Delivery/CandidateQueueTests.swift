@@ -14,21 +14,21 @@ import Testing
         }
     }
 
-    @Test func takesCandidatesUpToTheLimits() async {
+    @Test func batchIsLimitedByCountAndBytes() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b", "c", "d"], bytes: 10))
         #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["a", "b", "c"])
         #expect(await queue.take(limit: 3, byteLimit: 1000).map(\.id) == ["d"])
     }
 
-    @Test func aCandidateLargerThanTheByteLimitGoesAlone() async {
+    @Test func candidateLargerThanTheByteLimitGoesAlone() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"], bytes: 10))
         #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["a"])
         #expect(await queue.take(limit: 3, byteLimit: 5).map(\.id) == ["b"])
     }
 
-    @Test func candidatesThatArePutBackFirstComeBeforeTheOthers() async {
+    @Test func candidatesPutBackFirstComeBeforeOthers() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b", "c", "d"]))
         let taken = await queue.take(limit: 3, byteLimit: 1000)
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// What a merged candidate costs is what is left of the sum.
-    @Test func mergingFreesWhatTheMergedCandidateDoesNotCost() async {
+    @Test func mergingReleasesUnneededBytes() async {
         for isDeleted in [true, false] {
             let queue = CandidateQueue()
             var all = candidates(["a", "a"], bytes: 10)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func heldDocumentsAreNotTaken() async {
+    @Test func heldDocumentsAreSkipped() async {
         let queue = CandidateQueue()
         await queue.hold(["b", "b"] as [DocumentID])
         await queue.submit(candidates(["a", "b", "b"]))
@@ -79,7 +79,7 @@ import Testing
         #expect(await queue.take(limit: 9, byteLimit: 1000).isEmpty)
     }
 
-    @Test func aTimerOrACountLeavesATombstoneThatWaits() async {
+    @Test func timerOrCountKeepsAWaitingTombstone() async {
         for isOfTimer in [true, false] {
             let queue = CandidateQueue()
             var all = candidates(["a", "a"])
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// A document that must be read first is not decided from an older row that came after it.
-    @Test func whatMustBeReadStaysSo() async {
+    @Test func candidateToBeReadStaysSo() async {
         let queue = CandidateQueue()
         let all = candidates(["a", "a", "a"], bytes: 5)
         var unread = all[1]
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// A queued row was decided from its old body after the document had been read again.
-    @Test func whatIsReadAgainStandsForWhatCameMeanwhile() async {
+    @Test func secondReadCoversLaterChanges() async {
         let queue = CandidateQueue()
         var all = candidates(["a", "a", "b", "b"], bytes: 5)
         all[3].content.isDeleted = true
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// A log names only the revision of a deletion.
-    @Test func aDeletionIsReadIfAnyRuleDecidesIt() {
+    @Test func deletionIsReadIfARuleDecidesIt() {
         let read = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: true)
         #expect(read.content.isUnread && read.content.unreadTombstone == RevisionID("2-b"))
         var tombstone = Candidate(ofDeletion: "a", RevisionID("2-b"), sequence: nil, readsMembers: false)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func whatIsPostponedComesWhenItIsDueAndTheOthersGoOn() async {
+    func postponedCandidateWaitsAndOthersGoOn() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"]))
         let first = await queue.take(limit: 1, byteLimit: 1000)
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aRunThatStopsLeavesWhatIsPostponed() async {
+    func stoppingRunLeavesPostponedCandidates() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "b"]))
         let taken = await queue.take(limit: 9, byteLimit: 1000)
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func anIdleWriterGetsACandidateAtOnce() async {
+    func idleWriterGetsACandidateAtOnce() async {
         let queue = CandidateQueue()
         async let taken = queue.take(limit: 9, byteLimit: 1000)
         await queue.submit(candidates(["a"]))
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aFinishedQueueEndsOnlyWhenTheLastCandidateIsReleased() async {
+    func finishedQueueEndsWithTheLastReleasedCandidate() async {
         let queue = CandidateQueue()
         await queue.submit(candidates(["a", "a"]))
         let first = await queue.take(limit: 9, byteLimit: 1000)
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func abortingEndsAllWaiting() async {
+    func abortEndsAllWaits() async {
         let queue = CandidateQueue()
         await withTaskGroup { group in
             for _ in 0..<4 { group.addTask { await queue.take(limit: 9, byteLimit: 1000).isEmpty } }
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func cancellingATaskThatWaitsEndsItsWait() async {
+    func cancellationEndsTheWaitForCandidates() async {
         let queue = CandidateQueue()
         let task = Task { await queue.take(limit: 9, byteLimit: 1000) }
         task.cancel()
@@ -238,7 +238,7 @@ import Testing
         candidates(numbers.map(String.init), bytes: bytes)
     }
 
-    @Test func aSecondWriterWaitsUntilThereIsEnoughForARequest() async {
+    @Test func secondWriterWaitsForEnoughCandidates() async {
         let start = ContinuousClock.now
         let queue = CandidateQueue(now: { start })
         await queue.gather(true)
@@ -249,7 +249,7 @@ import Testing
         #expect(await second.count == TakingRule.worthwhileDocuments)
     }
 
-    @Test func theOnlyWriterTakesWhateverCameMeanwhile() async {
+    @Test func onlyWriterTakesAllCandidates() async {
         let start = ContinuousClock.now
         let queue = CandidateQueue(now: { start })
         await queue.gather(true)
@@ -259,7 +259,7 @@ import Testing
         #expect(await queue.take(limit: 250, byteLimit: 1000, writer: 0).count == 3)
     }
 
-    @Test func nothingIsHeldBackAtTheEndOfTheFeed() async {
+    @Test func endOfTheFeedHoldsNothingBack() async {
         let start = ContinuousClock.now
         for isEnd in [false, true] {
             let queue = CandidateQueue(now: { start })
@@ -275,7 +275,7 @@ import Testing
 
 @Suite struct MemoryBudgetTests {
     @Test(.timeLimit(.minutes(5)))
-    func readingWaitsUntilThereIsRoom() async throws {
+    func readerWaitsForRoom() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 250, documents: 1)
         async let room: Void = budget.room()
@@ -294,7 +294,7 @@ import Testing
 
     /// It went round and round, because there was room for bytes.
     @Test(.timeLimit(.minutes(5)))
-    func aReaderThatWaitsForDocumentsSleeps() async throws {
+    func waitingReaderSleeps() async throws {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 10, documents: 10)
         async let room: Void = budget.room()
@@ -305,7 +305,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func cancellingEndsTheWait() async {
+    func cancellationEndsTheReadersWait() async {
         let budget = MemoryBudget(MemoryPool(bytes: 100), documents: 10)
         await budget.take(bytes: 100, documents: 1)
         let task = Task { try await budget.room() }

@@ -171,7 +171,7 @@ import Testing
     }
 
     /// The rules without `resolve` decide it next, with the failure of that rule.
-    @Test func documentThatIsNotResolvedIsDecidedByTheOtherRules() throws {
+    @Test func unresolvedDocumentIsDecidedByOtherRules() throws {
         var course = try Self.planned(
             Self.candidate(Reason(leaves: [RevisionID("1-a"), RevisionID("1-b")])) { $0.history.isCounted = true })
         _ = course.take(.notResolved(SkippedRule(rule: "r", reason: "no")), now: Self.now)
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func courseEndsWithTheEffectThatItHad(hasEffect: Bool) throws {
+    func courseEndsWithItsEffect(hasEffect: Bool) throws {
         var course = try Self.planned()
         _ = course.take(.done(hasEffect: hasEffect), now: Self.now)
         _ = course.take(.done(hasEffect: false), now: Self.now)

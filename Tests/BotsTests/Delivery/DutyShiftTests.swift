@@ -26,7 +26,7 @@ import Testing
         func run() async throws { try await shift.attend {} }
     }
 
-    @Test(.timeLimit(.minutes(1))) func runThatIsStoppedDoesNotWorkOffWhatIsLeft() async throws {
+    @Test(.timeLimit(.minutes(1))) func stoppedRunLeavesRemainingDuties() async throws {
         let looks = Monitor<[DutyOccasion]>([])
         let flow = CandidateFlow(queue: CandidateQueue(), budget: MemoryBudget(MemoryPool(bytes: 1000), documents: 10))
         let shift = DutyShift(makers: [{ EndlessDuty(looks: looks) }], flow: flow, endsOnceSettled: true)

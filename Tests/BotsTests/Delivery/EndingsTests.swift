@@ -26,14 +26,14 @@ import Testing
     }
 
     /// Its revision is an own one, its content led to a write: both must be on disk before its tickets are finished.
-    @Test func whatWasWrittenIsRemembered() {
+    @Test func ownWriteIsRecorded() {
         let endings = endings(course(), .wrote(RevisionID("2-b")))
         #expect(endings.ownWrites.map(\.revision) == [RevisionID("2-b")])
         #expect(endings.ownWrites.map(\.id) == ["a"] && endings.writtenDocuments == ["a"])
     }
 
     /// With a receiver's answer in it, the new revision is a change that rules must see.
-    @Test func revisionWithAnAnswerIsDecidedAgain() {
+    @Test func revisionWithAMergedResponseIsDecidedAgain() {
         let endings = endings(
             course {
                 $0.cause = RuleChain()
@@ -44,14 +44,14 @@ import Testing
     }
 
     @Test(arguments: [(Ending.tookEffect, true), (.resolved, true), (.unchanged, false), (.shown, false)])
-    func onlyWhatHadAnEffectIsRemembered(ending: Ending, isRemembered: Bool) {
+    func onlyEffectsAreRecorded(ending: Ending, isRemembered: Bool) {
         let endings = endings(course(), ending)
         #expect(endings.ownWrites.map(\.revision) == (isRemembered ? [nil] : []))
         #expect(endings.decided.count == 1 && endings.writtenDocuments.isEmpty)
     }
 
     /// The dead letter replaces the document's earlier ones; those of documents that are done are settled.
-    @Test func deadLettersOfDocumentsThatAreDoneAreSettled() {
+    @Test func deadLettersOfFinishedDocumentsAreDropped() {
         var endings = Endings()
         endings.append(course("a", deadLetters: [1, 2]), .unchanged)
         endings.append(course("b", deadLetters: [3]), .passedOver)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A rule that failed alone has its dead letter, once the effects of the others are written.
-    @Test func skippedRuleHasADeadLetterOfItsOwn() {
+    @Test func skippedRuleHasItsOwnDeadLetter() {
         let endings = endings(
             course(deadLetters: [4]) { $0.skippedRules = [SkippedRule(rule: "broken", reason: "no number")] },
             .tookEffect)
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Beyond the limit of errors, documents are neither dead-lettered nor done.
-    @Test func deadLettersBeyondTheLimitAreNotKept() {
+    @Test func deadLettersBeyondTheLimitAreDropped() {
         var endings = Endings()
         for id in ["a", "b", "c"] as [DocumentID] {
             let course = course(id)
@@ -92,7 +92,7 @@ import Testing
         #expect(endings(course(), ending).mustBeRecordedFirst == isFirst)
     }
 
-    @Test func everyEndIsCountedOnce() {
+    @Test func eachEndIsCountedOnce() {
         var endings = Endings()
         endings.append(course("a"), .wrote(RevisionID("2-b")))
         endings.append(course("b") { $0.isDeletion = true }, .wrote(RevisionID("2-b")))

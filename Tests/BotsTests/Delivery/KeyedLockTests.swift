@@ -17,7 +17,7 @@ import Testing
         func end(_ things: Set<Int>) { for thing in things { now[thing, default: 0] -= 1 } }
     }
 
-    @Test func aKeyIsNeverHeldTwice() async {
+    @Test func keyIsNeverHeldTwice() async {
         let (lock, usage) = (KeyedLock<Int>(), Usage())
         await withTaskGroup { group in
             for task in 0..<200 {
@@ -34,7 +34,7 @@ import Testing
         #expect(await usage.most == 1)
     }
 
-    @Test func aFreeKeyIsLockedAtOnce() async {
+    @Test func freeKeyIsLockedAtOnce() async {
         let lock = KeyedLock<Int>()
         await lock.lock([1, 2])
         await lock.lock([3])

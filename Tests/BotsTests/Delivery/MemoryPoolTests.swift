@@ -5,7 +5,7 @@ import Testing
 
 /// How bots share memory.
 @Suite struct MemoryPoolTests {
-    @Test func oneBotHasAllOfIt() {
+    @Test func singleBotHasTheWholePool() {
         let member = MemoryPool(bytes: 100).join()
         member.add(99)
         #expect(member.hasRoom)
@@ -13,7 +13,7 @@ import Testing
         #expect(!member.hasRoom)
     }
 
-    @Test func aBotThatHoldsAllItCanLeavesTheOthersTheirPart() {
+    @Test func fullBotLeavesOthersTheirPart() {
         let pool = MemoryPool(bytes: 100)
         let (first, second) = (pool.join(), pool.join())
         // Its own part of 25, and the common half.
@@ -25,7 +25,7 @@ import Testing
         #expect(first.hasRoom && second.hasRoom)
     }
 
-    @Test func whoLeavesGivesItsPartBack() {
+    @Test func leavingBotReturnsItsPart() {
         let pool = MemoryPool(bytes: 100)
         let (first, second) = (pool.join(), pool.join())
         first.add(80)
@@ -34,7 +34,7 @@ import Testing
         #expect(first.hasRoom)
     }
 
-    @Test func aBotThatWaitsIsWokenByAnother() async {
+    @Test func waitingBotIsWokenByAnother() async {
         let pool = MemoryPool(bytes: 100)
         let (first, second) = (pool.join(), pool.join())
         first.add(75)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aReaderGoesOnWhenAnotherBotMakesRoom() async throws {
+    func readerContinuesWhenAnotherBotFreesMemory() async throws {
         let pool = MemoryPool(bytes: 100)
         let first = MemoryBudget(pool, documents: 10)
         let second = MemoryBudget(pool, documents: 10)
@@ -63,7 +63,7 @@ import Testing
 @Suite struct MemoryBudgetReadingTests {
     private func budget(_ bytes: Int = 1200) -> MemoryBudget { MemoryBudget(MemoryPool(bytes: bytes), documents: 10) }
 
-    @Test func aReadingBeginsWithoutRoomIfNobodyElseReads() async throws {
+    @Test func onlyReaderBeginsWithoutRoom() async throws {
         let budget = budget()
         await budget.take(bytes: 5000, documents: 1)
         let portion = await budget.portion(isAlone: false)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func anotherWaitsUntilThereIsRoom() async throws {
+    func secondReaderWaitsForRoom() async throws {
         let budget = budget()
         let portion = await budget.portion(isAlone: false)
         let first = try await budget.beginReading(portion)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func anotherBeginsWhenTheFirstHoldsNothingMore() async throws {
+    func secondReaderBeginsWhenTheFirstHasReleasedAll() async throws {
         let budget = budget()
         let portion = await budget.portion(isAlone: false)
         var first: MemoryBudget.Reading? = try await budget.beginReading(portion)
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func oneDocumentOfAnySizeIsReadAtATime() async throws {
+    func oversizedDocumentsAreReadOneAtATime() async throws {
         let budget = budget()
         let alone = await budget.portion(isAlone: true)
         let first = try await budget.beginReading(alone)
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aCancelledTaskWaitsNoLonger() async throws {
+    func cancelledTaskStopsWaiting() async throws {
         let budget = budget()
         let portion = await budget.portion(isAlone: false)
         let first = try await budget.beginReading(portion)
@@ -131,14 +131,14 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func aPortionIsATwelfthOfTheBudget() async {
+    @Test func portionIsATwelfthOfTheBudget() async {
         #expect(await budget(1200).portion(isAlone: false).limit == 100)
         #expect(await budget(1).portion(isAlone: false).limit == 1)
         #expect(await budget(1 << 40).portion(isAlone: false).limit == 2 << 20)
     }
 
     /// A single document is expected to be as large as the one before.
-    @Test func noSecondLargeDocumentIsReadWithoutRoomForIt() async throws {
+    @Test func secondLargeDocumentWaitsForRoom() async throws {
         let budget = budget()
         let first = await budget.portion(isAlone: true)
         let reading = try await budget.beginReading(first)

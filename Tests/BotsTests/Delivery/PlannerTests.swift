@@ -58,7 +58,7 @@ import Testing
         ),
         (#"{"_id":"a","_rev":"1-a","type":"task","done":true}"#, nil), (#"{"_id":"a","type":"logged"}"#, nil),
     ])
-    func theChangedDocumentIsWrittenIfItChanged(document: String, written: String?) async throws {
+    func documentIsWrittenOnlyIfChanged(document: String, written: String?) async throws {
         var course = try await planned(document)
         #expect(course.plan?.decision.isChanged == (written != nil))
         guard let written else { return }
@@ -69,7 +69,7 @@ import Testing
         #expect(course.candidate.content.isUnread && course.plan == nil && course.result.rules == ["done"])
     }
 
-    @Test func aDeletionIsMarkedAsOne() async throws {
+    @Test func deletionIsMarked() async throws {
         let course = try await planned(#"{"_id":"a","_rev":"1-a","type":"old"}"#)
         #expect(course.result.isDeletion && course.result.rules == ["remove"])
         #expect(course.candidate.history.lastRule == "remove")
@@ -80,7 +80,7 @@ import Testing
         (#"{"_id":"a","type":"logged"}"#, true, true), (#"{"_id":"a","type":"task"}"#, true, true),
         (#"{"_id":"a","type":"task"}"#, false, false), (#"{"_id":"a","type":"other"}"#, true, false),
     ])
-    func whatHasAnEffectHasAFingerprint(document: String, countsEffects: Bool, isPrinted: Bool) async throws {
+    func decisionWithAnEffectHasAFingerprint(document: String, countsEffects: Bool, isPrinted: Bool) async throws {
         guard case .plan(_, let result) = try await decide(document, countsEffects: countsEffects) else {
             throw NotPlanned()
         }
@@ -93,7 +93,7 @@ import Testing
         (#"{"_id":1,"type":"task"}"#, "_id is not the id"), (#"{"_id":"a","#, "ends inside a value"),
         (#"[]"#, "_id is not the id"), (#"{"_id":"a","_cv":"1","_cv":"2"}"#, "_cv"),
     ])
-    func whatCannotBeDecidedIsDeadLettered(document: String, reason: String) async throws {
+    func undecidableDocumentIsDeadLettered(document: String, reason: String) async throws {
         var course = course(document)
         guard case .end(.deadLettered(let deadLetter)) = course.take(try await decide(document)) else {
             throw NotPlanned()

@@ -29,7 +29,7 @@ import Testing
             ([#"{"_id":"a","n":1}"#, #"{"_id":"a","m":2}"#], [#"{"_id":"a","n":1}"#, #"{"_id":"a","n":1,"m":2}"#]),
             ([#"{"_id":"a","n":1}"#, #"{"_id":"b"}"#], [#"{"_id":"a","n":1}"#, #"{"_id":"b"}"#]),
         ] as [([String], [String])])
-    func ordersOfOneDecisionBuildOnEachOther(orders: [String], written: [String]) throws {
+    func putsOfOneDecisionBuildOnEachOther(orders: [String], written: [String]) throws {
         var previewed = PreviewedPuts()
         let orders = try orders.map { try order($0) }
         let puts = try previewed.puts(for: orders, [:])
@@ -39,13 +39,13 @@ import Testing
         #expect(try previewed.puts(for: orders.suffix(1), [:]).isEmpty)
     }
 
-    @Test func whatTheGatewayHasIsNotPutAgain() throws {
+    @Test func equalDocumentIsNotPutAgain() throws {
         let order = try order(#"{"_id":"a","n":1}"#)
         let there = DocumentLookup.found(RevisionID("3-c"), try JSONText(#"{"_id":"a","_rev":"3-c","n":1}"#))
         #expect(try PreviewedPuts().puts(for: [order], [order.place: there]).isEmpty)
     }
 
-    @Test func anImpossibleOrderEndsTheDecision() throws {
+    @Test func impossiblePutEndsTheDecision() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#), try order(#"{"_id":"b","n":1}"#)]
         let error = #expect(throws: PlanFailure.self) {
             try PreviewedPuts().puts(for: orders, [orders[1].place: .refused(reason: "forbidden")])

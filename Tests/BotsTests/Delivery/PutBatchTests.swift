@@ -58,12 +58,12 @@ import Testing
     }
 
     /// A tombstone is no document: the `put` begins anew.
-    @Test func overATombstoneItIsNew() throws {
+    @Test func putOverATombstoneIsNew() throws {
         let (need, _) = try need([try order(#"{"_id":"a"}"#)], .deleted(RevisionID("4-d")))
         #expect(need.content?.document.string == #"{"_id":"a"}"#)
     }
 
-    @Test func whatCannotBeReadFailsItsPlansAlone() throws {
+    @Test func unreadableTargetFailsOnlyItsPlans() throws {
         let (need, failures) = try need([try order(#"{"_id":"a"}"#, plan: 3)], .refused(reason: "forbidden"))
         #expect(!need.isWrite)
         #expect(
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// The orders of a batch for one document are one write, each applied to what the one before leaves.
-    @Test func ordersForOneDocumentAreOneWrite() throws {
+    @Test func putsOfOneDocumentAreOneWrite() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
         #expect(PutBatch(orders).targets.count == 1)
         let (need, _) = try need(orders, .missing)
@@ -81,14 +81,14 @@ import Testing
         #expect(need.orders == [0, 1])
     }
 
-    @Test func ordersThatCancelEachOtherOutWriteNothing() throws {
+    @Test func putsThatCancelOutWriteNothing() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","n":5}"#, plan: 1)]
         let (need, _) = try need(orders, try found(#"{"_id":"a","_rev":"3-c","n":5}"#))
         #expect(!need.isWrite)
     }
 
     /// After a refusal each order is tried alone: one that is refused does not take the others with it.
-    @Test func oneByOneTheRestWaits() throws {
+    @Test func othersWaitWhilePutsGoOneByOne() throws {
         let orders = [try order(#"{"_id":"a","n":1}"#, plan: 0), try order(#"{"_id":"a","m":2}"#, plan: 1)]
         let (need, _) = try need(orders, .missing, isOneByOne: true)
         #expect(need.orders == [0] && need.rest == [1])
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// A conflict with a document that has not changed is a refusal; one with another writer is not.
-    @Test func aConflictCountsAsARefusalIfNothingChanged() throws {
+    @Test func conflictWithoutAChangeCountsAsRefusal() throws {
         var history = WriteHistory()
         let same = try found(#"{"_id":"a","_rev":"3-c"}"#)
         history.note(same)

@@ -24,13 +24,13 @@ import Testing
         }
     }
 
-    @Test func theSourceAndDesignDocumentsAreNotRelated() throws {
+    @Test func sourceAndDesignDocumentsAreNotRelated() throws {
         var request = SearchRequest(0, [try query(5)])
         for id in ["t1", "l1", "_design/app", "t2"] { request.note(DocumentID(id), for: 0) }
         #expect(text(request.result) == ["t1 t2"])
     }
 
-    @Test func moreThanTheLimitAreTooMany() throws {
+    @Test func tooManyRelatedDocumentsAreRefused() throws {
         var request = SearchRequest(0, [try query(2), try query(3)])
         for id in ["a", "b", "c"] {
             request.note(DocumentID(id), for: 0)
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The last queries wait for another pass, so that the first ones fit into the memory.
-    @Test func onlyAsManyAreAnsweredAsFit() throws {
+    @Test func answerIsLimitedByBytes() throws {
         var request = SearchRequest(0, try (0..<4).map { _ in try query(100) })
         for number in 0..<5 {
             for index in 0..<4 { request.note(DocumentID("d\(number)"), for: index, idLimit: 11) }
@@ -51,7 +51,7 @@ import Testing
         #expect(single.result.count == 1)
     }
 
-    @Test func aPageHasEachDocumentOnce() {
+    @Test func pageHasEachDocumentOnce() {
         var pages = RelatedPages([["a", "b"], [], ["b", "c", "d"], ["a"]], size: 3)
         var shown: [String] = []
         while let page = pages.next() {

@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [
         (1, 1, 0, false), (124, 1 << 19, 999, false), (125, 1, 0, true), (1, 1 << 20, 0, true), (1, 1, 1000, true),
     ])
-    func besideABusyWriter(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
+    func secondWriterTakesWorthwhileBatchesOnly(documents: Int, bytes: Int, milliseconds: Int, mayTake: Bool) {
         var rule = TakingRule()
         let now = Self.start + .milliseconds(milliseconds)
         rule.gathers = true
@@ -23,7 +23,7 @@ import Testing
         #expect(rule.mayTake(documents: documents, bytes: bytes, now: now) == mayTake)
     }
 
-    @Test func aloneAtOnce() {
+    @Test func onlyWriterTakesAtOnce() {
         var rule = TakingRule()
         rule.gathers = true
         #expect(rule.mayTake(documents: 1, bytes: 1, now: Self.start))

@@ -122,7 +122,7 @@ import Testing
     }
 
     /// One order may be what the gateway refuses: each is tried alone.
-    @Test func ordersThatWereRefusedTogetherAreTriedAlone() throws {
+    @Test func ordersRefusedTogetherAreRetriedAlone() throws {
         var target = try Self.target(orders: 3, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         let refusal = BulkOutcome.rejected(status: 403, reason: "no")
         #expect(target.record(refusal, of: try Self.write([0, 1, 2]), attemptLimit: Self.limit) == .splitUp)
@@ -133,13 +133,13 @@ import Testing
         #expect(target.orders == [1, 2])
     }
 
-    @Test func onceWrittenNothingRemains() throws {
+    @Test func nothingRemainsAfterTheWrite() throws {
         var target = try Self.target(orders: 2, attempts: 0, conflicts: 0, unexplainedConflicts: 0)
         _ = target.record(.written(RevisionID("1-a")), of: try Self.write([0, 1]), attemptLimit: Self.limit)
         #expect(target.orders.isEmpty)
     }
 
-    @Test func theLastRulesOfAllOrdersAreNamedOnce() throws {
+    @Test func lastRulesOfAllOrdersAreNamedOnce() throws {
         let batch = PutBatch([
             try Self.order(0, rules: ["a", "b"]), try Self.order(1, rules: ["c", "d", "b"]),
             try Self.order(2, rules: ["e"]), try Self.order(3, rules: []),

@@ -15,7 +15,7 @@ import Testing
             plan: plan, effect: effect, rule: rule, home: try KeyspaceName("todo"), chain: RuleChain(["r"]))
     }
 
-    @Test func aPlanEndsByFailureOutdatedDecisionOrWait() throws {
+    @Test func planEndsByFailureOutdatedDecisionOrWait() throws {
         var result = TargetResult()
         result.fail(1, PlanFailure(rule: "r", reason: "no"))
         result.postpone(plans: [2], until: .now)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The orders of a plan that ended are dropped everywhere; those of others stay.
-    @Test func whatEndedIsNotWritten() throws {
+    @Test func endedPlanIsNotWritten() throws {
         let batch = PutBatch([
             try order("a", plan: 1), try order("a", plan: 2), try order("b", plan: 1), try order("c", plan: 3),
         ])

@@ -17,7 +17,7 @@ import Testing
             (false, "refused", false),
             (true, "1-a", true), (true, "2-b", true), (true, "deleted", false), (true, "missing", false),
         ])
-    func aTriggerThatChangedIsNoticed(isDeleted: Bool, now: String, isOutdated: Bool) throws {
+    func changedTriggerIsDetected(isDeleted: Bool, now: String, isOutdated: Bool) throws {
         let lookup: DocumentLookup =
             switch now {
             case "deleted": .deleted(RevisionID("2-b"))

@@ -8,7 +8,7 @@ import Testing
 
     private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
-    @Test func aBurstPassesAndThenOneWriteEveryTwoSeconds() {
+    @Test func burstPassesAndThenOneWriteEveryTwoSeconds() {
         var buckets = WriteBuckets<String>(capacity: 30, perMinute: 30)
         for _ in 0..<30 {
             #expect(buckets.due("a", now: start) == nil)
@@ -23,7 +23,7 @@ import Testing
     }
 
     /// A cart that gets a line every three seconds lost its total after the fifth.
-    @Test func aDocumentThatIsWrittenEveryThreeSecondsNeverWaits() {
+    @Test func documentWrittenEveryThreeSecondsNeverWaits() {
         var buckets = WriteBuckets<String>(capacity: 30, perMinute: 30)
         for number in 0..<1000 {
             let now = after(Double(number) * 3)
@@ -32,14 +32,14 @@ import Testing
         }
     }
 
-    @Test func aBusyDocumentIsLoggedOnce() {
+    @Test func busyDocumentIsLoggedOnce() {
         var buckets = WriteBuckets<String>(capacity: 1, perMinute: 30)
         buckets.noteWrite("a", now: start)
         let reported = ["a", "a", "b"].map { buckets.noteWait($0) }
         #expect(reported == [true, false, false])
     }
 
-    @Test func documentsThatAreNotBusyAreForgotten() throws {
+    @Test func idleDocumentsAreForgotten() throws {
         var buckets = WriteBuckets<Int>(capacity: 30, perMinute: 30)
         for number in 0..<20_000 { buckets.noteWrite(number, now: after(Double(number) / 100)) }
         let kept = try #require(Mirror(reflecting: buckets).descendant("buckets"))
@@ -52,11 +52,11 @@ import Testing
         (["a"], "rule chain: a"), (["a", "b", "a", "b"], "rule chain: a → b → a"), (["a", "a"], "rule chain: a → a"),
         (["x", "a", "b", "a"], "rule chain: x → a → b → a"),
     ])
-    func theReasonGoesToWhereItBeginsAgain(rules: [String], reason: String) {
+    func reasonIsLoggedWhereItStartsAgain(rules: [String], reason: String) {
         #expect(RuleChain(rules).reason == reason)
     }
 
-    @Test func tenPutsAreFollowedAndTheEleventhIsNot() {
+    @Test func eleventhPutOfAChainIsRefused() {
         let ten = RuleChain(Array(repeating: "a", count: 10))
         #expect(!ten.isTooLong)
         #expect(ten.followed(by: "a").isTooLong)

@@ -16,7 +16,7 @@ import Testing
 
     private static func key(_ number: Int) -> DownloadCache.Key { DownloadCache.Key(url: "u\(number)", tokenFile: "") }
 
-    @Test func theLeastRecentlyUsedContentIsDroppedFirst() {
+    @Test func leastRecentlyUsedContentIsDroppedFirst() {
         var cache = DownloadCache()
         // 4 MiB each as base64.
         let content = AttachmentContent([UInt8](repeating: 0, count: 3 << 20))
@@ -32,7 +32,7 @@ import Testing
         #expect(cache.bytes == 12 << 20)
     }
 
-    @Test func recordsWithoutContentsAreBoundedByTheirNumber() {
+    @Test func recordsWithoutContentAreLimitedByNumber() {
         var cache = DownloadCache()
         let record = Self.record(AttachmentContent([1]))
         for number in 0..<10_100 { cache.insert(record, nil, freshUntil: Self.now, Self.key(number)) }
@@ -47,11 +47,11 @@ import Testing
             (["max-age=99999999999999999999"], .seconds(86_400)),
             (["max-age=x"], .seconds(300)), (["private", "max-age=5"], .seconds(5)),
         ] as [([String], Duration?)])
-    func howLongAnAnswerIsUsed(values: [String], span: Duration?) {
+    func freshnessFollowsCacheControl(values: [String], span: Duration?) {
         #expect(DownloadExchange.span(HTTPHeaders(values.map { ("Cache-Control", $0) })) == span)
     }
 
-    @Test func theLedgerRemembersDownloads() async throws {
+    @Test func ledgerStoresDownloads() async throws {
         try await withTemporaryDirectory { directory in
             let bed = LedgerTestBed(directory: directory)
             let (first, second) = (AttachmentContent([1]), AttachmentContent([2]))

@@ -16,7 +16,7 @@ import Testing
         .ready(.content(AttachmentContent([UInt8](repeating: 1, count: length)), contentType: "image/png"))
     }
 
-    @Test func eightRequestsAreUnderWayAndTheNextBeginsWithoutItsDocument() throws {
+    @Test func ninthRequestWaitsAndBeginsWithoutItsDocument() throws {
         let requests = (0..<10).map { downloadRequest("/\($0)") }
         for request in requests.prefix(8) {
             #expect(server.entry(request, for: request.path) == .open)
@@ -34,7 +34,7 @@ import Testing
         #expect(server.next()?.document == "/9")
     }
 
-    @Test func whatWasFetchedIsKeptUntilItsDocumentIsDecided() {
+    @Test func contentIsKeptUntilItsDocumentIsDecided() {
         let request = downloadRequest("/a")
         begin(request, for: "a")
         #expect(server.start(of: request) == start)
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Otherwise what is kept would keep the others from beginning.
-    @Test func aFailureIsGivenOnceAndKeepsNothing() {
+    @Test func failureIsReturnedOnceAndNotKept() {
         let request = downloadRequest("/a")
         begin(request, for: "a")
         server.end(request, .later(reason: "down", due: start), now: start)
@@ -62,7 +62,7 @@ import Testing
         #expect(server.answer(to: request, for: "a", now: start) == nil && server.keepsNothing)
     }
 
-    @Test func whileTooMuchIsKeptOnlyThoseWhoHaveSomethingMayFetchMore() {
+    @Test func fullServerServesOnlyDocumentsWithKeptContents() {
         let (first, second) = (downloadRequest("/1"), downloadRequest("/2"))
         begin(first, for: "a")
         server.end(first, content(13 << 20), now: start)
@@ -77,7 +77,7 @@ import Testing
         #expect(server.next()?.document == "b")
     }
 
-    @Test func fewLargeContentsAreUnderWayTogether() {
+    @Test func fewLargeContentsAreInFlightTogether() {
         func request(_ number: Int) -> DownloadRequest { downloadRequest("/\(number)", lengthLimit: 20 << 20) }
         // Nothing is known of them: as large as they may be.
         begin(request(0), for: "0")
@@ -89,7 +89,7 @@ import Testing
         #expect(server.entry(request(3), for: "3") == .open)
     }
 
-    @Test func whoIsSentAwayComesBackWhenItsTurnIsExpected() {
+    @Test func deferredDocumentRetriesAtItsExpectedTime() {
         // A second for each.
         for number in 0..<8 {
             let request = downloadRequest("/\(number)")
@@ -110,7 +110,7 @@ import Testing
         #expect(server.deferDocument(downloadRequest("/n0"), "n0", now: start).due == start + .seconds(1))
     }
 
-    @Test func whoWaitsForLongLooksLessOften() {
+    @Test func longWaitingDocumentRetriesLessOften() {
         let request = downloadRequest("/a")
         begin(request, for: "a")
         let absences = [0, 1, 4, 60].map { age in
@@ -120,7 +120,7 @@ import Testing
         #expect(absences == [.milliseconds(500), .milliseconds(500), .seconds(2), .seconds(5)])
     }
 
-    @Test func slownessIsToldOnceAMinute() {
+    @Test func slownessIsLoggedOnceAMinute() {
         let request = downloadRequest("/a")
         let news = [0, 59, 60, 61].map { server.deferDocument(request, "a", now: start + .seconds($0)).isNews }
         #expect(news == [true, false, true, false])
@@ -128,7 +128,7 @@ import Testing
 }
 
 @Suite struct DownloadLineTests {
-    @Test func theOrderIsThatOfTheFirstAsk() {
+    @Test func lineKeepsTheOrderOfFirstRequests() {
         var line = DownloadLine()
         let wants = (0..<5).map { DownloadLine.Want(request: downloadRequest("/\($0)"), document: "\($0)") }
         #expect(wants.map { line.join($0) } == [0, 1, 2, 3, 4])
@@ -144,7 +144,7 @@ import Testing
         #expect(line.count == 3)
     }
 
-    @Test func itIsBounded() {
+    @Test func lineIsBounded() {
         var line = DownloadLine()
         for number in 0..<10_005 {
             _ = line.join(DownloadLine.Want(request: downloadRequest("/\(number)"), document: ""))

@@ -45,7 +45,7 @@ import Testing
 
     private static func lines(_ texts: String...) -> [UInt8] { Array(texts.map { $0 + "\n" }.joined().utf8) }
 
-    @Test func aNewFileIsForThisUserOnly() async throws {
+    @Test func newFileIsReadableByThisUserOnly() async throws {
         try await withTestBed { bed in
             try await bed.file().append(Self.lines("1", "2"))
             #expect(try bed.text() == "1\n2\n")
@@ -68,7 +68,7 @@ import Testing
         ("{\"a\":1}\n{\"b\":", "{\"a\":1}\n"), ("{\"b\":", ""), ("\n\nx", "\n\n"),
         ("a\n" + String(repeating: "x", count: 200_000), "a\n"),
     ])
-    func halfALineIsCutOff(content: String, rest: String) async throws {
+    func truncatedLineIsRemoved(content: String, rest: String) async throws {
         try await withTestBed { bed in
             try bed.write(content)
             let file = try bed.file()
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Another process that writes the same file died in the middle of a line.
-    @Test func halfALineOfAnotherProcessIsCutOff() async throws {
+    @Test func truncatedLineOfAnotherProcessIsRemoved() async throws {
         try await withTestBed { bed in
             let file = try bed.file()
             try await file.append(Self.lines("1"))
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: - Rotation
 
-    @Test func aFileThatWouldBecomeTooLargeIsRotated() async throws {
+    @Test func fileIsRotatedBeforeItGetsTooLarge() async throws {
         try await withTestBed { bed in
             let file = try bed.file(EmitRotation(size: 6))
             try await file.append(Self.lines("1", "2"))
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func eachDayHasItsFile() async throws {
+    @Test func fileIsRotatedDaily() async throws {
         try await withTestBed { bed in
             let file = try bed.file(EmitRotation(every: .day))
             try await file.append(Self.lines("1"))
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// The day of the last line is that of the file's modification.
-    @Test func aRunOfAnotherDayFindsTheFileOfYesterday() async throws {
+    @Test func fileOfYesterdayIsRotatedByTheNextRun() async throws {
         try await withTestBed { bed in
             try bed.write("1\n")
             var times = [
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func aClockThatGoesBackRotatesNothing() async throws {
+    @Test func clockSetBackRotatesNothing() async throws {
         try await withTestBed { bed in
             let file = try bed.file(EmitRotation(every: .hour))
             try await file.append(Self.lines("1"))
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func theOldestRotatedFilesAreRemoved() async throws {
+    @Test func oldestRotatedFilesAreRemoved() async throws {
         try await withTestBed { bed in
             let others = [
                 "orders-2026-11-24T100000Z.ndjson.gz", "orders-2026-11-24.ndjson", "orders-old.ndjson", "a.ndjson",
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: - Others
 
-    @Test func aFileThatIsRenamedOrRemovedIsMadeAnew() async throws {
+    @Test func renamedOrRemovedFileIsCreatedAgain() async throws {
         try await withTestBed { bed in
             let file = try bed.file()
             try await file.append(Self.lines("1"))
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: - What can't be written
 
-    @Test func unwritable() async throws {
+    @Test func unwritableFileIsRefused() async throws {
         try await withTestBed { bed in
             #expect(mkfifo(bed.path, 0o600) == 0)
             let error = #expect(throws: RunError.self) { try bed.file() }
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func outputsOfOneFile() async throws {
+    @Test func equalPathsShareAFile() async throws {
         try await withTestBed { bed in
             let (plain, other) = (
                 EmitTarget.file(path: bed.path, nil), EmitTarget.file(path: bed.folder + "/./orders.ndjson", nil)

@@ -45,7 +45,7 @@ import Testing
         health.due(key, now: at(now))
     }
 
-    @Test func whileItIsDownNothingIsSentUntilTheNextAttemptIsDue() {
+    @Test func downReceiverGetsNoRequestUntilTheNextAttempt() {
         var health = health()
         #expect(due(health, at: 0) == nil)
         #expect(fail(&health, sent: 0, at: 0).isNews)
@@ -57,7 +57,7 @@ import Testing
         #expect(isAbout(due(health, at: 3), 7))
     }
 
-    @Test func whatWaitsIsCountedOnceUntilTheOutageEnds() {
+    @Test func waitingDocumentsAreCountedOnceUntilTheOutageEnds() {
         var health = health()
         health.noteWaiting("a")
         #expect(health.status == nil)
@@ -73,7 +73,7 @@ import Testing
         #expect(health.status?.waiting == 0)
     }
 
-    @Test func requestsThatWereUnderWayTogetherAreOneFailedAttempt() {
+    @Test func requestsInFlightTogetherAreOneFailedAttempt() {
         var health = health()
         for end in [0.1, 0.2, 0.3] { fail(&health, sent: 0, at: end) }
         #expect(isAbout(due(health, at: 0.3), 1.1))
@@ -87,7 +87,7 @@ import Testing
         #expect(isAbout(due(health, at: 19), 20))
     }
 
-    @Test func aSuccessEndsTheOutageAndSaysHowLongItWas() {
+    @Test func successEndsTheOutageAndReportsItsLength() {
         var health = health()
         fail(&health, sent: 0, at: 0)
         fail(&health, sent: 1, at: 1)
@@ -99,14 +99,14 @@ import Testing
         #expect(isAbout(due(health, at: 6), 7))
     }
 
-    @Test func aSuccessOfAnEarlierRequestDoesNotEndIt() {
+    @Test func successOfAnEarlierRequestDoesNotEndTheOutage() {
         var health = health()
         fail(&health, retryAfter: .seconds(20), sent: 0, at: 1)
         #expect(succeed(&health, sent: 0.5, at: 2) == nil)
         #expect(isAbout(due(health, at: 2), 21))
     }
 
-    @Test func oneEventThatFailsIsNoOutage() {
+    @Test func oneFailingEventIsNoOutage() {
         var health = health()
         for time in [0.0, 1, 2, 3, 4] {
             fail(&health, "poison", .event, sent: time, at: time)
@@ -118,7 +118,7 @@ import Testing
         #expect(isAbout(due(health, "c", at: 6), 7))
     }
 
-    @Test func attemptsGoInTurnsToEventsThatFailedAndToOthers() {
+    @Test func attemptsAlternateBetweenFailedAndOtherEvents() {
         var health = health()
         for key in ["a", "b", "c"] { fail(&health, key, .event, sent: 0, at: 0) }
         #expect(isAbout(due(health, "a", at: 0), 1))
@@ -180,20 +180,20 @@ import Testing
         return (now, counts.accepted, counts.refused)
     }
 
-    @Test func aReceiverThatFailsOnceForEachEventTakesAllSoon() {
+    @Test func receiverThatFailsOnceForEachEventRecoversSoon() {
         let result = simulate { _, attempt in attempt == 0 }
         #expect(result.accepted == 40)
         #expect(result.end < 30)
     }
 
-    @Test func eventsThatAlwaysFailDoNotKeepOthersFromTheReceiver() {
+    @Test func alwaysFailingEventsDoNotBlockOthers() {
         let result = simulate { event, _ in event < 5 }
         #expect(result.accepted == 35)
         #expect(result.refused == 5)
         #expect(result.end < 300)
     }
 
-    @Test func aOneShotJobGivesUpOnOneEventToo() {
+    @Test func oneShotJobGivesUpOnOneEventToo() {
         var health = health(daemon: false, retryFor: .seconds(10))
         guard case .retry = fail(&health, "a", .event, sent: 0, at: 0).verdict else {
             Issue.record("it does not try again")
@@ -204,7 +204,7 @@ import Testing
                 == .giveUp(reason: "gave up after 10 s: refused"))
     }
 
-    @Test func aOneShotJobGivesUp() {
+    @Test func oneShotJobGivesUp() {
         var health = health(daemon: false, retryFor: .seconds(10))
         var ends: [Double] = []
         for time in [0.0, 1, 3, 7, 10] {
@@ -220,7 +220,7 @@ import Testing
         #expect(isAbout(due(other, at: 7), 10))
     }
 
-    @Test func aOneShotJobDoesNotWaitLongerThanItMay() {
+    @Test func oneShotJobWaitsNoLongerThanItMay() {
         var health = health(daemon: false, retryFor: .seconds(10))
         guard case .giveUp(let reason) = fail(&health, retryAfter: .seconds(60), sent: 0, at: 0).verdict else {
             Issue.record("it waits")
@@ -229,7 +229,7 @@ import Testing
         #expect(reason.hasPrefix("gave up: the receiver asks to wait 60 s, longer than --retry-for allows"))
     }
 
-    @Test func anEventIsGivenUpOnceOthersAreTaken() {
+    @Test func eventIsGivenUpOnceOthersAreAccepted() {
         var attempts = EventAttempts(Backoff())
         for _ in 0..<20 { #expect(!attempts.fail("a", isOfGateway: false, successes: 5).givesUp) }
         let last = attempts.fail("a", isOfGateway: false, successes: 6)
@@ -242,7 +242,7 @@ import Testing
         #expect(!attempts.fail("b", isOfGateway: false, successes: 8).givesUp)
     }
 
-    @Test func anOverloadedProxyIsToleratedLonger() {
+    @Test func overloadedProxyIsToleratedLonger() {
         var attempts = EventAttempts(Backoff())
         _ = attempts.fail("a", isOfGateway: true, successes: 0)
         for _ in 1..<29 { #expect(!attempts.fail("a", isOfGateway: true, successes: 9).givesUp) }

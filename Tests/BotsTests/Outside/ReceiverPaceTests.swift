@@ -21,14 +21,14 @@ import Testing
         for _ in 0..<count { pace.begin(now: at(time)) }
     }
 
-    @Test func allMayWaitForAReceiverOfWhichNothingIsKnown() {
+    @Test func unknownReceiverHasNoQueueLimit() {
         var pace = pace()
         #expect(pace.queueLimit(isReturning: false, now: at(0)) == .max)
         fill(&pace, at: 0)
         #expect(pace.queueLimit(isReturning: false, now: at(0)) == .max)
     }
 
-    @Test func asManyMayWaitAsAreAnsweredInASecond() {
+    @Test func queueHoldsOneSecondOfRequests() {
         var pace = pace([0.01, 0.01])
         fill(&pace, at: 0)
         #expect((790...800).contains(pace.queueLimit(isReturning: false, now: at(0))))
@@ -42,14 +42,14 @@ import Testing
         #expect(pace.queueLimit(isReturning: false, now: at(0)) == 8)
     }
 
-    @Test func requestsThatHangShowThatAReceiverIsSlowBeforeTheyEnd() {
+    @Test func hangingRequestsShowASlowReceiverBeforeTheyEnd() {
         var pace = pace()
         fill(&pace, at: 0)
         #expect((15...16).contains(pace.queueLimit(isReturning: false, now: at(0.5))))
         #expect(pace.queueLimit(isReturning: false, now: at(60)) == 8)
     }
 
-    @Test func oneRequestThatHangsSaysLittle() {
+    @Test func oneHangingRequestChangesLittle() {
         var pace = pace([0.01])
         fill(&pace, at: 0, count: 7)
         pace.begin(now: at(-30))
@@ -62,7 +62,7 @@ import Testing
         #expect(slow.queueLimit(isReturning: false, now: at(0)) < 30)
     }
 
-    @Test func whoIsSentAwayHasATurnOfItsOwnAndComesBeforeOthers() {
+    @Test func deferredRequestsHaveTheirOwnTimesAndGoFirst() {
         var pace = pace([0.5])
         fill(&pace, at: 0)
         let turns = (0..<32).map { _ in start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1) }
@@ -75,7 +75,7 @@ import Testing
         #expect(pace.queueLimit(isReturning: false, now: at(turns[31] + 1)) > 0)
     }
 
-    @Test func whoIsSentAwayLooksAgainSoonUnlessManyDo() {
+    @Test func deferredRequestRetriesSoonUnlessManyDo() {
         var pace = pace([100])
         fill(&pace, at: 0)
         let soon = (0..<100).map { _ in start.duration(to: pace.deferRequest(now: at(0))) / .seconds(1) }

@@ -21,7 +21,7 @@ import Testing
         return file
     }
 
-    @Test func aFileThatVanishesOrIsDamagedKeepsItsContentAndIsLoggedOnce() async throws {
+    @Test func missingOrDamagedFileKeepsItsContentAndIsLoggedOnce() async throws {
         try await withDirectory { folder in
             let lines = LoggedLines()
             let file = try file(in: folder, .token, mode: 0o600)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatEveryUserMayReadIsLoggedOnce() async throws {
+    @Test func worldReadableFileIsLoggedOnce() async throws {
         try await withDirectory { folder in
             let lines = LoggedLines()
             let files = OutsideFiles(secrets: [try file(in: folder, .password, mode: 0o644)], certificates: [])
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatCanNotBeUsedIsNamedWithTheRemedy() async throws {
+    @Test func unusableFileIsNamedWithTheRemedy() async throws {
         try await withDirectory { folder in
             let path = folder + "/secret"
             let contents = SecretContents(LoggedLines().logger)

@@ -14,7 +14,7 @@ import Testing
         try await body(ends[0], ends[1])
     }
 
-    @Test func aReaderThatDoesNotReadKeepsNoRunFromEnding() async throws {
+    @Test func blockedReaderDoesNotKeepARunFromEnding() async throws {
         try await withPipe { _, writing in
             let task = Task { try await StandardOutputLines(writing).append(Self.line) }
             task.cancel()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aLongLineWaitsForASlowReader() async throws {
+    @Test func longLineWaitsForASlowReader() async throws {
         try await withPipe { reading, writing in
             let task = Task { try await StandardOutputLines(writing).append(Self.line) }
             var bytes: [UInt8] = []

@@ -18,11 +18,11 @@ import Testing
         (#"{"id":"#, "application/json", #""{\"id\":""#), ("ok", "application/json", #""ok""#),
         ("", "text/plain", "null"),
     ])
-    func theBodyIsJSONTextOrNull(body: String, type: String, expected: String) throws {
+    func bodyIsJSONTextOrNull(body: String, type: String, expected: String) throws {
         #expect(try answer(body, type: type) == expected)
     }
 
-    @Test func withoutATypeJSONIsRecognized() throws {
+    @Test func jsonIsRecognizedWithoutAType() throws {
         #expect(try answer("12") == "12")
         #expect(try answer("hello") == #""hello""#)
     }
@@ -36,12 +36,12 @@ import Testing
                 == #"{"status":201,"headers":{"location":"/a","x-tag":"1, 2"},"body":"x"}"#)
     }
 
-    @Test func bytesThatAreNotUTF8StillMakeText() throws {
+    @Test func invalidUTF8IsStillText() throws {
         let json = try #require(WebhookAnswer.json(status: 200, [], [0xFF, 0x41]))
         #expect(json.root["body"]?.string == "\u{FFFD}A")
     }
 
-    @Test func anExcerptIsShortAndVisible() {
+    @Test func excerptIsShortAndPrintable() {
         #expect(WebhookAnswer.excerpt(Array("a\u{1B}[31m\nb\u{202E}".utf8)) == "a [31m b ")
         #expect(WebhookAnswer.excerpt(Array(String(repeating: "é", count: 300).utf8)).count == 201)
         #expect(WebhookAnswer.excerpt([]).isEmpty)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The compressed bytes were merged as text.
-    @Test func aCompressedAnswerIsDecompressed() throws {
+    @Test func compressedResponseIsDecompressed() throws {
         let text = Array(#"{"id":7}"#.utf8)
         let once = Gzip.compress(text)
         for coding in ["gzip", "x-gzip", "GZIP", " gzip ", "identity, gzip"] {
@@ -73,14 +73,14 @@ import Testing
         ("br", "content coding 'br'"), ("deflate", "content coding 'deflate'"), ("gzip, zstd", "content coding 'zstd'"),
         ("gzip", "not gzip"), ("gzip, gzip, gzip, gzip, gzip", "5 content codings"),
     ])
-    func anUnknownCodingIsNamed(coding: String, part: String) {
+    func unknownCodingIsNamed(coding: String, part: String) {
         let error = #expect(throws: ContentCodings.Failure.self) {
             try codings(coding).decode(Array("plain text, not compressed".utf8), limit: 100)
         }
         #expect(error?.reason.contains(part) == true)
     }
 
-    @Test func anAnswerThatExpandsTooFarIsTooLong() {
+    @Test func responseThatExpandsTooFarIsTooLong() {
         let error = #expect(throws: ContentCodings.Failure.self) {
             try codings("gzip").decode(Gzip.compress([UInt8](repeating: 0x20, count: 2 << 20)), limit: 1 << 20)
         }

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// The example that the libraries of Standard Webhooks are tested with.
-    @Test func itIsThatOfThePublishedExample() throws {
+    @Test func signatureMatchesThePublishedExample() throws {
         #expect(
             try headers(Self.secret) == [
                 "webhook-id": Self.id, "webhook-timestamp": "1614265330",
@@ -22,7 +22,7 @@ import Testing
             ])
     }
 
-    @Test func thePrefixOfASecretMayBeMissing() throws {
+    @Test func secretPrefixIsOptional() throws {
         #expect(try headers(String(Self.secret.dropFirst(6))) == headers(Self.secret))
     }
 
@@ -34,12 +34,12 @@ import Testing
         #expect(Set(signatures).count == 2)
     }
 
-    @Test func withoutASecretThereIsAnIDAndATime() throws {
+    @Test func unsignedWebhookHasIDAndTimestamp() throws {
         #expect(try headers() == ["webhook-id": Self.id, "webhook-timestamp": "1614265330"])
     }
 
     @Test(arguments: ["", "whsec_", "whsec_?", "whsec_AAA"])
-    func whatIsNoSecretIsRefused(text: String) {
+    func malformedSecretIsRefused(text: String) {
         #expect(WebhookSignature.Secret(text) == nil)
     }
 }

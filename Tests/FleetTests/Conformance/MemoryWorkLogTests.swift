@@ -39,7 +39,7 @@ final class ManualClock: FleetClock {
         return (MemoryWorkLog(engine, owner: "a", link: link, clock: clock), link, engine)
     }
 
-    @Test func aLostAnswerIsOfACommitThatHappened() async throws {
+    @Test func lostAnswerBelongsToAStoredCommit() async throws {
         let (log, link, engine) = member()
         let term = try #require(try await log.lead())
         link.faults.lostAnswers = 1
@@ -50,7 +50,7 @@ final class ManualClock: FleetClock {
         #expect(try await log.lead()?.sequence == "1")
     }
 
-    @Test func anUnavailableEngineChangesNothing() async throws {
+    @Test func unavailableEngineChangesNothing() async throws {
         let (log, link, engine) = member()
         let term = try #require(try await log.lead())
         link.faults.isUnavailable = true
@@ -60,7 +60,7 @@ final class ManualClock: FleetClock {
         #expect(engine.checkpoint.n == 0)
     }
 
-    @Test func aFrozenEngineAnswersLateOrNot() async throws {
+    @Test func frozenEngineAnswersLateOrNever() async throws {
         let (log, link, _) = member()
         link.faults.isFrozen = true
         link.faults.latency = .milliseconds(50)
@@ -68,7 +68,7 @@ final class ManualClock: FleetClock {
         #expect(clock.now == .milliseconds(3050))
     }
 
-    @Test func theLastCommitsCanBeLost() async throws {
+    @Test func lastCommitsCanBeLost() async throws {
         let (log, _, engine) = member(10)
         for _ in 0..<2 { try await log.fill([id(0)]) }
         #expect(engine.checkpoint.n == 2)
@@ -78,7 +78,7 @@ final class ManualClock: FleetClock {
         #expect(engine.checkpoint.n == 0)
     }
 
-    @Test func anEngineThatIsCreatedAnewHasNothing() async throws {
+    @Test func recreatedEngineIsEmpty() async throws {
         let (log, _, engine) = member()
         try await log.fill([id(0)])
         engine.wipe()

@@ -9,7 +9,7 @@ import Testing
         #expect(found != nil)
     }
 
-    @Test func theSimulationNoticesTenuresThatOutliveTheirLease() {
+    @Test func simulationDetectsTenuresThatOutliveTheirLease() {
         let found = firstViolation { seed in
             let world = World(seed: seed)
             world.settings.margin = .seconds(-3)
@@ -18,7 +18,7 @@ import Testing
         #expect(found != nil)
     }
 
-    @Test func theSimulationNoticesLeasesThatAreGrantedRightAfterALoss() {
+    @Test func simulationDetectsLeasesGrantedRightAfterALoss() {
         let found = firstViolation { World(seed: $0, quietTime: .zero) }
         #expect(found != nil)
     }

@@ -30,7 +30,7 @@ import Testing
     }
 
     /// When each try counted in full, this was 44 of 1,367 kills.
-    @Test func killsByChanceSeldomMakeADocumentDead() {
+    @Test func randomKillsSeldomMakeADocumentDead() {
         var (kills, dead) = (0, 0)
         for seed in UInt64(1)...12 {
             // Less than the time of a lease, and many documents take longer.
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// Once each outage of the engine counted against what was tried alone then.
-    @Test func nothingIsDeadIfNoProcessEnds() {
+    @Test func noDocumentIsDeadIfNoProcessCrashes() {
         var counts: [String: Int] = [:]
         for seed in UInt64(1)...12 {
             let world = World(seed: seed, .outages)
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// All others are decided.
-    @Test func whatEndsEachProcessIsDead() {
+    @Test func documentThatCrashesEachProcessIsDead() {
         for seed in UInt64(1)...10 {
             let world = World(seed: seed, .fatalDocuments)
             let violations = world.run(steps: 5_000)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func aSeedGivesTheSameRun() {
+    @Test func seedReproducesTheRun() {
         let traces = (0..<2).map { _ in
             let world = World(seed: 4)
             #expect(world.run(steps: 10_000).isEmpty)

@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized) struct SpeedTests {
     private static let documents = 20_000
 
-    @Test func membersThatHaveTheirSharesAreFaster() {
+    @Test func settledMembersAreFaster() {
         let one = Self.seconds { $0.time(members: 1) }
         var gains: [Int: Double] = [:]
         for members in [2, 4, 8] { gains[members] = one / Self.seconds { $0.time(members: members) } }
@@ -14,7 +14,7 @@ import Testing
     }
 
     /// The changes are there when the first of them joins, and each works from when it joins.
-    @Test(arguments: [0, 1, 5, 20]) func membersThatJoinLateAreFaster(pause: Int) {
+    @Test(arguments: [0, 1, 5, 20]) func lateMembersMakeTheFleetFaster(pause: Int) {
         let times = (0..<4).map { $0 * pause }
         let needed = Double(Self.documents) * (BusyFleet.timePerDocument / .seconds(1))
         let ideal = (needed + Double(times.reduce(0, +))) / Double(times.count)

@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func anotherNumberOfPartitionsIsRefused() async throws {
+    @Test func otherNumberOfPartitionsIsRefused() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...1, partitions: 16) { reports in

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CopyScheduleTests {
     private let start = ContinuousClock.now
 
-    @Test(arguments: [true, false]) func theFirstCopyIsDueAtOnce(isCurrent: Bool) {
+    @Test(arguments: [true, false]) func firstCopyIsDueAtOnce(isCurrent: Bool) {
         #expect(CopySchedule().isDue(at: start, isCurrent: isCurrent))
     }
 
@@ -16,13 +16,13 @@ import Testing
         // One that does not move is copied each day, so that Sync Gateway does not drop the document.
         (60, true, false), (86_399, true, false), (86_400, true, true),
     ])
-    func thenItDependsOnWhetherTheCheckpointMoved(seconds: Int, isCurrent: Bool, isDue: Bool) {
+    func laterCopyIsDueSoonerIfTheCheckpointMoved(seconds: Int, isCurrent: Bool, isDue: Bool) {
         var schedule = CopySchedule()
         schedule.noteCopy(at: start)
         #expect(schedule.isDue(at: start + .seconds(seconds), isCurrent: isCurrent) == isDue)
     }
 
-    @Test func theTimeCountsFromTheLastCopy() {
+    @Test func intervalStartsAtTheLastCopy() {
         var schedule = CopySchedule()
         schedule.noteCopy(at: start)
         schedule.noteCopy(at: start + .seconds(100))

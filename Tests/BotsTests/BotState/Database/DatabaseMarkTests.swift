@@ -30,7 +30,7 @@ import Testing
         #"{"identity":null}"#, #"{"identity":{"identity":"a"}}"#, #"{"identity":"a""#, #"{"identity":"a"} {}"#,
         #"{"Identity":"a"}"#, #"{'identity':'a'}"#,
     ])
-    func anotherBodyIsNoMark(body: String) {
+    func otherBodyIsNotAMark(body: String) {
         #expect(DatabaseMark(Array(body.utf8)) == nil)
     }
 
@@ -44,13 +44,13 @@ import Testing
             ["a", "b"]
         ),
     ])
-    func unknownPartsAreLeftOut(body: String, checkpoint: String?, channels: [String]?) throws {
+    func unknownMembersAreIgnored(body: String, checkpoint: String?, channels: [String]?) throws {
         let mark = try #require(DatabaseMark(Array(body.utf8)))
         #expect(mark.identity == "a" && mark.ruleSetHash.isEmpty && mark.savedAt.isEmpty)
         #expect(mark.checkpoint?.description == checkpoint && mark.channels == channels)
     }
 
-    @Test func damagedBodiesAreReadOrRefused() {
+    @Test func damagedBodyIsParsedOrRefused() {
         var mutations = Mutations(
             seed: 1, pieces: ["{", "}", "\"", "\\", "\\u0000", "\\ud800", "null", "[", "1e999", "identity", ","])
         var read = 0
@@ -64,7 +64,7 @@ import Testing
         #expect(read > 0)
     }
 
-    @Test func aNewMarkIsUnlikeAnyOther() {
+    @Test func newMarkIsUnique() {
         let marks = (0..<100).map { _ in DatabaseMark.new() }
         #expect(Set(marks.map(\.identity)).count == 100)
         #expect(marks.allSatisfy { $0.identity.utf8.count == 32 && $0.identity.allSatisfy(\.isHexDigit) })
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: - The copy of the checkpoint
 
-    @Test func aCopyKeepsTheIdentity() {
+    @Test func copyKeepsTheIdentity() {
         let mark = Self.mark("5", rules: "r1", channels: ["a"], savedAt: "then")
         #expect(mark.identity == "0123456789abcdef" && mark.checkpoint == sequence(5))
         #expect(mark.ruleSetHash == "r1" && mark.channels == ["a"] && mark.savedAt == "then")
@@ -86,7 +86,7 @@ import Testing
             ("5", "r2", ["a"], false), ("5", "r1", ["a", "b"], false), ("5", "r1", nil, false),
             (nil, "", ["a"], false),
         ] as [(String?, String, [String]?, Bool)])
-    func aCopyIsCurrentWhenItWasSavedOrNot(checkpoint: String?, rules: String, channels: [String]?, isCopy: Bool) {
+    func copyIsCurrentWhateverItsTime(checkpoint: String?, rules: String, channels: [String]?, isCopy: Bool) {
         let mark = Self.mark("5", rules: "r1", channels: ["a"], savedAt: "long ago")
         let checkpoint = checkpoint.flatMap { SequenceID($0) }.map { ($0, rules) }
         #expect(mark.isCopy(of: checkpoint, channels: channels) == isCopy)

@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A daemon restarted 16 times a second.
-    @Test func marksThatDifferAtEachLookProveNothing() {
+    @Test func marksThatDifferAtEachLookProveNoReset() {
         let check = MarkCheck(known: "own", generation: 3)
         let marks = (0..<3).map { DatabaseMark(identity: "\($0)") }
         #expect(check.result(Self.found("1", 1), after: [marks[0]]) == .lookAgain)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A gateway that is just starting may not find the mark.
-    @Test func aMarkThatIsGoneIsLookedForTwice() {
+    @Test func missingMarkIsLookedForTwice() {
         let check = MarkCheck(known: "own", generation: 3)
         #expect(check.result(nil) == .lookAgain)
         #expect(check.result(nil, after: [nil]) == .reset(DatabaseReset(mark: nil)))

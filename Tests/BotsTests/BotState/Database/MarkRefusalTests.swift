@@ -11,7 +11,7 @@ import Testing
             .forbidden, .notOffered, .malformedAnswer, .badRequest, .tooLarge, .conflict, .invalidRequest,
             .tlsFailed, .sourceFailed, .outOfResources,
         ] as [GatewayError.Code])
-    func aRefusalIsForGood(code: GatewayError.Code) {
+    func refusalIsFinal(code: GatewayError.Code) {
         #expect(MarkDocument.isRefusal(GatewayError(code, "x")))
     }
 
@@ -21,7 +21,7 @@ import Testing
             .cancelled, .unauthorized, .notFound, .cannotConnect, .connectionLost, .timedOut, .tooManyRequests,
             .unavailable, .serverError, .digestMismatch,
         ] as [GatewayError.Code])
-    func troubleThatMayPassIsNone(code: GatewayError.Code) {
+    func temporaryErrorIsNotARefusal(code: GatewayError.Code) {
         #expect(!MarkDocument.isRefusal(GatewayError(code, "x")))
     }
 
@@ -37,14 +37,14 @@ import Testing
         }
     }
 
-    @Test func aMalformedAnswerOfAGatewayIsARefusal() async throws {
+    @Test func malformedAnswerOfAGatewayIsARefusal() async throws {
         let server = try Self.server(#"{"db_name":"todo","update_seq":1,"state":"Online"}"#)
         defer { server.stop() }
         try await Self.mark(on: server).requireRefusal(GatewayError(.malformedAnswer, "x"))
     }
 
     /// A page of a proxy passes: the mark is looked for again.
-    @Test func aMalformedAnswerOfAProxyIsNone() async throws {
+    @Test func malformedAnswerOfAProxyIsNotARefusal() async throws {
         let server = try Self.server("<html>")
         defer { server.stop() }
         let error = await #expect(throws: GatewayError.self) {
@@ -53,7 +53,7 @@ import Testing
         #expect(error?.code == .malformedAnswer && error?.message != "x")
     }
 
-    @Test func troubleIsThrownAsItIs() async throws {
+    @Test func temporaryErrorIsRethrown() async throws {
         let server = try Self.server("<html>")
         defer { server.stop() }
         let error = await #expect(throws: GatewayError.self) {
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// The database is made anew between the write of a mark and the look at it: that is no gateway that keeps none.
-    @Test func aMarkThatVanishesAfterItsReplacementIsNotGivenUp() async throws {
+    @Test func markThatVanishesAfterItsReplacementIsNotGivenUp() async throws {
         let own = DatabaseMark.new()
         let writes = EventCounter()
         let server = try TestServer { connection in

@@ -8,21 +8,21 @@ import Testing
 @Suite struct MarkTrustTests {
     private static let start = ContinuousClock.now
 
-    @Test func aSecondResetWithoutProgressIsNotBelieved() {
+    @Test func secondResetWithoutProgressIsNotBelieved() {
         let trust = MarkTrust()
         #expect(trust.believesReset(hasProgress: false, at: Self.start))
         #expect(!trust.believesReset(hasProgress: false, at: Self.start + .seconds(60)))
         #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(60)))
     }
 
-    @Test func resetsAreRare() {
+    @Test func manyResetsAreNotBelieved() {
         let trust = MarkTrust()
         for time in 0..<5 { #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(time))) }
         #expect(!trust.believesReset(hasProgress: true, at: Self.start + .seconds(10)))
         #expect(trust.believesReset(hasProgress: true, at: Self.start + .seconds(700)))
     }
 
-    @Test func fiveFailuresInARowAreTooMany() {
+    @Test func fiveFailuresInARowGiveTheMarkUp() {
         let trust = MarkTrust()
         for _ in 1...2 {
             for _ in 1...4 { #expect(!trust.noteFailure()) }
@@ -41,7 +41,7 @@ import Testing
         #expect(trust.noteFailure())
     }
 
-    @Test func aMarkThatIsGivenUpIsNotAskedFor() throws {
+    @Test func abandonedMarkIsNotRead() throws {
         let lines = LoggedLines()
         let trust = MarkTrust(logger: lines.logger)
         let url = try GatewayURL("http://127.0.0.1:1/todo")
