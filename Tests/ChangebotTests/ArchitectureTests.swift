@@ -52,7 +52,7 @@ import Testing
         return Set(names).intersection(layers.joined())
     }
 
-    @Test(arguments: layers.joined().map(\.self)) func aTargetImportsOnlyLowerLayers(target: String) throws {
+    @Test(arguments: layers.joined().map(\.self)) func targetImportsOnlyLowerLayers(target: String) throws {
         let layer = try #require(Self.layers.firstIndex { $0.contains(target) })
         let below = Set(Self.layers[..<layer].joined())
         let imports = try Self.imports(of: target)
@@ -61,7 +61,7 @@ import Testing
         #expect(imports == dependencies, "imported \(imports.sorted()), named \(dependencies.sorted())")
     }
 
-    @Test func everyTargetHasALayer() throws {
+    @Test func eachTargetHasALayer() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
         let targets = folders.filter { !$0.hasPrefix("C") || $0 == "Compression" }
         let tools = ["TestKit", "changebot-bench", "changebot-soak"]
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// What a program outside the package can use. Everything else is `package`.
-    @Test func onlyTheLibrariesArePublic() throws {
+    @Test func onlyLibrariesArePublic() throws {
         let libraries: Set = ["GatewayClient", "LosslessJSON", "TodoData", "TypedDocuments"]
         let files = try #require(
             FileManager.default.enumerator(at: Self.root.appending(path: "Sources"), includingPropertiesForKeys: nil))
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// `Type.member` and `Type.member(label:)` stand for what the code declares under these names.
-    @Test func thePagesNameMembersThatAreDeclared() throws {
+    @Test func pagesNameDeclaredMembers() throws {
         let folder = Self.root.appending(path: "Sources/changebot/changebot.docc/Architecture")
         var count = 0
         for page in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
@@ -153,7 +153,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test func aMemberThatIsNotDeclaredIsFound() {
+    @Test func undeclaredMemberIsFound() {
         #expect(Self.isDeclared("write", of: "Round", labels: nil))
         #expect(!Self.isDeclared("writeNothing", of: "Round", labels: nil))
         #expect(!Self.isDeclared("run", of: "NoSuchType", labels: nil))
@@ -167,7 +167,7 @@ import Testing
         "SecureTestServer(", "TestPostgres", "TestRelay(", "TestServer {",
     ].map { Data($0.utf8) }
 
-    @Test func testsThatStartSomethingTakeSlots() throws {
+    @Test func testsThatStartProcessesTakeSlots() throws {
         let tests = Self.root.appending(path: "Tests")
         let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {

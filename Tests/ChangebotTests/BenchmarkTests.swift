@@ -6,7 +6,7 @@ import Testing
 /// What measures the program.
 @Suite(.limitedParallelism) struct BenchmarkTests {
     /// It waited for ever for a bot that could not start.
-    @Test func aBenchmarkThatLacksItsRulesSaysSo() async throws {
+    @Test func benchmarkWithoutItsRulesIsReported() async throws {
         try await Program.withDirectory { folder in
             let errors = folder + "/errors"
             let process = try ChildProcess(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aBenchmarkLeavesAKeyspaceOfOthersAlone() async throws {
+    @Test func benchmarkRefusesAForeignKeyspace() async throws {
         try await Program.withDirectory { folder in
             try await Program.withGateway { url in
                 let gateway = Gateway(try GatewayURL(url))

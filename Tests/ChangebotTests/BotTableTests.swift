@@ -24,14 +24,14 @@ import Testing
             ([bot("a"), bot("b"), bot("c")], [.start("c")]),
             ([bot("c")], [.hide("a"), .stop("a"), .hide("b"), .stop("b"), .start("c")]),
         ] as [([BotTable.Bot], [BotTable.Action])])
-    func aReloadChangesWhatIsDifferent(bots: [BotTable.Bot], actions: [BotTable.Action]) {
+    func reloadChangesOnlyDifferentBots(bots: [BotTable.Bot], actions: [BotTable.Action]) {
         var table = Self.table("a", "b")
         #expect(table.reload(bots, isShuttingDown: false) == actions)
         // Once is enough.
         #expect(table.reload(bots, isShuttingDown: false).isEmpty)
     }
 
-    @Test func aBotThatStopsForOtherSettingsStartsWithTheLastOnes() {
+    @Test func botThatStopsForNewSettingsStartsWithTheLatest() {
         var table = Self.table("a")
         #expect(table.reload([Self.bot("a", feed: "continuous")], isShuttingDown: false) == [.stop("a")])
         #expect(table.reload([Self.bot("a", rules: "2")], isShuttingDown: false).isEmpty)
@@ -39,14 +39,14 @@ import Testing
         #expect(table.reload([Self.bot("a", rules: "2")], isShuttingDown: false).isEmpty)
     }
 
-    @Test func aBotThatWasRemovedAndComesBackStartsAgain() {
+    @Test func removedBotThatReappearsStartsAgain() {
         var table = Self.table("a", "b")
         #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a"), .stop("a")])
         #expect(table.reload([Self.bot("a"), Self.bot("b")], isShuttingDown: false).isEmpty)
         #expect(table.ended("a", failed: false, isShuttingDown: false) == [.start("a")])
     }
 
-    @Test func aFailureIsReportedAndLeavesTheOthers() {
+    @Test func failureIsReportedAndOthersGoOn() {
         var table = Self.table("a", "b")
         #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a")])
         #expect(table.failed == ["a"] && !table.isDone)
@@ -54,14 +54,14 @@ import Testing
         #expect(table.isDone)
     }
 
-    @Test func aReloadStartsABotThatHasFailedAgain() {
+    @Test func reloadRestartsAFailedBot() {
         var table = Self.table("a", "b")
         _ = table.ended("a", failed: true, isShuttingDown: false)
         #expect(table.reload([Self.bot("a"), Self.bot("b")], isShuttingDown: false) == [.start("a")])
         #expect(table.failed.isEmpty)
     }
 
-    @Test func aBotThatFailsWhileItStopsIsReportedAndStartsAgain() {
+    @Test func botThatFailsWhileStoppingIsReportedAndRestarted() {
         var table = Self.table("a")
         _ = table.reload([Self.bot("a", feed: "continuous")], isShuttingDown: false)
         #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a"), .start("a")])
@@ -69,13 +69,13 @@ import Testing
     }
 
     /// It is reported by the exit of the process.
-    @Test func theOnlyBotNeedsNoReport() {
+    @Test func onlyBotNeedsNoReport() {
         var table = Self.table("a")
         #expect(table.ended("a", failed: true, isShuttingDown: false).isEmpty)
         #expect(table.isDone && table.failed == ["a"])
     }
 
-    @Test func oneThatFailsStopsTheOthersIfThatIsThePolicy() {
+    @Test func failureStopsTheOthersIfConfigured() {
         var table = Self.table("a", "b", "c", policy: .stop)
         #expect(table.ended("b", failed: true, isShuttingDown: false) == [.report("b"), .stop("a"), .stop("c")])
         // Nothing starts any more, whatever is reloaded.
@@ -86,14 +86,14 @@ import Testing
         #expect(table.isDone && table.failed == ["b"])
     }
 
-    @Test func nothingStartsWhileTheProcessStops() {
+    @Test func noBotStartsWhileTheProcessStops() {
         var table = Self.table("a", "b")
         _ = table.reload([Self.bot("a", feed: "continuous"), Self.bot("b")], isShuttingDown: false)
         #expect(table.ended("a", failed: false, isShuttingDown: true).isEmpty)
         #expect(table.reload([Self.bot("c")], isShuttingDown: true).isEmpty)
     }
 
-    @Test func aBotWaitsForTheFileOfOneThatStops() {
+    @Test func botWaitsForTheStateOfAStoppingOne() {
         func bot(_ name: String) -> BotTable.Bot {
             BotTable.Bot(name: name, signature: [:], rulesHash: "1", file: "g.sqlite")
         }
@@ -103,14 +103,14 @@ import Testing
         #expect(table.ended("a", failed: false, isShuttingDown: false) == [.hide("a"), .start("b")])
     }
 
-    @Test func aBotThatHasFailedAndIsRemovedIsForgotten() {
+    @Test func failedAndRemovedBotIsForgotten() {
         var table = Self.table("a", "b")
         _ = table.ended("a", failed: true, isShuttingDown: false)
         #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a")])
         #expect(table.failed.isEmpty)
     }
 
-    @Test func aBotThatFailsWhileItIsRemovedLeavesTheOthers() {
+    @Test func botThatFailsDuringItsRemovalLeavesTheOthers() {
         var table = Self.table("a", "b", policy: .stop)
         #expect(table.reload([Self.bot("b")], isShuttingDown: false) == [.hide("a"), .stop("a")])
         #expect(table.ended("a", failed: true, isShuttingDown: false) == [.report("a"), .hide("a")])

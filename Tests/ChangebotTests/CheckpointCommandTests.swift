@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [("12", "12"), ("\"12\"", "\"12\""), ("7-g1AAAA", "\"7-g1AAAA\""), ("2:5", "\"2:5\"")])
-    func setMovesTheCheckpointAndTheNextRunGoesOnFromThere(argument: String, json: String) async throws {
+    func setMovesTheCheckpointAndTheNextRunContinuesThere(argument: String, json: String) async throws {
         try await CommandTestBed.with(rules: Self.rules) { bed in
             try await bed.runOnce()
             let rules = try await shown(bed).root["rule_set"]?.string
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aBotThatIsSetBackLooksAgain() async throws {
+    @Test func rewoundBotReadsAgain() async throws {
         try await CommandTestBed.with([#"{"_id":"b","type":"broken"}"#], rules: Self.rules) { bed in
             try await bed.runOnce()
             #expect(try await bed.command("dead-letters", "drop", "--all").code == 0)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func afterAResetTheNextRunStartsAtTheBeginningOrAtSince() async throws {
+    @Test func runAfterAResetStartsAtTheBeginningOrAtSince() async throws {
         try await CommandTestBed.with([#"{"_id":"b","type":"broken"}"#], rules: Self.rules) { bed in
             try await bed.runOnce()
             for (more, expected) in [(["--since", "now"], 0), ([], 1)] {
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func aFullDiskLeavesTheOldCheckpoint() async throws {
+    @Test func fullDiskKeepsTheCheckpoint() async throws {
         try await CommandTestBed.with(rules: Self.rules) { bed in
             try await bed.runOnce()
             let before = try await shown(bed).root["sequence"].map { Array($0.bytes) }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func whatCanNotBePrintedIsAnError() async throws {
+    @Test func failedOutputIsAnError() async throws {
         try await CommandTestBed.with([#"{"_id":"b","type":"broken"}"#], rules: Self.rules) { bed in
             try await bed.runOnce()
             for command in ["checkpoint show", "checkpoint show --json", "dead-letters list", "dead-letters export"] {

@@ -46,7 +46,7 @@ import Testing
     ]
 
     /// A letter means the same everywhere, and no command that has the option lacks the letter.
-    @Test func shortNamesAreTheSameInAllCommands() async throws {
+    @Test func shortNamesAgreeInAllCommands() async throws {
         let parameters = try await Self.parameters().filter { $0.kind != "positional" }
         #expect(parameters.count > 200)
         for parameter in parameters {
@@ -69,7 +69,7 @@ import Testing
     // MARK: - Completions
 
     /// No command forgets that a value is a file, a folder, or one of a few names.
-    @Test func whatIsAFileOrAFolderIsCompleted() async throws {
+    @Test func filesAndFoldersAreCompleted() async throws {
         let files = ["file", "dir", "path", "level", "none|inline|dir"]
         let parameters = try await Self.parameters()
         for parameter in parameters where files.contains(parameter.valueName) || parameter.long == "dialect" {
@@ -92,19 +92,19 @@ import Testing
         #expect(!script.output.contains(former))
     }
 
-    @Test func otherTextsThanCompletionScriptsStay() {
+    @Test func onlyCompletionScriptsAreChanged() {
         #expect(CompletionScript.improved("complete -o filenames -F x\n") == "complete -o filenames -F x\n")
     }
 
     // MARK: - Version and manual
 
-    @Test func theVersionTellsTheCommit() {
+    @Test func versionNamesTheCommit() {
         let build = BuildCommit(hash: "99a0832", date: "2026-11-23")
         #expect(build.line(version: "1.2.3") == "1.2.3 (99a0832 2026-11-23)")
         #expect(BuildCommit(hash: "", date: "").line(version: "1.2.3") == "1.2.3 (development build)")
     }
 
-    @Test func theVersionIsOneLine() async throws {
+    @Test func versionIsOneLine() async throws {
         let result = try await Program.run(["--version"])
         #expect(result.code == 0)
         #expect(result.output.hasPrefix(ProgramVersion.current + " ("))
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// The manual pages and the program know the same exit codes.
-    @Test func theManualListsEveryExitCode() throws {
+    @Test func manualListsEachExitCode() throws {
         let manual = try String(contentsOfFile: Program.root + "/.package/man-pages", encoding: .utf8)
         for code in ExitStatus.allCases { #expect(manual.contains("\n    (\(code.rawValue), "), "\(code)") }
     }

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func checkReadsTheRulesToo() async throws {
+    @Test func checkAlsoReadsTheRules() async throws {
         try await withFile(Self.two) { folder, path in
             let good = try await Program.run(["config", "check", "--config", path])
             #expect(good.code == 0, "\(good.errors)")
@@ -125,7 +125,7 @@ import Testing
             (two, ["--gateway", "http://h/db"], 64, "--gateway would apply to all 2 bots"),
             (two, ["--bot", "c"], 64, "has no bot 'c'; bots there: a, b"),
         ] as [(String, [String], Int32, String)])
-    func whatIsWrongIsSaidWithItsPlace(text: String, more: [String], code: Int32, part: String) async throws {
+    func errorsNameTheirPlace(text: String, more: [String], code: Int32, part: String) async throws {
         try await withFile(text) { _, path in
             let result = try await Program.run(["run", "--once", "--config", path] + more)
             #expect(result.code == code, "\(result.errors)")
@@ -134,13 +134,13 @@ import Testing
         }
     }
 
-    @Test func aBotWithoutAFileIsRefused() async throws {
+    @Test func botWithoutAFileIsRefused() async throws {
         let result = try await Program.run(["run", "--bot", "a"])
         #expect(result.code == 64)
         #expect(result.errors.contains("add --config FILE"))
     }
 
-    @Test func severalBotsRunInOneProcessAndOneThatFailsLeavesTheOthers() async throws {
+    @Test func severalBotsRunInOneProcessAndSurviveAFailure() async throws {
         try await Program.withGateway { url in
             let text = """
                 version: 1
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func oneThatFailsStopsTheOthersIfToldSo() async throws {
+    @Test func failedBotStopsTheOthersIfConfigured() async throws {
         try await Program.withGateway { url in
             let text = """
                 version: 1
@@ -271,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func aPasswordThatEverybodyCanReadIsWarnedOf() async throws {
+    @Test func worldReadablePasswordIsWarnedOf() async throws {
         try await withFile("version: 1\ngateway: http://127.0.0.1:1/todo\nrules: r.yaml\nuser: amy\npassword_file: p\n")
         {
             folder, path in
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func theSchemaIsPrinted() async throws {
+    @Test func schemaIsPrinted() async throws {
         let file = try String(contentsOfFile: Program.root + "/assets/configuration.schema.json", encoding: .utf8)
         #expect(try await Program.run(["config", "schema"]).output == file)
     }

@@ -49,7 +49,7 @@ import Testing
             ("- a\n", 1, 1, "must be an object"), ("", 1, 1, "the file is empty"),
             ("version: 1\nbots: [\n", 3, 1, "not YAML"),
         ] as [(String, Int, Int, String)])
-    func aMistakeIsNamedWithItsPlace(text: String, line: Int, column: Int, part: String) throws {
+    func mistakeNamesItsPlace(text: String, line: Int, column: Int, part: String) throws {
         let failure = try #require(#expect(throws: CommandError.self) { try read(text) })
         #expect(failure.code == .badConfiguration)
         #expect(
@@ -57,19 +57,19 @@ import Testing
             "\(failure.messages)")
     }
 
-    @Test func allMistakesAreNamedAtOnce() throws {
+    @Test func allMistakesAreReportedAtOnce() throws {
         let failure = #expect(throws: CommandError.self) {
             try read("version: 3\nx: 1\nbots:\n  - {}\n  - name: a\n    y: 2\n")
         }
         #expect(failure?.messages.count == 4, "\(failure?.messages ?? [])")
     }
 
-    @Test func aFileThatIsMissingIsMissingInput() {
+    @Test func missingFileIsMissingInput() {
         let failure = #expect(throws: CommandError.self) { try ConfigurationFile.read("/nonexistent/changebot.yaml") }
         #expect(failure?.code == .missingInput)
     }
 
-    @Test func aFileWithoutBotsIsOneBot() throws {
+    @Test func fileWithoutBotsIsOneBot() throws {
         let file = try read("version: 1\ngateway: http://h/db\nrules: r.yaml\n")
         #expect(file.bots.map(\.name) == ["changebot"])
         #expect(file.bots[0].settings["gateway"]?.texts == ["http://h/db"])
@@ -93,7 +93,7 @@ import Testing
         #expect(file.bots[1].settings["gateway"]?.texts == ["embedded:"])
     }
 
-    @Test func variablesComeBeforeTheFileAndABotBeforeAllBots() throws {
+    @Test func variablesOverrideTheFileAndABotOverridesAllBots() throws {
         let file = try read(
             "version: 1\nretry_for: 1s\nfeed: continuous\nbots:\n  - {name: a, retry_for: 2s}\n  - name: b\n")
         let variables = Environment(["CHANGEBOT_FEED": "longpoll"])
@@ -104,7 +104,7 @@ import Testing
         #expect(environments[1].source(of: "retry-for") == .file(place: "\(file.path):2:12", key: "retry_for"))
     }
 
-    @Test func aValueThatIsNotValidIsNamedWithItsPlace() throws {
+    @Test func invalidValueNamesItsPlace() throws {
         let file = try read("version: 1\nretry_for: soon\nchannels: [a, b]\n")
         let environment = Environment([:]).with(file, bot: file.bots[0])
         let failure = #expect(throws: CommandError.self) {
@@ -116,14 +116,14 @@ import Testing
         #expect(channels?.names == ["a", "b"])
     }
 
-    @Test func otherCommandsDoNotSeeWhatIsForRunOnly() throws {
+    @Test func otherCommandsIgnoreSettingsOfRun() throws {
         let file = try read("version: 1\nsince: now\nsummary: s\ngateway: http://h/db\n")
         let environment = Environment([:]).with(file, bot: file.bots[0], isForRun: false)
         #expect(environment["since"] == nil && environment["summary"] == nil)
         #expect(environment["gateway"] == "http://h/db")
     }
 
-    @Test func settingsOfTheProcessStayAsTheyWere() throws {
+    @Test func processSettingsStayUnchangedOnReload() throws {
         let former = try read("version: 1\nonce: true\nbots: [{name: a}]\n")
         let file = try read("version: 1\nstate: s\nretry_for: 1s\nbots: [{name: a}]\n")
         #expect(file.processKeys(otherThan: former.processSettings) == ["state", "once"])
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// The keys that the schema has for the whole file, and for one bot.
-    @Test func theSchemaHasTheKeysThatTheReaderKnows() throws {
+    @Test func schemaHasTheKeysOfTheReader() throws {
         let data = try Data(contentsOf: URL(fileURLWithPath: Program.root + "/assets/configuration.schema.json"))
         let schema = try JSONText(Array(data)).root
         func names(_ object: JSONValue?) -> Set<String> { Set(object?.members.compactMap(\.name.string) ?? []) }
@@ -159,7 +159,7 @@ import Testing
 
 /// When watched files count as changed.
 @Suite struct WatchedFilesTests {
-    @Test func aChangeCountsOnceItHasSettled() async throws {
+    @Test func changeCountsOnceItHasSettled() async throws {
         try await Program.withDirectory { folder in
             let paths = [folder + "/a", folder + "/rules"]
             func write(_ name: String, _ text: String) throws {
@@ -234,7 +234,7 @@ import Testing
         #expect(failure.description.contains(part), "\(failure)")
     }
 
-    @Test func aCredentialOfSystemdIsAFileInItsFolder() throws {
+    @Test func systemdCredentialIsAFileInItsFolder() throws {
         let settings = ["user": "amy", "password_credential": "todo"]
         #expect(try credentials(settings, ["CREDENTIALS_DIRECTORY": "/run/c"]).file?.path == "/run/c/todo")
         let failure = #expect(throws: CommandError.self) { _ = try credentials(settings).file }
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func aTokenMayComeFromAFile() async throws {
+    @Test func tokenMayComeFromAFile() async throws {
         try await Program.withDirectory { folder in
             let path = folder + "/token"
             try Data("secret\n".utf8).write(to: URL(fileURLWithPath: path))
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatEverybodyCanReadIsExposed() async throws {
+    @Test func worldReadableFileIsExposed() async throws {
         try await Program.withDirectory { folder in
             let path = folder + "/password"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))

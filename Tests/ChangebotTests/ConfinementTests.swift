@@ -27,7 +27,7 @@ import Testing
         "@json \"\\(env | tostring)\"", "getpath([\"env\"])", "[builtins[] | select(startswith(\"get\"))]",
     ]
 
-    @Test func noProgramSeesTheEnvironmentOrAFile() async throws {
+    @Test func programsSeeNeitherEnvironmentNorFiles() async throws {
         try await CommandTestBed.with(rules: "") { bed in
             for name in ["secret.json", "secret.jq"] {
                 try Data("\"\(Self.secret)\"".utf8).write(to: URL(fileURLWithPath: bed.folder + "/" + name))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func noDocumentNamesAFileOutsideTheFolder() async throws {
+    @Test func documentsCannotNameFilesOutsideTheFolder() async throws {
         let names = [
             "../secret.txt", "sub/../../secret.txt", "/etc/hostname", "link.txt", "linked/secret.txt", "..", "",
         ]
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// An id is one segment of a path, whatever it holds; what the gateway keeps for itself is no document.
-    @Test func noDocumentIsPutWhereNoDocumentMayBe() async throws {
+    @Test func putsIntoReservedIDsAreRefused() async throws {
         let plain = ["a/b", "../x", "x?rev=1-a&new_edits=false", "%2e%2e%2fx", "x#y", "ü \u{1F600}"]
         let reserved = ["_local/changebot.changebot", "_design/x", "_user/amy", "_bulk_docs", ""]
         let documents = (plain + reserved).enumerated().map { number, target in

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: places, [1, 2])
-    func theNextRunFinishesTheRest(place: CrashPoint, time: Int) async throws {
+    func nextRunFinishesTheRest(place: CrashPoint, time: Int) async throws {
         try await withTestBed { bed in
             let comment: Comment = "\(place), passed \(time) times"
             let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func aResetIsDealtWithAlsoIfTheProcessDiesOverIt() async throws {
+    @Test func resetIsCompletedAfterACrash() async throws {
         try await withTestBed { bed in
             _ = try await bed.run()
             try await bed.remark()

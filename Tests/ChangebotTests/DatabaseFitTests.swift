@@ -57,7 +57,7 @@ import Testing
         #expect(try await check(server.url("/todo"), "--strict").code == 65)
     }
 
-    @Test func otherDatabasesTakeAllIDs() async throws {
+    @Test func unpartitionedDatabasesAcceptAllIDs() async throws {
         let (server, _) = try PlayedCouch().start()
         #expect(!(try await check(server.url("/todo"))).errors.contains("partitioned"))
     }
@@ -68,7 +68,7 @@ import Testing
         #expect(lines(result.errors, with: "documents don't expire on CouchDB") == Self.expiring, "\(result.errors)")
     }
 
-    @Test func theDoctorSaysTheSame() async throws {
+    @Test func doctorReportsTheSame() async throws {
         let (server, _) = try PlayedCouch(isPartitioned: true).start()
         try await Program.withDirectory { folder in
             let file = folder + "/r.yaml"

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func theListHasALineForEachDeadLetter() async throws {
+    @Test func listHasALineForEachDeadLetter() async throws {
         try await deadLettered { bed in
             let list = try await bed.command("dead-letters", "list")
             #expect(list.code == 0)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aDeadLetterIsFoundByNumberAndByDocument() async throws {
+    @Test func deadLetterIsFoundByNumberAndByDocument() async throws {
         try await deadLettered { bed in
             for id in ["2", "b"] {
                 let shown = try await bed.command("dead-letters", "show", id)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func anAmbiguousArgumentIsRefused() async throws {
+    @Test func ambiguousArgumentIsRefused() async throws {
         try await deadLettered { bed in
             // Until there are twelve dead letters, 12 is the document.
             #expect(try await bed.command("dead-letters", "show", "12", "--json").output.contains(#""number":3"#))
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// What was printed named no state and no database, and so did not work.
-    @Test func printedCommandsWorkAsTheyArePrinted() async throws {
+    @Test func printedCommandsWorkAsPrinted() async throws {
         try await deadLettered { bed in
             func expectPrinted(_ command: [String]) async throws {
                 let result = try await Program.run(command + ["--state", bed.state, "--name", "changebot"])
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [["list"], ["export"], ["show", "1"], ["drop", "--all"]])
-    func aStateThatIsNotThereIsAnError(arguments: [String]) async throws {
+    func missingStateIsAnError(arguments: [String]) async throws {
         try await Program.withDirectory { folder in
             let result = try await Program.run(["dead-letters"] + arguments + ["--state", folder])
             #expect(result.code == 66)

@@ -33,13 +33,13 @@ private let colored = TerminalStyle(.always, isTerminal: false)
                 ["- a", "+ x", "  1", "  2", "  3", "  4", "  5", "  6", "  7", "- b", "+ y"]
             ),
         ] as [(String, String, [String])])
-    func showsTheShortestDifferenceWithItsSurroundings(old: String, new: String, expected: [String]) {
+    func diffIsMinimalWithContext(old: String, new: String, expected: [String]) {
         #expect(lines(old, new) == expected)
     }
 
     /// The old lines and the new ones can be read back from what is shown, whatever the texts.
     @Test(arguments: 0..<50)
-    func losesNothing(seed: UInt64) {
+    func diffLosesNothing(seed: UInt64) {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         func random(_ limit: Int) -> Int {
             state ^= state << 13
@@ -65,13 +65,13 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(right == new)
     }
 
-    @Test func linesThatOnlyLookAlikeAreDifferent() {
+    @Test func linesThatOnlyLookEqualAreDifferent() {
         #expect(LineDiff(["\u{E9}"], ["e\u{301}"]).lines == [.old("\u{E9}"), .new("e\u{301}")])
         // Not even where both are compared one by one.
         #expect(LineDiff(["a", "\u{E9}", "b"], ["x", "e\u{301}", "y"]).lines.contains(.same("\u{E9}")) == false)
     }
 
-    @Test func veryLongTextsAreReplacedBetweenWhatIsAlike() {
+    @Test func longTextsAreReplacedBetweenCommonEnds() {
         let count = LineDiff.comparedLimit
         let old = ["begin"] + (0..<count).map { "\($0)" } + ["end"]
         let new = ["begin"] + (0..<count).map { "\($0 + 1)" } + ["end"]
@@ -81,7 +81,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
         #expect(lines[1...count].allSatisfy { if case .old = $0 { true } else { false } })
     }
 
-    @Test func asManyLinesAsTheLimitAreStillCompared() {
+    @Test func linesUpToTheLimitAreCompared() {
         let half = LineDiff.comparedLimit / 2
         let lines = LineDiff((0..<half).map { "\($0)" }, (0..<half).map { "\($0 + 1)" }).lines
         #expect(
@@ -106,7 +106,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             id: id, revision: "3-abc", rules: rules, before: try JSONText(before), outcome: outcome)
     }
 
-    @Test func showsTheLinesThatChange() throws {
+    @Test func diffShowsChangedLines() throws {
         let after = try JSONText(#"{"_id":"task-1","done":true,"_attachments":{"image":{}}}"#)
         #expect(
             try diff(.written(after)).lines(plain).map(\.text) == [
@@ -115,7 +115,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
-    @Test func attachmentsAndOtherDocumentsStandOnTheirOwn() throws {
+    @Test func attachmentsAndOtherDocumentsAreShownSeparately() throws {
         var diff = try diff(.written(try JSONText(#"{"_id":"task-1","done":false}"#)), rules: ["a", "b"])
         let digest = "abcdef0123456789"
         diff.attached = [
@@ -138,7 +138,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
-    @Test func totalsShowWhatIsAdded() throws {
+    @Test func totalsShowContributions() throws {
         var diff = try diff(.written(try JSONText(#"{"_id":"task-1","done":false}"#)), rules: ["counts"])
         diff.totals = [
             .init(target: "counts:a\u{1B}", values: [("open", "1"), ("hours", "-1.5")]),
@@ -149,7 +149,7 @@ private let colored = TerminalStyle(.always, isTerminal: false)
                 == ["task-1  3-abc  counts", "adds to counts:a\\u001b: open 1, hours -1.5", "adds to all: tasks 1"])
     }
 
-    @Test func aDeletionShowsWhatIsDeleted() throws {
+    @Test func deletionShowsTheDocument() throws {
         let lines = try diff(.deleted).lines(plain).map(\.text)
         #expect(
             lines == [
@@ -173,13 +173,13 @@ private let colored = TerminalStyle(.always, isTerminal: false)
             ])
     }
 
-    @Test func aDeadLetteredDocumentShowsItsReason() throws {
+    @Test func deadLetteredDocumentShowsItsReason() throws {
         #expect(
             try diff(.deadLettered(reason: "jq:\nnull")).lines(plain).map(\.text)
                 == ["task-1  3-abc  add-image", "! dead-lettered: jq:\\u000anull"])
     }
 
-    @Test func nothingInANameMovesTheCursor() throws {
+    @Test func controlCharactersInNamesAreEscaped() throws {
         var diff = try diff(.deleted, id: "a\u{1B}[2J\u{202E}b", rules: ["r\r"])
         diff.detached = ["x\ny"]
         diff.otherDocuments = [.init(id: "\u{85}", keyspace: "k\u{7}")]

@@ -30,7 +30,7 @@ import Testing
                     + "  9,223,372,036,854,775,807/s  1s"
             ),
         ] as [(ProgressState, String)])
-    func readsInWords(state: ProgressState, text: String) { #expect(state.text == text) }
+    func progressReadsInWords(state: ProgressState, text: String) { #expect(state.text == text) }
 
     private static let half = ProgressState(count: 500, total: 1000, bytes: 3 << 20, elapsed: .seconds(50))
 
@@ -45,12 +45,12 @@ import Testing
             (30, "50%  500 of 1,000 documents"),
             (10, "50%  500 o"), (0, ""), (-1, ""),
         ] as [(Int, String)])
-    func fitsTheWidth(width: Int, line: String) {
+    func progressFitsTheWidth(width: Int, line: String) {
         #expect(Self.half.line(width: width) == line)
         #expect(line.count <= max(0, width))
     }
 
-    @Test func withoutATotalThereIsNoBar() {
+    @Test func progressWithoutATotalHasNoBar() {
         #expect(ProgressState(count: 7, elapsed: .seconds(7)).line(width: 120) == "7 documents  1.0/s  7s")
     }
 }
@@ -61,21 +61,21 @@ import Testing
         return milliseconds.filter { pacing.isDue(at: .milliseconds($0)) }
     }
 
-    @Test func aTerminalIsRedrawnTenTimesASecond() {
+    @Test func terminalIsRedrawnTenTimesASecond() {
         #expect(shown(.redrawn, at: [0, 1, 99, 100, 150, 199, 200, 1000, 1099]) == [0, 100, 200, 1000])
     }
 
-    @Test func aFileGetsALineEveryFiveSeconds() {
+    @Test func fileGetsALineEveryFiveSeconds() {
         #expect(shown(.lines, at: [0, 100, 4999, 5000, 9999, 10_000, 60_000]) == [5000, 10_000, 60_000])
     }
 
-    @Test func quietIsQuiet() { #expect(shown(.none, at: [0, 5000, 60_000]) == []) }
+    @Test func quietShowsNoProgress() { #expect(shown(.none, at: [0, 5000, 60_000]) == []) }
 
     @Test(arguments: [
         (true, nil, false, ProgressPacing.Form.redrawn), (true, "dumb", false, .lines), (false, nil, false, .lines),
         (true, nil, true, .none),
     ])
-    func theFormIsThatOfTheTerminal(isTerminal: Bool, terminal: String?, isQuiet: Bool, form: ProgressPacing.Form) {
+    func progressFormFollowsTheTerminal(isTerminal: Bool, terminal: String?, isQuiet: Bool, form: ProgressPacing.Form) {
         let style = TerminalStyle(.never, isTerminal: isTerminal, terminal: terminal)
         #expect(ProgressPacing(style, isQuiet: isQuiet, format: .text).form == form)
     }
@@ -90,7 +90,7 @@ import Testing
         (true, StandardErrorLog.Format.text, ProgressPacing.Form.redrawn), (false, .text, .none), (true, .json, .none),
         (false, .json, .none),
     ])
-    func linesOfProgressAreAsImportantAsInfo(
+    func progressLinesHaveLevelInfo(
         isTerminal: Bool, format: StandardErrorLog.Format, form: ProgressPacing.Form
     ) {
         let style = TerminalStyle(.never, isTerminal: isTerminal)
@@ -126,7 +126,7 @@ private struct Recording {
 @Suite struct ProgressLineTests {
     private let clear = "\r\u{1B}[K"
 
-    @Test func logLinesStandAboveTheProgress() {
+    @Test func logLinesAppearAboveTheProgress() {
         let recording = Recording()
         let elapsed = Monitor(Duration.zero)
         let progress = ProgressLine(
@@ -147,7 +147,7 @@ private struct Recording {
         #expect(recording.take() == [clear, "after\n"])
     }
 
-    @Test func theLastColumnStaysFree() {
+    @Test func lastColumnStaysFree() {
         let recording = Recording()
         let progress = ProgressLine(
             ProgressPacing(.redrawn), output: recording.output, elapsed: { .zero }, width: { 11 })
@@ -155,7 +155,7 @@ private struct Recording {
         #expect(recording.take() == [clear + "5 document"])
     }
 
-    @Test func whereNothingCanBeRedrawnThereAreLines() {
+    @Test func dumbTerminalGetsLines() {
         let recording = Recording()
         let elapsed = Monitor(Duration.zero)
         let progress = ProgressLine(
@@ -171,7 +171,7 @@ private struct Recording {
             ])
     }
 
-    @Test func asJSONEachLineIsAnObject() throws {
+    @Test func jsonProgressIsAnObjectPerLine() throws {
         let recording = Recording()
         let elapsed = Monitor(Duration.zero)
         let progress = ProgressLine(
@@ -186,7 +186,7 @@ private struct Recording {
         #expect(line["total"]?.integer == 1200 && line["bytes"]?.integer == 7 && line["seconds"]?.integer == 5)
     }
 
-    @Test func quietSaysNothing() {
+    @Test func quietPrintsNothing() {
         let recording = Recording()
         let progress = ProgressLine(
             ProgressPacing(.none), output: recording.output, elapsed: { .seconds(60) }, width: { 80 })

@@ -9,7 +9,7 @@ import Testing
             (.auto, true, "", nil, true), (.auto, true, nil, "dumb", false), (.auto, true, nil, "xterm", true),
             (.always, false, "1", "dumb", true), (.never, true, nil, "xterm", false),
         ] as [(TerminalStyle.Choice, Bool, String?, String?, Bool)])
-    func coloursAreForTerminalsUnlessAskedFor(
+    func coloursAreForTerminalsUnlessRequested(
         choice: TerminalStyle.Choice, isTerminal: Bool, noColor: String?, terminal: String?, isColored: Bool
     ) {
         let style = TerminalStyle(choice, isTerminal: isTerminal, noColor: noColor, terminal: terminal)
@@ -22,14 +22,14 @@ import Testing
         (.never, ["CHANGEBOT_COLOR": "always"], false), (.always, ["CHANGEBOT_COLOR": "never"], true),
         (nil, ["CHANGEBOT_COLOR": "never"], false),
     ])
-    func theCommandLineGoesBeforeTheEnvironment(
+    func commandLineOverridesTheEnvironment(
         choice: TerminalStyle.Choice?, environment: [String: String], isColored: Bool
     ) throws {
         let style = try ColorOption.style(choice, Environment(environment), of: .standardOutput)
         #expect(style.isColored == isColored)
     }
 
-    @Test func everyColourEndsWhereItsTextEnds() {
+    @Test func eachColourEndsWithItsText() {
         let style = TerminalStyle(.always, isTerminal: false)
         #expect(style.red("x").text == "\u{1B}[31mx\u{1B}[0m")
         #expect(style.yellow("x").text == "\u{1B}[33mx\u{1B}[0m")
@@ -73,7 +73,7 @@ import Testing
             ("\u{2028}\u{FEFF}\u{200B}", "\\u2028\\ufeff\\u200b"), ("\u{E0041}", "\\udb40\\udc41"),
             ("\r\n", "\\u000d\\u000a"),
         ])
-    func isOnOneLineAndHidesNothing(text: String, visible: String) {
+    func visibleTextIsOneLineAndHidesNothing(text: String, visible: String) {
         #expect(text.visible == visible)
         #expect(VisibleLine(text).text == visible)
         let style = TerminalStyle(.always, isTerminal: false)
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Every control character, every character that changes the direction of text, every line separator.
-    @Test func noControlCharacterIsLeft() {
+    @Test func noControlCharacterIsPrinted() {
         let hidden =
             Array(0...0x1F) + Array(0x7F...0x9F) + [0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029]
             + Array(0x202A...0x202E) + Array(0x2066...0x2069) + [0xFEFF, 0xFFF9, 0xE0001]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func jsonMeansTheSameAndHasNoControlCharacters() throws {
+    @Test func visibleJSONIsEquivalentWithoutControlCharacters() throws {
         let json = "{\"a\u{9B}\":\"\u{7F}ü\u{202E}😀\u{2028}\u{E0041}\"}\n[1]"
         let text = String(decoding: Array(json.utf8).visibleJSON, as: UTF8.self)
         #expect(

@@ -22,7 +22,7 @@ import Testing
             ("d/a", "d/../d/./a", true), ("d/a", "d/new", false), ("d/new", "d/newer", false), ("d/new", "e/new", true),
             ("d/new", "e/../d/new", true), ("none/new", "none/./new", true), ("none/new", "none/newer", false),
         ])
-    func aFileIsKnownByWhateverName(one: String, other: String, isSame: Bool) async throws {
+    func fileIsRecognizedUnderAnyName(one: String, other: String, isSame: Bool) async throws {
         try await withFiles { directory in
             let files: [(name: String, path: String?)] = [
                 ("--output", "\(directory)/\(one)"), ("--reject", nil), ("--summary", "\(directory)/\(other)"),
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func onlyFilesWithANameCount() throws {
+    @Test func onlyNamedFilesCount() throws {
         try DistinctFiles.check([("FILE", "-"), ("--output", "-"), ("--summary", nil), ("--reject", nil)])
         try DistinctFiles.check([("--output", "/dev/null"), ("--summary", "/dev/null")])
         #expect(throws: CommandError.self) { try DistinctFiles.check([("--output", "")]) }

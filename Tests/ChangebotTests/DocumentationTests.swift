@@ -39,21 +39,21 @@ import Testing
 
     // MARK: - README
 
-    @Test func theReadmeIsAFrontDoor() {
+    @Test func readmeIsAFrontDoor() {
         #expect(!Self.readme.isEmpty)
         #expect(Self.readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
         // `.ci/run` reads them.
         #expect(Self.matches("(?m)^(```bash)$", in: Self.readme).count == 2)
     }
 
-    @Test func theLinksOfTheReadmeLeadToFiles() {
+    @Test func readmeLinksLeadToFiles() {
         let links = Self.matches(#"\]\(([^)#:]+)[^)]*\)"#, in: Self.readme)
         #expect(links.count > 20)
         for link in links { #expect(Self.exists(link), "\(link)") }
     }
 
     /// Whoever begins at the README finds every article for users.
-    @Test func theReadmeLinksToEveryArticle() throws {
+    @Test func readmeLinksToEachArticle() throws {
         for folder in ["Guide", "Commands", "Operations"] {
             for name in try FileManager.default.contentsOfDirectory(atPath: Self.catalogue + "/" + folder) {
                 let link = "(Sources/changebot/changebot.docc/\(folder)/\(name))"
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: - Articles
 
-    @Test func theLinksOfTheArticlesLeadToArticles() {
+    @Test func articleLinksLeadToArticles() {
         #expect(Self.articles.count > 30)
         for (name, text) in Self.articles {
             for link in Self.matches(#"doc:(\w+)"#, in: text) {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func theFilesThatArticlesNameExist() {
+    @Test func filesNamedInArticlesExist() {
         var count = 0
         for (name, text) in Self.articles.merging(["README": Self.readme], uniquingKeysWith: { first, _ in first }) {
             for path in Self.matches(#"`((?:Sources|Tests|rules|assets)/[A-Za-z0-9_+./-]+)`"#, in: text) {
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// A page of the catalogue that no other page lists can't be found in the rendered documentation.
-    @Test func everyArticleIsATopic() {
+    @Test func eachArticleIsATopic() {
         let listed = Set(Self.articles.values.flatMap { Self.matches(#"(?m)^- <doc:(\w+)>$"#, in: $0) })
         for name in Self.articles.keys where name != "changebot" { #expect(listed.contains(name), "\(name)") }
     }
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The table of all commands links each to its article; that, or the page Commands, has all its options.
-    @Test func everyCommandAndOptionIsDescribed() async throws {
+    @Test func eachCommandAndOptionIsDescribed() async throws {
         let overview = try #require(Self.articles["Commands"])
         let commands = try await Self.commands()
         #expect(commands.count > 20)
@@ -148,7 +148,7 @@ import Testing
 
     /// The commands to copy have the arguments that they need: those of the code blocks, and those in the text of the
     /// example. Elsewhere in the text, the name of a command is enough.
-    @Test func theCommandsOfTheArticlesCanBeGiven() throws {
+    @Test func commandsInArticlesParse() throws {
         var count = 0
         for (name, text) in Self.articles.merging(["README": Self.readme], uniquingKeysWith: { first, _ in first }) {
             var commands = text.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
@@ -179,13 +179,13 @@ import Testing
         return words
     }
 
-    @Test func everySettingIsDescribed() throws {
+    @Test func eachSettingIsDescribed() throws {
         let text = try #require(Self.articles["Configuration"])
         for key in SettingKey.all { #expect(text.contains("`\(key.name)`"), "\(key.name)") }
     }
 
     /// The table of exit codes and the program know the same ones.
-    @Test func theTableListsEveryExitCode() throws {
+    @Test func tableListsEachExitCode() throws {
         let text = try #require(Self.articles["Commands"])
         let section = try #require(text.firstRange(of: "\n## Exit codes\n"))
         let rows = Self.matches(#"(?m)^\| ([0-9, ]+) \|"#, in: String(text[section.upperBound...]))

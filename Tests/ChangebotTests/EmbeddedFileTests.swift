@@ -29,7 +29,7 @@ import Testing
             (["run", "--once", "--dry-run"], 0, false, "without --dry-run it is made"),
             (["import", "--dry-run"], 0, false, "without --dry-run it is made"),
         ] as [([String], Int32, Bool, String)])
-    func aMissingFile(command: [String], code: Int32, isMade: Bool, part: String) async throws {
+    func missingEmbeddedFile(command: [String], code: Int32, isMade: Bool, part: String) async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/none.sqlite"
             let result = try await run(command, on: file, in: folder)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The empty database was left behind, and later commands took it for the one that was meant.
-    @Test func nothingIsMadeForAnInputThatIsMissing() async throws {
+    @Test func missingInputCreatesNothing() async throws {
         try await Program.withDirectory { folder in
             let result = try await Program.run([
                 "import", folder + "/none.ndjson", "--gateway", "embedded:\(folder)/g.sqlite",
@@ -64,7 +64,7 @@ import Testing
             ([], #"{"bytes":7,"sha256":""}"#, 65, "it has 12 bytes"), ([], "{", 65, "is not a manifest"),
             (["--progress-file", "in.ndjson", "--ignore-manifest"], nil, 64, "--progress-file"),
         ] as [([String], String?, Int32, String)])
-    func nothingIsMadeForAnImportThatCanNotBegin(
+    func importThatCannotBeginCreatesNothing(
         options: [String], manifest: String?, code: Int32, part: String
     ) async throws {
         try await Program.withDirectory { folder in
@@ -80,7 +80,7 @@ import Testing
 
     /// The gateway added its tables to the state of a bot, which no bot could read any more.
     @Test(arguments: [["export"], ["fix"], ["run", "--once"], ["run", "--once", "--dry-run"], ["import"]])
-    func aFileOfAnotherProgramIsLeftAlone(command: [String]) async throws {
+    func foreignFileIsNotTouched(command: [String]) async throws {
         try await Program.withDirectory { folder in
             _ = try await run(["run", "--once"], on: folder + "/g.sqlite", in: folder)
             let file = folder + "/state/changebot.sqlite"
@@ -97,7 +97,7 @@ import Testing
     /// Documents of other collections are not served: the file seemed empty.
     @Test(
         arguments: [(["export"], 66), (["fix"], 66), (["run", "--once"], 66), (["import"], 0)] as [([String], Int32)])
-    func aFileWithOtherCollections(command: [String], code: Int32) async throws {
+    func fileWithOtherCollections(command: [String], code: Int32) async throws {
         try await Program.withDirectory { folder in
             let users =
                 #"{"databases":{"todo":{"guest":{"collection_access":{"s":{"c":{"admin_channels":["*"]}}}},"scopes":{"s":{"collections":{"c":{}}}}}}}"#
@@ -114,7 +114,7 @@ import Testing
 
     /// The documents that were there before made the reset look like a cluster's node that is behind: nothing was
     /// exported, and the command succeeded.
-    @Test func aDatabaseThatWasFilledAgainIsAnotherOne() async throws {
+    @Test func refilledDatabaseIsAnotherOne() async throws {
         try await Program.withDirectory { folder in
             let gateway = ["--gateway", "embedded:\(folder)/g.sqlite"]
             func fill(_ edit: Int, _ count: Int) async throws {

@@ -91,7 +91,7 @@ import Testing
     ]
 
     /// A crash loses no line, and a line that comes twice has the same id.
-    @Test(arguments: crashPoints, [1, 2]) func aKilledRun(place: CrashPoint, time: Int) async throws {
+    @Test(arguments: crashPoints, [1, 2]) func killedRunRepeatsUnfinishedLines(place: CrashPoint, time: Int) async throws {
         try await withTestBed(Self.done) { bed in
             try await bed.load(40)
             let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func manyDocumentsGiveWholeLines() async throws {
+    @Test func linesOfManyDocumentsStayWhole() async throws {
         try await withTestBed(Self.copy) { bed in
             try await bed.load(3000, text: String(repeating: "x", count: 500))
             let summary = bed.directory + "/summary.json"
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunShowsLinesAndWritesNone() async throws {
+    @Test func dryRunShowsLinesAndWritesNone() async throws {
         try await withTestBed(Self.copy) { bed in
             try await bed.load(1)
             let json = try await bed.run(["fix", "--dry-run"])
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// A limit on the size of files stands for a full disk. The state is smaller.
-    @Test func aFullDiskEndsTheRunAndTheNextOneEmitsTheRest() async throws {
+    @Test func fullDiskEndsTheRunAndTheNextOneEmitsTheRest() async throws {
         try await withTestBed(Self.copy) { bed in
             try await bed.load(600, text: String(repeating: "x", count: 10_000))
             let full = try await bed.run(launcher: ["/bin/sh", "-c", "ulimit -f 6000; exec \"$0\" \"$@\""])
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatIsMissingEndsTheRunAtItsStart() async throws {
+    @Test func missingFolderEndsTheRunAtItsStart() async throws {
         let rule = "  - { name: a, when: {}, then: [{ emit: { file: none/orders.ndjson } }] }\n"
         try await withTestBed(rule) { bed in
             let run = try await bed.run()
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: ["rules.yaml", "other.yaml", "state/a.sqlite"])
-    func aFileThatTheRunReadsIsRefused(file: String) async throws {
+    func fileThatTheRunReadsIsRefused(file: String) async throws {
         let rule = "  - { name: a, when: {}, then: [{ emit: { file: ./\(file) } }] }\n"
         try await withTestBed(rule) { bed in
             try FileManager.default.createDirectory(atPath: bed.directory + "/state", withIntermediateDirectories: true)

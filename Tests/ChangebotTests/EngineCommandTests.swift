@@ -45,7 +45,7 @@ import Testing
 
     // MARK: - doctor
 
-    @Test func theDoctorExaminesAnEngine() async throws {
+    @Test func doctorExaminesAnEngine() async throws {
         let server = try TestPostgres.shared
         let name = server.uniqueName("doctor")
         let before = try await Self.doctor(server.url(), ["--fleet", name])
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Once it was noticed only by the run, which was refused.
-    @Test func theDoctorNamesAnotherNumberOfPartitions() async throws {
+    @Test func doctorReportsAnotherNumberOfPartitions() async throws {
         let server = try TestPostgres.shared
         let fleet = ["--fleet", server.uniqueName("partitions")]
         let engine = ["--engine", server.url()] + fleet
@@ -105,13 +105,13 @@ import Testing
         }
     }
 
-    @Test func theDoctorNamesALoginThatIsRefused() async throws {
+    @Test func doctorReportsARefusedLogin() async throws {
         let found = try await Self.doctor(try TestPostgres.shared.url(), user: "nobody-here")
         Self.expect(found.findings.first, "error", "nobody-here", remedy: "check the user")
         #expect(found.code == 1)
     }
 
-    @Test func theDoctorNamesARightThatIsMissing() async throws {
+    @Test func doctorReportsAMissingPrivilege() async throws {
         let server = try TestPostgres.shared
         let user = server.uniqueName("doctor_poor")
         try await Self.administer(server, "CREATE ROLE \(user) LOGIN")
@@ -123,7 +123,7 @@ import Testing
 
     /// Whoever made the tables may keep the rights to make more.
     @Test(arguments: [[], ["--role", "auto", "--partitions", "4"]])
-    func aUserWhoMayOnlyUseTheTablesCanWork(role: [String]) async throws {
+    func userWhoMayOnlyUseTheTablesCanWork(role: [String]) async throws {
         let server = try TestPostgres.shared
         let (fleet, user) = (server.uniqueName("granted"), server.uniqueName("granted_user"))
         try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.rule) { bed in
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func theDoctorNamesSettingsThatLoseData() async throws {
+    @Test func doctorReportsSettingsThatLoseData() async throws {
         let server = try TestPostgres(settings: ["fsync=off", "synchronous_commit=off"])
         let found = try await Self.doctor(server.url())
         Self.expect(found.findings.first, "error", "fsync is off", remedy: "fsync=on")
@@ -153,12 +153,12 @@ import Testing
         Self.expect(accepted.findings.first, "warning", "fsync is off")
     }
 
-    @Test func theDoctorSaysThatAnEngineIsAway() async throws {
+    @Test func doctorReportsAnUnreachableEngine() async throws {
         let found = try await Self.doctor("postgres://127.0.0.1:9/none")
         Self.expect(found.findings.first, "error", "unavailable", remedy: "start PostgreSQL")
     }
 
-    @Test func withoutAnEngineTheDoctorSaysNothingAboutOne() async throws {
+    @Test func doctorSkipsAMissingEngine() async throws {
         let result = try await Program.run(
             ["doctor", "--json", "--no-wait", "--gateway", "http://127.0.0.1:9/todo"]
                 + ["--state", NSTemporaryDirectory() + "no-state-\(UUID().uuidString)"])
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - list
 
-    @Test func theListHasTheFleetsOfAnEngine() async throws {
+    @Test func listHasTheFleetsOfAnEngine() async throws {
         let server = try TestPostgres.shared
         let database = server.uniqueName("list")
         try server.createDatabase(database)

@@ -19,7 +19,7 @@ import Testing
         ("version: 1\nrules: [\n", "rules.yaml:3:1", "not YAML"),
         ("version: 2\nrules: []\n", "rules.yaml:1", "version"),
     ])
-    func aRuleFileThatIsNotValid(yaml: String, place: String, part: String) async throws {
+    func invalidRuleFile(yaml: String, place: String, part: String) async throws {
         try await Program.withDirectory { directory in
             let file = directory + "/rules.yaml"
             try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
@@ -56,7 +56,7 @@ import Testing
             (["run", "--once", "--rules", rules, "--gateway", "http://h:99999/todo"], 64, "from 1 to 65535"),
             (["dead-letters", "list", "--since", "-2h"], 64, "how long ago"),
         ] as [([String], Int32, String)])
-    func wrongUseAndMissingThings(arguments: [String], code: Int32, part: String) async throws {
+    func wrongUseAndMissingInputs(arguments: [String], code: Int32, part: String) async throws {
         try await Program.withDirectory { directory in
             let result = try await Program.run(arguments, environment: ["CHANGEBOT_STATE": directory])
             #expect(result.code == code, "\(result.errors)")
@@ -78,7 +78,7 @@ import Testing
             (200, ["Content-Type: text/html"], "<html>Welcome</html>", 76, "HTML"),
             (200, [], #"{"hello":"world"}"#, 76, "gateway"),
         ] as [(Int, [String], String, Int32, String)])
-    func theFirstAnswerEndsAOneShotRun(
+    func firstErrorEndsAOneShotRun(
         status: Int, headers: [String], body: String, code: Int32, part: String
     ) async throws {
         let server = try TestServer { connection in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatCanNotBeMadeIsNamed() async throws {
+    @Test func uncreatableFolderIsNamed() async throws {
         try await Program.withDirectory { folder in
             let run = ["run", "--once", "--rules", Self.rules, "--gateway", "embedded:\(folder)/g.sqlite"]
             let result = try await Program.run(run + ["--state", "/proc/x/y"])
@@ -164,7 +164,7 @@ import Testing
             (["CHANGEBOT_AUTH": "session"], 64, "--auth session"),
             (["CHANGEBOT_USER": "amy:hunter22", "CHANGEBOT_PASSWORD": "x"], 64, "CHANGEBOT_USER can't contain ':'"),
         ] as [([String: String], Int32, String)])
-    func credentialsOfWhichAPartIsMissing(environment: [String: String], code: Int32, part: String) async throws {
+    func incompleteCredentials(environment: [String: String], code: Int32, part: String) async throws {
         try await Program.withDirectory { state in
             let result = try await Program.run(
                 ["run", "--once", "--rules", Self.rules, "--gateway", Self.noGateway, "--state", state],
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: ["/nonexistent/summary.json", "/tmp"])
-    func aSummaryThatCannotBeWrittenIsReportedBeforeAnythingIsDone(path: String) async throws {
+    func unwritableSummaryIsReportedFirst(path: String) async throws {
         let server = try TestServer { connection in try connection.serve { _ in try connection.answer(500) } }
         try await Program.withDirectory { directory in
             let result = try await Program.run([
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func aSummaryMayGoToADevice() async throws {
+    @Test func summaryMayGoToADevice() async throws {
         try await Program.withDirectory { directory in
             let result = try await Program.run([
                 "run", "--once", "--rules", Self.rules, "--gateway", "embedded:", "--state", directory, "--quiet",

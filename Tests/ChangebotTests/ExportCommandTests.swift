@@ -18,7 +18,7 @@ import Testing
 
     private let login = ["CHANGEBOT_USER": SecretTestBed.user, "CHANGEBOT_PASSWORD": SecretTestBed.password]
 
-    @Test(arguments: ["basic", "session"]) func anExportIsComparedWithItsGateway(auth: String) async throws {
+    @Test(arguments: ["basic", "session"]) func exportIsComparedWithItsGateway(auth: String) async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--auth", auth]
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func whatTheGatewayHasBesideIsFound() async throws {
+    @Test func extraDocumentsOfTheGatewayAreFound() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output", file, "--selector", #"{"n":{"$lt":3}}"#]
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// The option says how to ask, not what the server is: that is in the manifest.
-    @Test func anExportWithADialectThatIsNotTheServersIsWhole() async throws {
+    @Test func exportWithAnotherDialectIsComplete() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--dialect", "couchdb"]
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aTableCannotBeComparedWithAGateway() async throws {
+    @Test func tableCannotBeComparedWithAGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--fields", "_id,n,none", "--delimiter", "tab"]
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The manifest says what a file is, and not its name.
-    @Test func aFileThatIsOnlyNamedAsATableIsComparedWithItsGateway() async throws {
+    @Test func fileOnlyNamedLikeATableIsComparedWithItsGateway() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file, "--format", "ndjson"]
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func aColumnWithoutAnyValueIsReported() async throws {
+    @Test func emptyColumnIsReported() async throws {
         try await withGateway { bed, url in
             let export = ["export", "--gateway", url, "--output", bed.folder + "/o.csv", "--fields"]
             let wrong = try await Program.run(export + ["_id ,N , n,a.b"], environment: login)
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// An export without the bytes of its attachments was `verified`, without a word about them.
-    @Test func whatAnExportDoesNotHoldIsNotVerified() async throws {
+    @Test func partsMissingInAnExportAreNotVerified() async throws {
         try await withGateway { bed, url in
             let input = bed.folder + "/in.ndjson"
             let line = #"{"_id":"p","_attachments":{"x":{"data":"aGVsbG8="},"y":{"data":"aGVsbG8="}}}"# + "\n"
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// It ended by the signal, without a word.
-    @Test(arguments: [SIGTERM, SIGINT]) func aVerificationThatIsStoppedEndsInGoodOrder(signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGINT]) func stoppedVerificationEndsCleanly(signal: Int32) async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.csv"
             let export = ["export", "--gateway", url, "--output", file]
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func whatWasMeantIsNamedWhereAnotherFileWasGiven() async throws {
+    @Test func intendedFileIsSuggested() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/o.ndjson"
             let export = ["export", "--gateway", url, "--output"]
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNoExportIsLeftAlone() async throws {
+    @Test func foreignFileIsLeftAlone() async throws {
         try await withGateway { bed, url in
             let file = bed.folder + "/notes.ndjson"
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))

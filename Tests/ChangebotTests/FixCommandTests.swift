@@ -43,7 +43,7 @@ import Testing
             ["fix", "--gateway", url, "--rules", folder + "/r.yaml", "--state", folder + "/state"] + more)
     }
 
-    @Test func theDryRunShowsWhatTheRunDoes() async throws {
+    @Test func dryRunShowsWhatTheRunDoes() async throws {
         let documents = [#"{"_id":"a","type":"task"}"#, #"{"_id":"b","stamp":true}"#, #"{"_id":"c"}"#]
         try await withGateway(documents) { url, folder in
             let dry = try await fix(url, folder, "--dry-run", "--now", "7", "--summary", folder + "/dry.json")
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func deadLettersShowInTheExitCode() async throws {
+    @Test func deadLettersSetTheExitCode() async throws {
         let broken = (0..<5).map { #"{"_id":"b\#($0)","type":"broken"}"# }
         try await withGateway(broken + [#"{"_id":"z","type":"task"}"#]) { url, folder in
             let dry = try await fix(url, folder, "--dry-run")
@@ -89,7 +89,7 @@ import Testing
 
     /// The log named 20 of 28, and the command claimed that it named each.
     @Test(arguments: [(20, "the log names each"), (21, "the log names the first 20 of each rule")])
-    func theLogNamesAsManyDeadLettersAsTheCommandSays(count: Int, words: String) async throws {
+    func logNamesTheDocumentedNumberOfDeadLetters(count: Int, words: String) async throws {
         try await withGateway((0..<count).map { #"{"_id":"b\#($0)","type":"broken"}"# }) { url, folder in
             let dry = try await fix(url, folder, "--dry-run")
             #expect(dry.code == 1)
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// The log said `done`.
-    @Test func aPassThatASignalStopsIsNotDone() async throws {
+    @Test func passStoppedByASignalIsIncomplete() async throws {
         try await Program.withDirectory { folder in
             try Data(Self.rules.utf8).write(to: URL(fileURLWithPath: folder + "/r.yaml"))
             let slow = #"{"faults":[{"latency":"10m","on":"_all_docs"}]}"#
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func worksBesideARunningBot() async throws {
+    @Test func worksDuringARun() async throws {
         try await withGateway([#"{"_id":"a","type":"task"}"#]) { url, folder in
             let bot = try ChildProcess(
                 [
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// `fix` itself counts nothing.
-    @Test func aDryRunForPeopleShowsWhatIsAddedToTotals() async throws {
+    @Test func readableDryRunShowsContributions() async throws {
         let rule = """
               - name: counts
                 when: { type: task }

@@ -51,7 +51,7 @@ import Testing
         members.compactMap { $0["partitions"].map { String(decoding: $0.bytes, as: UTF8.self) } }.sorted() == shares
     }
 
-    @Test func anOperatorSeesAndDrainsMembersThatShareTheWork() async throws {
+    @Test func operatorSeesAndDrainsSharingMembers() async throws {
         let server = try TestPostgres.shared
         try await Self.with(server) { bed, engine, first, second in
             let members = try await Self.wait(engine) { Self.haveShares($0, ["4", "4"]) }
@@ -87,7 +87,7 @@ import Testing
         (["--role", "auto", "--partitions", "8"], "it still has 8 partitions and reads the feed: "),
         ([], "it still has the lease of the run: "),
     ])
-    func drainingIsWaitedFor(role: [String], rest: String) async throws {
+    func drainWaitsForTheMember(role: [String], rest: String) async throws {
         let server = try TestPostgres.shared
         try await CommandTestBed.with(rules: Self.rules) { bed in
             // Long enough for two commands while the member stands still.
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aMemberMustBeNamedIfSeveralWork() async throws {
+    @Test func memberMustBeNamedIfSeveralWork() async throws {
         let server = try TestPostgres.shared
         try await Self.with(server) { _, engine, _, _ in
             _ = try await Self.wait(engine) { Self.haveShares($0, ["4", "4"]) }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aScrapeWithoutTheEngineIsAnswered() async throws {
+    @Test func scrapeIsAnsweredWithoutTheEngine() async throws {
         let server = try TestPostgres()
         try await Self.with(server, []) { _, engine, first, _ in
             _ = try await Self.wait(engine) { $0.contains { $0["state"]?.string == "runs" } && $0.count == 2 }

@@ -7,7 +7,7 @@ import Testing
     private static let users =
         #"{"databases":{"todo":{"guest":{"disabled":true},"users":{"amy":{"password":"secret","admin_channels":["*"]}}}}}"#
 
-    @Test func aConfigurationSaysWhoMayComeIn() async throws {
+    @Test func configurationDefinesUsers() async throws {
         try await Program.withDirectory { folder in
             try Data(Self.users.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
             let process = try ChildProcess([
@@ -33,7 +33,7 @@ import Testing
         ("{", ":1:2: "),
         (#"{"databases":{"todo":{"scopes":{"a b":{"collections":{"c":{}}}}}}}"#, ":1:55: scopes and collections have"),
     ])
-    func aConfigurationThatIsNotValidIsRefused(text: String, message: String) async throws {
+    func invalidConfigurationIsRefused(text: String, message: String) async throws {
         try await Program.withDirectory { folder in
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/users.json"))
             let result = try await Program.run(["gateway", "--config", folder + "/users.json"])
@@ -58,7 +58,7 @@ import Testing
         """
 
     /// The bot continues through all faults, and the gateway counts them.
-    @Test func aGatewayMisbehavesOnRequest() async throws {
+    @Test func gatewayInjectsRequestedFaults() async throws {
         try await Program.withDirectory { folder in
             try Data(Self.faults.utf8).write(to: URL(fileURLWithPath: folder + "/faults.yaml"))
             let process = try ChildProcess(
@@ -99,7 +99,7 @@ import Testing
         ("yaml", "faults: [\n", ":2:"),
         ("yaml", "# none\n", ":1:1: the file is empty; a faults file has 'faults:' with a list of faults\n"),
     ])
-    func faultsThatAreNotValidAreRefused(kind: String, text: String, message: String) async throws {
+    func invalidFaultsAreRefused(kind: String, text: String, message: String) async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/faults." + kind
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))

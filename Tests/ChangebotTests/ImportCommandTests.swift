@@ -32,7 +32,7 @@ import Testing
         ("30%", 65, "imported", "2 of 4 documents (50%) were rejected, more than --max-errors 30% allows"),
         ("50%", 1, "imported", "2 documents were rejected; --reject FILE keeps them"),
     ])
-    func theCountsAreLoggedWhateverTheEnd(limit: String, code: Int32, end: String, words: String) async throws {
+    func countsAreLoggedForAnyEnd(limit: String, code: Int32, end: String, words: String) async throws {
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#, #"{"_id":"b"}"#, #"{"n":2}"#], bed)
             let result = try await Program.run(["import", file, "--gateway", bed.url, "--max-errors", limit])
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// What was written before the reset is gone, but the log said `imported`.
-    @Test func anImportIntoADatabaseThatIsResetClaimsNoSuccess() async throws {
+    @Test func importIntoAResetDatabaseFails() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/in.ndjson"
             let lines = (0..<4000).map { #"{"_id":"d\#($0)"}"# + "\n" }
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// It ended by the signal, without a word, if that came before the service ran.
-    @Test(arguments: [SIGTERM, SIGINT]) func aStopRightAfterTheStartEndsInGoodOrder(signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGINT]) func stopRightAfterTheStartIsClean(signal: Int32) async throws {
         try await withTestBed { bed in
             // So many that they can't all be imported before the signal, however busy the machine is.
             let file = try write((0..<500_000).map { #"{"_id":"d\#($0)"}"# }, bed)
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// The check of a manifest reads the whole input, which may take long.
-    @Test(arguments: [SIGTERM, SIGINT]) func aStopWhileTheManifestIsCheckedEndsInGoodOrder(signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGINT]) func stopDuringTheManifestCheckIsClean(signal: Int32) async throws {
         try await withTestBed { bed in
             let file = try write([], bed)
             let bytes = 1 << 36
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func theLimitOfAFixIsReportedAsItWasGiven() async throws {
+    @Test func limitOfAFixIsReportedAsGiven() async throws {
         try await withTestBed { bed in
             try await bed.put([#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"task"}"#])
             let common = ["fix", "--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func adviceIsForTheRunAsItWas() async throws {
+    @Test func adviceRepeatsTheOptionsOfTheRun() async throws {
         try await withTestBed { bed in
             try await bed.put([#"{"_id":"a","type":"broken"}"#])
             let file = try write([#"{"n":1}"#], bed)
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// The second import rejected everything that the first one had written, and no message offered to resume it.
-    @Test func anImportThatCanBeResumedSaysSo() async throws {
+    @Test func resumableImportIsReported() async throws {
         try await withTestBed { bed in
             let file = try write([#"{"_id":"a"}"#, #"{"n":1}"#], bed)
             let command = ["import", file, "--gateway", bed.url]
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func aTableWithAnotherDelimiterIsReportedBeforeAnythingIsWritten() async throws {
+    @Test func otherDelimiterIsReportedBeforeAnythingIsWritten() async throws {
         try await withTestBed { bed in
             for (lines, options, code, hint) in [
                 (["_id;n", "a;1"], [], 65, "1:1: the header has one column; add --delimiter ';'"),
@@ -185,7 +185,7 @@ import Testing
             (["--policy", "x"], 64, "there is no policy 'x'"),
             (["--policy", "merge", "--mode", "upsert"], 64, "--policy is for --mode insert and restore"),
         ] as [([String], Int32, String)])
-    func aPolicyDecidesBetweenTwoDocuments(options: [String], code: Int32, words: String) async throws {
+    func policyDecidesBetweenTwoDocuments(options: [String], code: Int32, words: String) async throws {
         try await withTestBed { bed in
             let first = try write([#"{"_id":"a","n":1}"#], bed)
             _ = try await Program.run(["import", first, "--gateway", bed.url])
@@ -206,7 +206,7 @@ import Testing
             (["--slurp", "others=FILE", "--slurp", "users=FILE"], 64, "others"),
             (["--slurp", "users=FILE"], 0, "imported"), (["--slurp", "users"], 64, "NAME=FILE"),
         ] as [([String], Int32, String)])
-    func listsThatAMappingNeedsAreUsage(options: [String], code: Int32, words: String) async throws {
+    func missingListOfAMappingIsWrongUsage(options: [String], code: Int32, words: String) async throws {
         try await withTestBed { bed in
             let mapping = Self.mapping.replacingOccurrences(of: "rules:", with: "slurp: [users]\nrules:")
             let map = try write([mapping], bed, "map.yaml")
@@ -223,7 +223,7 @@ import Testing
         ("then: [{ merge: { _id: { jq: '.a.b.c | error' } } }]", "the mapping fails: rule 'id': "),
         ("then: []", "reason=\"the document has no '_id' that is text (after id)"),
     ])
-    func whyAMappingFailsIsReportedOnce(then: String, words: String) async throws {
+    func failureOfAMappingIsReportedOnce(then: String, words: String) async throws {
         try await withTestBed { bed in
             let mapping = "version: 1\nkind: mapping\nrules:\n  - name: id\n    when: {}\n    \(then)\n"
             let map = try write([mapping], bed, "map.yaml")
@@ -253,7 +253,7 @@ import Testing
         ["import", "-", "--gateway", "embedded:"], ["import", "-", "--gateway", "embedded:", "--schema", "todo"],
         ["rules", "try", Program.pictureRules, "--input", "-"],
     ])
-    func aStdinThatDoesNotBlockIsWaitedFor(command: [String]) async throws {
+    func nonBlockingStdinIsWaitedFor(command: [String]) async throws {
         try await Program.withDirectory { folder in
             let process = try ChildProcess(
                 [Program.path] + command, errors: folder + "/errors", isInputNonBlocking: true)
@@ -267,7 +267,7 @@ import Testing
     }
 
     /// What rules are for dead letters are not: rejected documents are none.
-    @Test func itsSummaryCountsTheRulesOfItsMapping() async throws {
+    @Test func summaryCountsTheRulesOfTheMapping() async throws {
         try await withTestBed { bed in
             let map = try write([Self.mapping], bed, "map.yaml")
             let lines = [#"{"key":"a","state":"open"}"#, #"{"key":"b"}"#, #"{"_id":"c"}"#, #"{"n":1}"#]

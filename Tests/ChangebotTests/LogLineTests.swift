@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [(#""5""#, "5"), ("5", "5"), (#""2:5""#, "2:5"), (#""7-g1AAAA""#, "7-g1AAAA")])
-    func aSequenceIsQuotedOnce(sequence: String, word: String) throws {
+    func sequenceIsQuotedOnce(sequence: String, word: String) throws {
         let sequence = try #require(SequenceID(sequence))
         let line = try json(["since": .stringConvertible(sequence)])
         #expect(line.root["since"].map { Array($0.bytes) } == sequence.json)
@@ -56,7 +56,7 @@ import Testing
         #expect(text(["reason": "\(id)b"]) == "info m reason=\(id)b\n")
     }
 
-    @Test func textLinesQuoteWhatIsNoWord() {
+    @Test func textLinesQuoteSpecialCharacters() {
         #expect(
             text(["b": "two words", "a": "1", "c": "", "d": #"say "so""#], message: "connected")
                 == #"info connected a=1 b="two words" d="say \"so\"""# + "\n")
@@ -85,7 +85,7 @@ import Testing
             (["import", "--", "--log-format", "json"], [:], .text), (["run", "--log-format"], [:], .text),
             (["run", "--log-format", "xml"], [:], .text),
         ] as [([String], [String: String], StandardErrorLog.Format)])
-    func theFormatIsKnownBeforeTheArgumentsAreParsed(
+    func logFormatIsKnownBeforeParsing(
         arguments: [String], environment: [String: String], format: StandardErrorLog.Format
     ) {
         #expect(StandardErrorLog.Format.named(in: arguments, Environment(environment)) == format)

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["text", "json"])
-    func whatAGatewayAnswersReachesNoTerminalAsItIs(format: String) async throws {
+    func gatewayAnswersAreEscapedForTerminals(format: String) async throws {
         let body = #"{"error":"\u001b]0;x\u0007","reason":"a\r\nb\u009b2J\u202e\u2028 \u0085"}"#
         let server = try TestServer { connection in
             try connection.serve { _ in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func namesOfFilesAndOfTheEnvironmentAreMadeVisible() async throws {
+    @Test func namesOfFilesAndVariablesAreEscaped() async throws {
         let cases: [([String], [String: String], Int32)] = [
             (["run", "--once", "--gateway", Self.noGateway, "--rules", "/none/" + Self.evil], [:], 66),
             (["import", "--gateway", Self.noGateway, "/none/" + Self.evil], [:], 66),
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aRuleFileIsMadeVisible() async throws {
+    @Test func ruleFileNamesAreEscaped() async throws {
         let yaml = """
             version: 1
             rules:
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func explanationsAndTestsOfRulesAreMadeVisible() async throws {
+    @Test func explanationsAndRuleTestsAreEscaped() async throws {
         let yaml = """
             version: 1
             rules:
@@ -136,7 +136,7 @@ import Testing
         ["run", "--once", "--rules", "/none", "--gateway", "http://127.0.0.1:1/todo"], ["dead-letters", "lst"],
         ["export", "--gateway", "http://127.0.0.1:1/todo"], ["rules", "check", "/none.yaml"], ["verify", "/none"],
     ])
-    func asJSONFatalErrorsAreJSON(arguments: [String]) async throws {
+    func fatalErrorsAreJSONInJSONLogs(arguments: [String]) async throws {
         for (more, environment) in [([], ["CHANGEBOT_LOG_FORMAT": "json"]), (["--log-format", "json"], [:])] {
             // Not every command has the option.
             if !more.isEmpty, ["verify", "rules", "help", "exprot", "dead-letters"].contains(arguments[0]) { continue }
@@ -160,7 +160,7 @@ import Testing
             (["frobnicate"], "Commands: run, fix"), (["--quiet", "run"], "changebot run --quiet"),
             (["run", "--gatway", "x"], "Did you mean '--gateway'?"),
         ] as [([String], String)])
-    func whatWasMeantIsSuggested(arguments: [String], part: String) async throws {
+    func nearestNameIsSuggested(arguments: [String], part: String) async throws {
         let result = try await Program.run(arguments)
         #expect(result.code == 64)
         #expect(result.output.isEmpty)
@@ -198,7 +198,7 @@ import Testing
             (["run"], "on-reset", "x", "restart"), (["gateway"], "listen", "here", "127.0.0.1:4985"),
             (["checkpoint", "show"], "name", "a/b", "such as pictures"),
         ] as [([String], String, String, String)])
-    func aValueThatIsNotValidSaysWhatIsExpected(
+    func invalidValueNamesTheExpectedForm(
         command: [String], option: String, value: String, part: String
     ) async throws {
         let variable = "CHANGEBOT_" + option.uppercased().split(separator: "-").joined(separator: "_")
@@ -221,7 +221,7 @@ import Testing
     }
 
     /// What the parser says about arguments that it refuses with 64: sooner than the program, which prints it as
-    /// ``whatWasMeantIsSuggested(arguments:part:)`` shows. Nil if it takes them.
+    /// ``nearestNameIsSuggested(arguments:part:)`` shows. Nil if it takes them.
     private static func refusal(_ arguments: [String]) -> String? {
         do { _ = try Changebot.parseAsRoot(arguments) } catch {
             return Changebot.exitCode(for: error) == .validationFailure ? Changebot.fullMessage(for: error) : nil
@@ -241,7 +241,7 @@ import Testing
 
         """
 
-    @Test func aQuietJobThatFailsSaysWhyInOneLine() async throws {
+    @Test func quietJobThatFailsPrintsOneLine() async throws {
         let documents = [#"{"_id":"a","type":"broken"}"#, #"{"_id":"b","type":"broken"}"#]
         try await CommandTestBed.with(documents, rules: Self.breaking) { bed in
             let common = [
@@ -266,7 +266,7 @@ import Testing
     }
 
     /// Without them the command was about another state, or about none.
-    @Test func commandsThatTheLogAdvisesNameTheState() async throws {
+    @Test func advisedCommandsNameTheState() async throws {
         let documents = (0..<25).map { #"{"_id":"d\#($0)","type":"broken"}"# }
         try await CommandTestBed.with(documents, rules: Self.breaking) { bed in
             for (name, since, advice) in [
@@ -282,7 +282,7 @@ import Testing
     }
 
     /// It has no end at which it could say so.
-    @Test func aQuietDaemonReportsDeadLetters() async throws {
+    @Test func quietDaemonReportsDeadLetters() async throws {
         try await CommandTestBed.with([#"{"_id":"a","type":"broken"}"#], rules: Self.breaking) { bed in
             let bot = try ChildProcess([
                 "/bin/sh", "-c",
@@ -297,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func aQuietJobThatSucceedsSaysNothing() async throws {
+    @Test func quietJobThatSucceedsPrintsNothing() async throws {
         try await CommandTestBed.with([#"{"_id":"a","type":"task"}"#], rules: Self.breaking) { bed in
             let common = ["--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state]
             let file = bed.folder + "/all.ndjson"

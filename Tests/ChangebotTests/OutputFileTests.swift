@@ -16,7 +16,7 @@ import Testing
     private func bytes(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
 
     /// It was written over the beginning of what was there.
-    @Test(arguments: ["target", "d/target"]) func aLinkLeadsToItsFileWhichIsReplacedWhole(target: String) async throws {
+    @Test(arguments: ["target", "d/target"]) func linkedFileIsReplacedAtOnce(target: String) async throws {
         try await Program.withDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory + "/d", withIntermediateDirectories: false)
             let (link, file) = (directory + "/link", directory + "/" + target)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aLinkToNothingMakesItsFile() async throws {
+    @Test func danglingLinkCreatesItsFile() async throws {
         try await Program.withDirectory { directory in
             for (name, target) in [("link", "file"), ("second", "link2"), ("link2", "file2")] {
                 try FileManager.default.createSymbolicLink(atPath: directory + "/" + name, withDestinationPath: target)
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// It passed the check, and failed when the run was over.
-    @Test func whatCannotBeWrittenFailsTheCheck() async throws {
+    @Test func unwritableOutputFailsTheCheck() async throws {
         try await Program.withDirectory { directory in
             for (name, target) in [("dangling", "none/file"), ("loop", "loop"), ("folder", directory)] {
                 try FileManager.default.createSymbolicLink(atPath: directory + "/" + name, withDestinationPath: target)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func devicesAndPipesAreWrittenToAsTheyAre() async throws {
+    @Test func devicesAndPipesAreWrittenDirectly() async throws {
         try await Program.withDirectory { directory in
             let pipe = directory + "/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["pictures/apple.png", "pictures/new.json", "logo.png"])
-    func aSummaryNeverTakesThePlaceOfWhatARuleAttaches(name: String) async throws {
+    func summaryNeverReplacesAnAttachedFile(name: String) async throws {
         try await Program.withDirectory { directory in
             try FileManager.default.createDirectory(
                 atPath: directory + "/pictures", withIntermediateDirectories: false)
@@ -112,7 +112,7 @@ import Testing
     @Test(arguments: [
         "r/rules.yaml", "r/new.yaml", "link", "hard", "g.sqlite", "ca.pem", "password", "state/changebot.sqlite",
     ])
-    func aSummaryNeverTakesThePlaceOfWhatTheRunReads(name: String) async throws {
+    func summaryNeverReplacesAnInput(name: String) async throws {
         try await Program.withDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory + "/r", withIntermediateDirectories: false)
             try FileManager.default.createDirectory(atPath: directory + "/state", withIntermediateDirectories: false)
@@ -141,7 +141,7 @@ import Testing
             ["--reject", "map.yaml"], ["--summary", "list"], ["--summary", "files/sha256/ab/x"],
             ["--reject", "r", "--summary", "r.reasons"],
         ])
-    func anImportNeverOverwritesWhatItReads(options: [String]) async throws {
+    func importNeverOverwritesItsInput(options: [String]) async throws {
         try await Program.withDirectory { directory in
             try FileManager.default.createDirectory(
                 atPath: directory + "/files/sha256/ab", withIntermediateDirectories: true)

@@ -42,7 +42,7 @@ import Testing
         return (result.code, try String(contentsOfFile: file, encoding: .utf8))
     }
 
-    @Test func theDemoShowsThreePictures() async throws {
+    @Test func demoShowsThreePictures() async throws {
         let result = try await Program.run(["demo"])
         #expect(result.code == 0, "\(result.errors)")
         let attached = result.output.split(separator: "\n").filter { $0.hasPrefix("attached ") }
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The demonstration once looked for its files in the working directory.
-    @Test func theDemoWorksFromAnyFolderAndLeavesNothingBehind() async throws {
+    @Test func demoWorksInAnyFolderAndCleansUp() async throws {
         try await Program.withDirectory { folder in
             // As it is installed: nothing of the project is above it.
             let program = folder + "/changebot"
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func aDemoThatIsStoppedLeavesNothingBehind(signal: Int32) async throws {
+    func stoppedDemoCleansUp(signal: Int32) async throws {
         try await Program.withDirectory { temporary in
             let process = try ChildProcess(
                 ["/bin/sh", "-c", "exec \(Program.path) demo"], environment: ["TMPDIR": temporary],
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func runsOfTheSameStateAndOfANewOneWriteNothingTwice() async throws {
+    @Test func runsWithOldAndNewStatesWriteNothingTwice() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// The rows of a Sync Gateway have numbers, but its `last_seq` is a string: the summary had now one, now the other.
-    @Test func theLastSequenceOfASummaryIsAlwaysOfOneKind() async throws {
+    @Test func lastSequenceOfASummaryHasOneType() async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func aDaemonThatIsAskedToStopEndsInGoodOrder(signal: Int32) async throws {
+    func daemonStopsCleanlyOnRequest(signal: Int32) async throws {
         try await Program.withDirectory { directory in
             let (process, url) = try await gateway(data: directory + "/todo.sqlite")
             defer { process.kill() }
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func anEmbeddedGatewayLivesInsideTheRun() async throws {
+    @Test func embeddedGatewayRunsInsideTheRun() async throws {
         try await Program.withDirectory { directory in
             let file = directory + "/todo.sqlite"
             do {

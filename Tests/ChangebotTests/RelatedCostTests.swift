@@ -26,7 +26,7 @@ import Testing
 
     private static let index = #"{"index":{"fields":["type","taskList.id","n"]},"name":"changebot-type-taskList.id-n""#
 
-    @Test func aMissingIndexIsAWarning() async throws {
+    @Test func missingIndexIsAWarning() async throws {
         let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"))
         #expect(result.code == 0)
@@ -39,7 +39,7 @@ import Testing
         #expect(try await check(server.url("/todo"), "--strict").code == 65)
     }
 
-    @Test func itIsMadeOnRequest() async throws {
+    @Test func indexIsCreatedOnRequest() async throws {
         let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0, "\(result.errors)")
@@ -47,14 +47,14 @@ import Testing
         #expect(made.withLock { $0 } == [Self.index + #","type":"json"}"#])
     }
 
-    @Test func whoMayNotMakeItIsTold() async throws {
+    @Test func missingPermissionToCreateAnIndexIsReported() async throws {
         let (server, _) = try PlayedCouch(refused: "/todo/_index").start()
         let result = try await check(server.url("/todo"), "--make-indexes")
         #expect(result.code == 77)
         #expect(result.errors.contains("an index is made by an administrator of the database"))
     }
 
-    @Test func anIndexThatIsThereIsNamed() async throws {
+    @Test func existingIndexIsNamed() async throws {
         let (server, made) = try PlayedCouch(index: "by-list").start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict")
         #expect(result.code == 0)
@@ -62,7 +62,7 @@ import Testing
         #expect(made.withLock { $0 } == [])
     }
 
-    @Test func withoutQueriesAllDocumentsAreRead() async throws {
+    @Test func serverWithoutQueriesReadsAllDocuments() async throws {
         try await Program.withGateway { url in
             let result = try await check(url)
             #expect(result.code == 0, "\(result.errors)")
@@ -85,7 +85,7 @@ import Testing
 
     private static let readsByID = "r.yaml:6:9: rule 'name-members': reads the related documents by their ids"
 
-    @Test func documentsThatAreNamedNeedNoIndex() async throws {
+    @Test func namedDocumentsNeedNoIndex() async throws {
         let (server, made) = try PlayedCouch().start()
         let result = try await check(server.url("/todo"), "--make-indexes", "--strict", rules: Self.rulesWithIDs)
         #expect(result.code == 0, "\(result.errors)")
@@ -93,7 +93,7 @@ import Testing
         #expect(made.withLock { $0 } == [])
     }
 
-    @Test func documentsThatAreNamedAreNotSearched() async throws {
+    @Test func namedDocumentsAreNotSearched() async throws {
         try await Program.withGateway { url in
             let result = try await check(url, rules: Self.rulesWithIDs)
             #expect(result.code == 0, "\(result.errors)")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aGatewayThatIsAwayIsAnError() async throws {
+    @Test func unreachableGatewayIsAnError() async throws {
         let port = try FreePort.find()
         let result = try await check("http://127.0.0.1:\(port)/todo")
         #expect(result.code == 69)

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func allTasksAreGoneAndNothingElseIsTouched() async throws {
+    @Test func onlyTheTasksAreDeleted() async throws {
         try await Program.withDirectory { directory in
             try await Program.withGateway { url in
                 let phone = Gateway(try GatewayURL(url))

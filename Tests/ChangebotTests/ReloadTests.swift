@@ -40,7 +40,7 @@ import Testing
         try Daemon(["--gateway", bed.url, "--rules", bed.folder + "/r.yaml", "--state", bed.state] + more)
     }
 
-    @Test func newRulesHoldForChangesFromThenOn() async throws {
+    @Test func newRulesApplyToLaterChanges() async throws {
         // The rule of the beginning has nothing to do with it: a bot's own write is a change like any other.
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotValidChangesNothing() async throws {
+    @Test func invalidFileChangesNothing() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed, ["--http", "127.0.0.1:0"])
             let url = try #require(try await bot.wait(for: "status page").firstMatch(of: /url=(\S+)/)?.output.1)
@@ -87,7 +87,7 @@ import Testing
         return String(decoding: body, as: UTF8.self)
     }
 
-    @Test func changedFilesAreReadAnewIfTheyAreWatched() async throws {
+    @Test func watchedFilesAreReloaded() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed, ["--watch"])
             try await bot.wait(for: "caught up")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func changedRulesAreCaughtUpWithInTheBackground() async throws {
+    @Test func changedRulesCatchUpInTheBackground() async throws {
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed, ["--catch-up-changed-rules"])
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func aOneShotRunWaitsUntilChangedRulesAreCaughtUp() async throws {
+    @Test func oneShotRunWaitsForTheCatchUp() async throws {
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
             #expect(try await bed.runOnce().code == 0)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func botsOfTheFileComeGoAndStartAnew() async throws {
+    @Test func reloadAddsRemovesAndRestartsBots() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let path = bed.folder + "/c.yaml"
             func write(_ bots: String) throws {
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// The old rules come back before the bot has ended for the new ones.
-    @Test func rulesThatComeBackAtOnceLeaveTheBotRunning() async throws {
+    @Test func rulesThatReappearAtOnceLeaveTheBotRunning() async throws {
         try await CommandTestBed.with(rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed)
             try await bot.wait(for: "caught up")
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// Nothing had changed since the start, so there was no checkpoint, and new rules ran over all documents.
-    @Test func newRulesDoNotGoBackBeforeWhereTheRunBegan() async throws {
+    @Test func newRulesDoNotRewindBeforeTheStart() async throws {
         let old = #"{"_id":"old","type":"task","a":0}"#
         try await CommandTestBed.with([old], rules: Self.rule("a", 1, unless: "a")) { bed in
             let bot = try start(bed, ["--since", "now"])
@@ -202,7 +202,7 @@ import Testing
 
     /// Two rules of one file write the number of the file's version; a document that both fired on has the same number
     /// twice, unless it was decided by parts of two versions.
-    @Test func fiftyReloadsUnderLoadMissNothingAndMixNothing() async throws {
+    @Test func fiftyReloadsUnderLoadMissNoChange() async throws {
         func rules(_ version: Int) -> String {
             """
             - name: a

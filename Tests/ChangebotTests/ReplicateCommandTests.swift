@@ -25,7 +25,7 @@ import Testing
         try JSONText(Array(try Data(contentsOf: URL(fileURLWithPath: file)))).root
     }
 
-    @Test func aFileIsABackupThatCanBeQueried() async throws {
+    @Test func replicatedFileCanBeQueried() async throws {
         try await withGateway { folder, url in
             let (file, summary) = ("embedded:\(folder)/backup.sqlite", "\(folder)/summary.json")
             let command = ["replicate", url, file, "--summary", summary]
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func conflictsAreSettledInBothDirections() async throws {
+    @Test func conflictsAreResolvedInBothDirections() async throws {
         try await withGateway { folder, url in
             let (file, summary) = ("embedded:\(folder)/copy.sqlite", "\(folder)/summary.json")
             let command = ["replicate", file, url, "--both-ways", "--policy", "winner", "--summary", summary]
@@ -90,7 +90,7 @@ import Testing
             (["http://h/a", "http://h/b", "--policy", "merge"], 64, "add --both-ways"),
             (["http://h/a", "http://h/b", "--both-ways", "--policy", "x"], 64, "there is no policy 'x'"),
         ] as [([String], Int32, String)])
-    func whatCantBeReplicatedIsRefused(arguments: [String], code: Int32, words: String) async throws {
+    func invalidReplicationIsRefused(arguments: [String], code: Int32, words: String) async throws {
         let result = try await Program.run(["replicate"] + arguments)
         #expect(result.code == code, "\(result.errors)")
         #expect(result.errors.contains(words), "\(result.errors)")

@@ -42,7 +42,7 @@ import Testing
         #expect(!log.contains("hunter22") && !log.contains("aHVudGVyMjI"))
     }
 
-    @Test func otherwiseNothingIsSaidOfRequests() async throws {
+    @Test func requestsAreLoggedOnlyAtDebug() async throws {
         let log = try await log(of: try Self.server())
         #expect(!log.contains("_changes"), "\(log)")
         #expect(log.contains("caught up"), "\(log)")
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// A sign-in page in place of the gateway made a warning, and the news that the gateway was back, every few seconds.
-    @Test func aPageInPlaceOfTheGatewayIsOneWarning() async throws {
+    @Test func htmlPageInsteadOfTheGatewayIsOneWarning() async throws {
         let requests = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aFirstContactThatSucceedsAtLastIsLogged() async throws {
+    @Test func delayedFirstContactIsLogged() async throws {
         let log = try await log(of: try Self.server(refusals: 2))
         #expect(log.split(separator: "\n").count { $0.contains("reached the gateway again after") } == 1, "\(log)")
     }

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aRetryReadsTheCurrentDocuments() async throws {
+    @Test func retryReadsCurrentDocuments() async throws {
         try await deadLettered { bed in
             // One is repaired, one is done by somebody else, one fails on.
             try await bed.put([task("a", #","place":1"#), task("b", #","done":false"#)])
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func rulesForDeletedDocumentsDecideAboutTombstones() async throws {
+    @Test func rulesForDeletionsDecideTombstones() async throws {
         let rules = """
               - name: tell
                 on: [delete]
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func rulesForDeletedDocumentsSeeTheMembersOfTombstones() async throws {
+    @Test func rulesForDeletionsSeeTheMembersOfTombstones() async throws {
         let rules = """
               - name: tell
                 on: [delete]
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func worksBesideARunningBot() async throws {
+    @Test func worksDuringARun() async throws {
         try await deadLettered { bed in
             try bed.write(rules: Self.repaired)
             let bot = try bed.startDaemon()
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func theBotDoesNotDecideAgainWhatARetryWrote() async throws {
+    @Test func writesOfARetryAreNotDecidedAgain() async throws {
         // Each decision would change the document.
         let restless = """
               - name: follow
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunShowsAndChangesNothing() async throws {
+    @Test func dryRunShowsAndChangesNothing() async throws {
         try await deadLettered { bed in
             try bed.write(rules: Self.repaired)
             let dry = try await bed.retry("--dry-run")
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// It was thrown away, and the command said that it was settled.
-    @Test func theDeadLetterOfASkippedRuleStaysIfItFailsAgain() async throws {
+    @Test func deadLetterOfASkippedRuleStaysIfItFailsAgain() async throws {
         let skipped = Self.broken.replacing("then:", with: "on_error: skip\n    then:")
         try await CommandTestBed.with([task("a")], rules: skipped) { bed in
             #expect(try await bed.runOnce().code == 1)
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func anUnreachableGatewayLosesNoDeadLetter() async throws {
+    @Test func unreachableGatewayLosesNoDeadLetter() async throws {
         try await Program.withDirectory { folder in
             let bed = try await Program.withGateway { url in
                 let bed = CommandTestBed(url: url, folder: folder)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func checkCountsWhatIsThere() async throws {
+    @Test func checkCountsRulesAndActions() async throws {
         try await withFile(Self.rules) { _, file in
             let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 0)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aFileWithoutRulesIsWarnedOf() async throws {
+    @Test func fileWithoutRulesIsWarnedOf() async throws {
         try await withFile("version: 1\nrules: []\n") { folder, file in
             for (more, code) in [([], 0), (["--strict"], 65)] as [([String], Int32)] {
                 let result = try await Program.run(["rules", "check", file] + more)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func checkSaysWhatIsWrong() async throws {
+    @Test func checkReportsErrors() async throws {
         try await withFile("version: 1\nrules: [{name: a, when: {}, if: '.a ==', then: [mrege: {}]}]\n") { _, file in
             let result = try await Program.run(["rules", "check", file])
             #expect(result.code == 65)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func testsPassOrShowTheDifference() async throws {
+    @Test func ruleTestsPassOrShowTheDifference() async throws {
         try await withFile { folder, file in
             let passed = try await Program.run(["rules", "test", file])
             #expect(passed.code == 0)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// What a program makes, its text does not tell.
-    @Test func tryTellsOfHalfABlob() async throws {
+    @Test func tryReportsAnIncompleteBlob() async throws {
         let rules = """
             version: 1
             rules:
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func aBadLineIsNamedAndTheOthersAreShown() async throws {
+    @Test func badLineIsNamedAndOthersAreShown() async throws {
         try await withFile { folder, file in
             try Data("{\"_id\":\"a\"}\n{\"_id\":}\n[1]\n{\"_id\":\"b\"}\n".utf8).write(
                 to: URL(fileURLWithPath: folder + "/in.ndjson"))
@@ -208,7 +208,7 @@ import Testing
         ("in.csv", "_id\ttask\na\ttea!\n", ["--delimiter", "tab"]),
         ("in", #"{"_id":"a","task":{"$symbol":"tea!"}}"#, ["--format", "ejson"]),
     ])
-    func tryReadsWhatImportReads(name: String, text: String, options: [String]) async throws {
+    func tryReadsTheFormatsOfImport(name: String, text: String, options: [String]) async throws {
         try await withFile { folder, file in
             let input = folder + "/" + name
             try Data(text.utf8).write(to: URL(fileURLWithPath: input))
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func tryRefusesADelimiterWhereThereIsNoTable() async throws {
+    @Test func tryRefusesADelimiterWithoutATable() async throws {
         try await withFile { folder, file in
             try Data("{}".utf8).write(to: URL(fileURLWithPath: folder + "/in.ndjson"))
             let run = ["rules", "try", file, "--input", folder + "/in.ndjson", "--delimiter"]
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func theEnvironmentIsReadWhereItApplies() async throws {
+    @Test func environmentIsReadWhereItApplies() async throws {
         try await withFile(Self.rules) { folder, file in
             let document = folder + "/d.json"
             try Data(#"{"_id":"a","done":true,"at":20}"#.utf8).write(to: URL(fileURLWithPath: document))
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func explainNamesTheClauseThatFailed() async throws {
+    @Test func explainNamesTheFailedClause() async throws {
         try await withFile(Self.rules) { folder, file in
             try Data(#"{"_id":"a","task":"tea","done":true,"at":20}"#.utf8).write(
                 to: URL(fileURLWithPath: folder + "/d.json"))
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func aFolderIsNoDocumentAndMayHoldNoRules() async throws {
+    @Test func folderIsNoDocumentAndMayHaveNoRules() async throws {
         try await withFile { folder, file in
             let document = try await Program.run(["rules", "explain", file, "--document", folder])
             #expect(document.code == 66)
@@ -304,7 +304,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["r.yaml", "r.json"]) func anEmptyFileIsReportedAsEmpty(name: String) async throws {
+    @Test(arguments: ["r.yaml", "r.json"]) func emptyFileIsReportedAsEmpty(name: String) async throws {
         try await withFile { folder, _ in
             let file = folder + "/" + name
             try Data(" \n".utf8).write(to: URL(fileURLWithPath: file))
@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func theShippedRulesAreValidWithoutAWarningAndPassTheirTests() async throws {
+    @Test func shippedRulesHaveNoWarningsAndPassTheirTests() async throws {
         let check = try await Program.run(["rules", "check", "--strict", Program.rules])
         #expect(check.code == 0, "\(check.errors)")
         let test = try await Program.run(["rules", "test", Program.rules])
@@ -324,7 +324,7 @@ import Testing
         #expect(test.output.hasSuffix("all passed\n") && !test.output.hasPrefix("no tests"))
     }
 
-    @Test func theSchemaIsTheOneThatIsShipped() async throws {
+    @Test func printedSchemaIsTheShippedOne() async throws {
         let shipped = try String(contentsOfFile: Program.root + "/assets/rule-file.schema.json", encoding: .utf8)
         #expect(try await Program.run(["rules", "schema"]).output == shipped)
     }

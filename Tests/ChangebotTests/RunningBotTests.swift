@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.limitedParallelism) struct RunningBotTests {
     /// In a container whose first process asks for no exit codes, a killed bot keeps its number: it counted as running.
-    @Test func aKilledBotDoesNotRunThoughItsNumberIsTaken() async throws {
+    @Test func killedBotIsNotRunningIfItsPIDIsReused() async throws {
         try await Program.withDirectory { folder in
             let program = folder + "/changebot-ended"
             try FileManager.default.copyItem(atPath: "/bin/sleep", toPath: program)
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// A bot that only waits for changes writes its status once a minute.
-    @Test func agesGoOnAfterTheStatusWasWritten() async throws {
+    @Test func agesGrowAfterTheStatusWasWritten() async throws {
         try await Program.withDirectory { folder in
             let status = """
                 {"written_at":"2020-01-01T00:00:00Z","process":1,"bot":{"phase":"following",\

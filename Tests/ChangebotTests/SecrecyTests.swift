@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The search finds what it looks for.
-    @Test func theSearchKnowsThePasswordsForms() throws {
+    @Test func searchKnowsAllFormsOfThePassword() throws {
         let basic = Data("\(SecretTestBed.user):\(SecretTestBed.password)".utf8).base64EncodedString()
         let forms = SecretTestBed.forms
         #expect(forms.contains { basic.contains($0) })
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: SecretTestBed.Source.allCases)
-    func aRunThatGoesWellLeavesNone(source: SecretTestBed.Source) async throws {
+    func successfulRunLeaksNoSecret(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
             let faults =
                 #"{"on":"_bulk_docs","status":503,"after":1,"times":1},{"on":"_changes","session_expired":true,"times":1}"#
@@ -50,7 +50,7 @@ import Testing
 
     /// While it runs, the process shows its command line to everybody, and its state lies open in SQLite's files.
     @Test(arguments: SecretTestBed.Source.allCases)
-    func aDaemonShowsNone(source: SecretTestBed.Source) async throws {
+    func daemonLeaksNoSecret(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
             try await bed.withGateway { url, phone in
                 let (arguments, environment) = bed.run(url, from: source)
@@ -91,7 +91,7 @@ import Testing
             (404, [], #"{"error":"not_found","reason":""#, 66), (200, ["Content-Type: text/html"], "<html>", 76),
             (301, ["Location: http://amy:other@127.0.0.1:1/todo/"], "", 76), (400, [], #"{"error":"x","reason":""#, 78),
         ] as [(Int, [String], String, Int32)], [SecretTestBed.Source.environment, .session])
-    func aRunThatIsRefusedLeavesNone(
+    func refusedRunLeaksNoSecret(
         answer: (status: Int, headers: [String], body: String, code: Int32), source: SecretTestBed.Source
     ) async throws {
         let server = try TestServer { connection in
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: SecretTestBed.Source.allCases)
-    func aRunThatReachesNobodyLeavesNone(source: SecretTestBed.Source) async throws {
+    func runWithoutAGatewayLeaksNoSecret(source: SecretTestBed.Source) async throws {
         let plain = try TestServer { connection in _ = try connection.readRequest() }
         let noTLS = plain.url("/todo").replacingOccurrences(of: "http:", with: "https:")
         try await SecretTestBed.with { bed in
@@ -127,7 +127,7 @@ import Testing
 
     /// Wrong, it is as secret: it may be that of another gateway.
     @Test(arguments: SecretTestBed.Source.allCases)
-    func aWrongPasswordIsNotShownEither(source: SecretTestBed.Source) async throws {
+    func wrongPasswordIsNotShown(source: SecretTestBed.Source) async throws {
         try await Program.withGateway(users: SecretTestBed.users(password: "another")) { url in
             try await SecretTestBed.with { bed in
                 let result = try await bed.runOnce(url, from: source)
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: SecretTestBed.Source.allCases)
-    func wrongArgumentsShowNone(source: SecretTestBed.Source) async throws {
+    func wrongArgumentsLeakNoSecret(source: SecretTestBed.Source) async throws {
         try await SecretTestBed.with { bed in
             let (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: source, ["--once"])
             let wrong = ["--nonsense", "http://amy:\(SecretTestBed.password)@h/"]
@@ -151,7 +151,7 @@ import Testing
         ("CHANGEBOT_USER", "", "CHANGEBOT_USER"), ("CHANGEBOT_TOKEN", "x", "CHANGEBOT_TOKEN"),
         ("CHANGEBOT_GATEWAY", "wss://h/db", "write https://"),
     ])
-    func aWrongEnvironmentShowsNone(name: String, value: String, part: String) async throws {
+    func wrongEnvironmentLeaksNoSecret(name: String, value: String, part: String) async throws {
         try await SecretTestBed.with { bed in
             var (arguments, environment) = bed.run("http://127.0.0.1:1/todo", from: .environment, ["--once"])
             environment[name] = value

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "host", "host:", "host:x", "host:70000", "host:-1"])
-    func whatIsNoListenAddress(text: String) {
+    func invalidListenAddresses(text: String) {
         #expect(throws: CommandError.self) { try ListenAddress(text, option: "listen") }
     }
 
@@ -43,13 +43,13 @@ import Testing
         #expect(String(decoding: bytes[ProcessTitle.userInfo(in: bytes)], as: UTF8.self) == userInfo)
     }
 
-    @Test func textsLoseTheUserInfoOfTheirURLs() {
+    @Test func userInfoIsRemovedFromTexts() {
         let text = "Error: Unexpected argument 'http://u:pw@h/db'\nUsage: x"
         #expect(!ProcessTitle.redacted(text).contains("pw"))
         #expect(ProcessTitle.redacted("Usage: changebot run\n <url>") == "Usage: changebot run\n <url>")
     }
 
-    @Test func theCommandLineWinsOverTheEnvironment() throws {
+    @Test func commandLineWinsOverTheEnvironment() throws {
         let environment = Environment(["CHANGEBOT_RETRY_FOR": "7s", "CHANGEBOT_ONCE": "yes", "CHANGEBOT_EMPTY": ""])
         #expect(environment["retry-for"] == "7s")
         #expect(environment["empty"] == nil)
@@ -59,7 +59,7 @@ import Testing
         #expect(try !environment.isOn(false, "quiet"))
     }
 
-    @Test func aBadValueInTheEnvironmentNamesTheOption() {
+    @Test func badValueInTheEnvironmentNamesTheOption() {
         let environment = Environment(["CHANGEBOT_RETRY_FOR": "soon"])
         let failure = #expect(throws: CommandError.self) {
             try environment.value(nil, "retry-for", parse: TimeSpan.init(argument:))

@@ -64,7 +64,7 @@ import Testing
         .enabled(
             if: launcher.isEmpty || FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
             "needs setpriv, or a user that is not root"))
-    func aStateInAFolderThatCannotBeWrittenToIsShown() async throws {
+    func stateInAReadOnlyFolderIsShown() async throws {
         try await withState { bed in
             let before = try await shown(bed)
             chmod(bed.state, 0o500)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func withoutRoomForACopyTheMessageSaysSo() async throws {
+    @Test func missingSpaceForACopyIsReported() async throws {
         try await withState { bed in
             let command = ["checkpoint", "show", "--state", bed.state]
             let missing = try await Program.run(command, environment: ["TMPDIR": bed.folder + "/none"])

@@ -15,14 +15,14 @@ import Testing
         }
     }
 
-    @Test func namesThatLookMisspeltAreReported() async throws {
+    @Test func misspelledNamesAreReported() async throws {
         let result = try await run("version: 1\nrules:\n  - { name: a, when: { type:task }, then: [] }\n")
         #expect(result.code == 0)
         #expect(result.errors.contains("r.yaml:3:24"), "\(result.errors)")
         #expect(result.errors.contains("write a space after the colon: type: task"), "\(result.errors)")
     }
 
-    @Test func aSequenceThatTheDatabaseHasNotReachedIsReported() async throws {
+    @Test func futureSequenceIsReported() async throws {
         let rules = "version: 1\nrules:\n  - { name: a, when: { type: task }, then: [] }\n"
         let ahead = try await run(rules, "--since", "99999")
         #expect(ahead.errors.contains("the run starts ahead of the database"), "\(ahead.errors)")
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// A mistyped name would be an empty database, and the command would succeed.
-    @Test func whatOnlyReadsMakesNoDatabase() async throws {
+    @Test func readingCommandsCreateNoDatabase() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/none.sqlite"
             let result = try await Program.run([
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func anImportThatCanNotKeepItsProgressSaysSo() async throws {
+    @Test func importThatCannotSaveProgressIsReported() async throws {
         try await Program.withDirectory { folder in
             let file = folder + "/t.ndjson"
             try #"{"_id":"a"}"#.write(toFile: file, atomically: true, encoding: .utf8)
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// It began at what was newest each time, and nothing was ever decided.
-    @Test(.limitedParallelism) func aRunFromNowOnMissesNothingAfterItsStart() async throws {
+    @Test(.limitedParallelism) func runSinceNowMissesNothingAfterItsStart() async throws {
         let rules = "- {name: a, when: {type: task, a: {$exists: false}}, then: [{merge: {a: 1}}]}\n"
         try await CommandTestBed.with([#"{"_id":"old","type":"task"}"#], rules: rules) { bed in
             try await bed.runOnce("--since", "now")

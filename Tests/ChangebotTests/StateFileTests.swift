@@ -14,7 +14,7 @@ import Testing
     private static let rules =
         "  - { name: r, when: { type: t, x: { $exists: false } }, then: [{ merge: { x: 1 } }] }\n"
 
-    @Test func stateIsForItsOwnerOnlyWhileTheBotRunsAndAfterwards() async throws {
+    @Test func stateIsReadableByItsOwnerOnly() async throws {
         try await CommandTestBed.with([#"{"_id":"a","type":"t"}"#], rules: Self.rules) { bed in
             let bot = try bed.startDaemon()
             try await bed.wait(for: "a") { $0["x"] != nil }
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [("changebot.sqlite", 78), ("changebot.lock", 73)] as [(String, Int32)])
-    func aLinkInPlaceOfTheStateIsRefused(name: String, code: Int32) async throws {
+    func linkInPlaceOfTheStateIsRefused(name: String, code: Int32) async throws {
         try await CommandTestBed.with(rules: Self.rules) { bed in
             let elsewhere = bed.folder + "/elsewhere"
             try Data("kept".utf8).write(to: URL(fileURLWithPath: elsewhere))

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["run --once", "fix", "run --once --dry-run"])
-    func aMistypedURLLeavesNothingBehind(command: String) async throws {
+    func mistypedURLLeavesNoState(command: String) async throws {
         try await CommandTestBed.with(rules: Self.rules) { bed in
             for url in ["http://127.0.0.1:1/todo", bed.url + "x"] {
                 let result = try await Program.run(
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aNewHostNameContinuesAtTheCheckpointAndIsLoggedOnce() async throws {
+    @Test func newHostNameContinuesAtTheCheckpointAndIsLoggedOnce() async throws {
         try await CommandTestBed.with(Self.documents(20), rules: Self.rules) { bed in
             for _ in 1...2 { _ = try await run(bed, bed.url) }
             let known = "known from another address"
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func twoDatabasesAreWorkedOnAlternately() async throws {
+    @Test func twoDatabasesAreUsedAlternately() async throws {
         try await CommandTestBed.with(Self.documents(5), rules: Self.rules) { bed in
             try await Program.withGateway { other in
                 let second = CommandTestBed(url: other, folder: bed.folder)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func aRunUnderAnotherNameOfTheHostIsTurnedAway() async throws {
+    @Test func runUnderAnotherHostNameIsRefused() async throws {
         try await CommandTestBed.with(Self.documents(1), rules: Self.rules) { bed in
             let bot = try bed.startDaemon()
             try await bed.wait(for: "t0") { $0["done"] != nil }
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["run --once --dry-run", "fix --dry-run"])
-    func aDryRunChangesNothing(command: String) async throws {
+    func dryRunChangesNothing(command: String) async throws {
         try await CommandTestBed.with(Self.documents(3), rules: Self.rules) { bed in
             func dryRun(_ url: String) async throws -> Program.Result {
                 try await Program.run(
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunMakesNoEmbeddedDatabase() async throws {
+    @Test func dryRunCreatesNoEmbeddedDatabase() async throws {
         try await CommandTestBed.with(rules: Self.rules) { bed in
             let file = bed.folder + "/none.sqlite"
             let dry = try await run(bed, "embedded:" + file, "--dry-run")
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func anEmbeddedDatabaseIsTheSameBehindAGateway() async throws {
+    @Test func embeddedDatabaseIsTheSameBehindAGateway() async throws {
         try await Program.withDirectory { folder in
             let bed = CommandTestBed(url: "embedded:" + folder + "/g.sqlite", folder: folder)
             try bed.write(rules: Self.rules)
@@ -161,7 +161,7 @@ import Testing
     }
 
     /// A copy has the mark as well. What is done in one must not count for the other.
-    @Test func aCopyOfTheFilesOfADatabaseBecomesADatabaseOfItsOwn() async throws {
+    @Test func copiedDatabaseFilesBecomeAnotherDatabase() async throws {
         try await Program.withDirectory { folder in
             let bed = CommandTestBed(url: "", folder: folder)
             try bed.write(rules: Self.rules)
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// It read from the beginning without a word.
-    @Test func aDryRunWarnsIfOnlyOtherBotsHaveAState() async throws {
+    @Test func dryRunWarnsIfOnlyOtherBotsHaveAState() async throws {
         try await CommandTestBed.with(Self.documents(1), rules: Self.rules) { bed in
             let warning = "warning there is no state 'changebot' in \(bed.state); there is 'pictures'"
             let first = try await bed.runOnce("--dry-run")
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func aResetUnderAnotherNameOfTheHostIsNoticed() async throws {
+    @Test func resetUnderAnotherHostNameIsDetected() async throws {
         try await Program.withDirectory { folder in
             let bed = try await Program.withGateway { url in
                 let bed = CommandTestBed(url: url, folder: folder)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func thePageItsMetricsAndItsStatusAreServed() async throws {
+    @Test func pageMetricsAndStatusAreServed() async throws {
         try await whileRunning { _, bot in
             #expect(try await bot.get().body.contains("<title>changebot</title>"))
             let metrics = try await bot.get("metrics").body
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func whatChangedIsShownIfThatIsWanted() async throws {
+    @Test func changesAreShownIfConfigured() async throws {
         try await whileRunning(["--http-shows-documents"]) { _, bot in
             let status = try await bot.get("status").body
             #expect(status.contains(#""+   \"done\": true""#), "\(status)")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverThatIsDownIsShownEverywhereWithoutItsPath() async throws {
+    @Test func downReceiverIsShownWithoutItsPath() async throws {
         let port = try FreePort.find()
         let rules = """
             - name: tell
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func aPortThatIsTakenIsNamedWithItsProgram() async throws {
+    @Test func usedPortIsNamedWithItsProgram() async throws {
         try await whileRunning { bed, bot in
             let port = try #require(bot.page.firstMatch(of: /:([0-9]+)\//)?.output.1)
             let result = try await bed.runOnce("--http", "127.0.0.1:\(port)", "--name", "other")
@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: [
         ("0.0.0.0:9464", "add --http-allow-remote"), ("example.org:80", "add --http-allow-remote"),
         ("9464", "write HOST:PORT"), ("127.0.0.1:99999", "write a port"),
-    ]) func anAddressThatIsOpenOrWrongIsRefused(_ address: String, _ advice: String) async throws {
+    ]) func openOrInvalidAddressIsRefused(_ address: String, _ advice: String) async throws {
         let result = try await Program.run([
             "run", "--gateway", "embedded:", "--rules", Program.pictureRules, "--once", "--http", address,
         ])

@@ -46,7 +46,7 @@ import Testing
         try database.close()
     }
 
-    @Test func passesThatWereMissedRunOnceAndNotForChanges() async throws {
+    @Test func missedPassesRunOnceAndNotForChanges() async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
             try writeScheduled(bed)
             let first = try await run(bed)
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// `fix` would keep no timers for these rules.
-    @Test func newRulesWithTimesAreCaughtUpWithLater() async throws {
+    @Test func newScheduledRulesCatchUpLater() async throws {
         let documents = [#"{"_id":"past","type":"task","dueAt":1}"#, #"{"_id":"later","type":"task","dueAt":4e9}"#]
         try await CommandTestBed.with(documents, rules: "- { name: other, when: { a: 1 }, then: [] }\n") { bed in
             #expect(try await bed.runOnce().code == 0)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["passBegun", "written", "passDone"])
-    func aPassThatIsKilledBeginsAgain(place: String) async throws {
+    func killedPassBeginsAgain(place: String) async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
             try writeScheduled(bed)
             #expect(try await run(bed).code == 0)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func eachPassHasEventsOfItsOwnAndAKilledOneRepeatsThem() async throws {
+    @Test func passesHaveTheirOwnEventsAndAKilledOneRepeatsThem() async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
             try writeScheduled(bed, then: "emit: { file: out.ndjson }")
             #expect(try await run(bed).code == 0)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func aReloadPutsAnotherScheduleIntoForce() async throws {
+    @Test func reloadAppliesANewSchedule() async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
             try writeScheduled(bed)
             let bot = try ChildProcess([
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDueIsShown() async throws {
+    @Test func dueTimesAreShown() async throws {
         let task = #"{"_id":"t","type":"task","dueAt":"2999-01-01"}"#
         try await CommandTestBed.with([task], rules: Self.rules) { bed in
             try writeScheduled(bed)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunSaysWhenPassesWouldRun() async throws {
+    @Test func dryRunShowsWhenPassesWouldRun() async throws {
         try await CommandTestBed.with([#"{"_id":"a"}"#], rules: Self.rules) { bed in
             try writeScheduled(bed)
             let result = try await Program.run([

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func anExportThatIsKilledOverAndOverIsTheSameInTheEnd() async throws {
+    @Test func repeatedlyKilledExportIsComplete() async throws {
         var killer = Killer(seed: 5)
         try await withOrigin { bed in
             while killer.kills < Self.leastKills {
@@ -150,7 +150,7 @@ import Testing
         return (wrong, places)
     }
 
-    @Test func anImportThatIsKilledOverAndOverIsWholeInTheEnd() async throws {
+    @Test func repeatedlyKilledImportIsComplete() async throws {
         var killer = Killer(seed: 11)
         try await withOrigin { origin in
             while killer.kills < Self.leastKills {

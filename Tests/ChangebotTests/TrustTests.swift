@@ -16,7 +16,7 @@ struct TrustTests {
         }
     }
 
-    @Test func anUntrustedCertificateIsRefused() async throws {
+    @Test func untrustedCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let refused = try await run(server)
@@ -32,7 +32,7 @@ struct TrustTests {
         #expect(missing.code == 66 && missing.errors.contains("/no/such/file"), "\(missing.errors)")
     }
 
-    @Test func anotherHostsCertificateIsRefused() async throws {
+    @Test func otherHostsCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "DNS:elsewhere.example")
         let result = try await run(try SecureTestServer(certificate), "--ca-file", certificate.file)
         #expect(result.code == 69)
@@ -42,7 +42,7 @@ struct TrustTests {
 
     /// Said before anything is asked.
     @Test(arguments: [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nhello\n", "PEM"), ("\u{30}\u{2}", "PEM")])
-    func aFileWithoutACertificateIsSaid(content: String, part: String) async throws {
+    func fileWithoutACertificateIsReported(content: String, part: String) async throws {
         try await Program.withDirectory { folder in
             try Data(content.utf8).write(to: URL(fileURLWithPath: folder + "/ca.pem"))
             for (path, code) in [(folder + "/ca.pem", Int32(78)), (folder, 66)] {
@@ -57,7 +57,7 @@ struct TrustTests {
 
     /// A daemon waits for a gateway; one whose address has the wrong scheme will never come.
     @Test(arguments: [["run", "--once"], ["run"], ["fix"], ["export"]])
-    func plainHTTPToATLSPortIsSaidAtOnce(command: [String]) async throws {
+    func plainHTTPToATLSPortIsReportedAtOnce(command: [String]) async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
         try await Program.withDirectory { folder in
             let rules =
@@ -68,7 +68,7 @@ struct TrustTests {
         }
     }
 
-    @Test func anExpiredCertificateIsRefused() async throws {
+    @Test func expiredCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1", isExpired: true)
         let result = try await run(try SecureTestServer(certificate), "--ca-file", certificate.file)
         #expect(result.code == 69)

@@ -41,7 +41,7 @@ import Testing
         CrashPoint.decided, .outsideEffectsDone, .written, .recorded, .finished,
         .checkpointSaved,
     ])
-    func nothingIsLostAndRepeatsHaveTheSameID(place: CrashPoint) async throws {
+    func killedWebhooksAreRepeatedWithTheSameID(place: CrashPoint) async throws {
         let seen = Monitor<[String: [String]]>([:])
         let server = try TestServer { connection in
             try connection.serve { request in

@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Sync Gateway says 401 of a database that it has not: deleted, and perhaps about to be made again.
-    @Test func aDaemonWaitsForADatabaseThatIsGone() {
+    @Test func daemonWaitsForAMissingDatabase() {
         var gone = GatewayError(.unauthorized, "Login required", status: 401)
         gone.cause = .unknownDatabaseOrLogin
         var daemon = makePolicy(daemon: true, hasSucceeded: true)

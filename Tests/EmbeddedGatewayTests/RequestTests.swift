@@ -180,7 +180,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/_changes").text.contains("cp1") == false)
     }
 
-    @Test func keysAreAnsweredInTheirOrder() async throws {
+    @Test func keysAreAnsweredInOrder() async throws {
         let gateway = try TestGateway()
         for id in ["b", "a", "c"] { try await gateway.put(id, "{}") }
         let keys = try await gateway.answer("POST", "/open/_all_docs", #"{"keys":["c","x","a"]}"#).text

@@ -36,7 +36,7 @@ struct TLSTests {
         #expect(try await send(to: server) { $0.isInsecure = true } == 200)
     }
 
-    @Test func anotherHostsCertificateIsRefused() async throws {
+    @Test func otherHostsCertificateIsRefused() async throws {
         let certificate = try TestCertificate(for: "DNS:elsewhere.example,IP:127.0.0.2")
         let server = try SecureTestServer(certificate)
         await expect(.wrongHost, words: "127.0.0.1", from: server, caFile: certificate.file)

@@ -26,7 +26,7 @@ import Transfer
     }
 
     @Test(arguments: ["folder", "inline"])
-    func blobsComeBackAsTheyWere(attachments: String) async throws {
+    func blobsSurviveExportAndImport(attachments: String) async throws {
         try await BotTestBed.with { origin in
             let state = try await origin.load(lines: [Self.task])
             #expect(state.counts == ImportCounts(inserted: 1), origin.complaint)
@@ -124,7 +124,7 @@ import Transfer
         }
     }
 
-    @Test func aMappingAttachesBlobs() async throws {
+    @Test func mappingAttachesBlobs() async throws {
         try await BotTestBed.with { bed in
             try bed.write("apple.png", bytes: Array("hello\n".utf8))
             try bed.write(

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func whatNoRuleTouchedGoesBackByteForByte() async throws {
+    @Test func untouchedBytesAreWrittenUnchanged() async throws {
         let members =
             #""z":12345678901234567890123,"a":1.10,"dup ":[1e5, -0,0.30000000000000004],"type":"task","é\u00e9":"\/\ud83d\ude00","nested":{"b":{}, "a":[ ]},"task":"apple""#
         try await BotTestBed.with { bed in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatIsThereAlreadyIsNotSentAgain() async throws {
+    @Test func existingPictureIsNotSentAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func aTaskWrittenWhileTheBotWaitsGetsItsPicture() async throws {
+    @Test func taskWrittenDuringALongpollGetsItsPicture() async throws {
         try await BotTestBed.with { bed in
             let counters = try await bed.following {
                 for number in 0..<20 {
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// The run that began at the copy of the checkpoint replaced it with nothing.
-    @Test func aStateThatIsLostAgainAndAgainCostsNothing() async throws {
+    @Test func repeatedlyLostStateCausesNoWrites() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([("t1", #"{"_id":"t1","type":"task","task":"tea"}"#)])
             #expect(try await bed.runOnce(state: "first").changes > 0)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedDocumentIsDeadLetteredAndTheOthersAreWritten() async throws {
+    @Test func refusedDocumentIsDeadLetteredAndOthersAreWritten() async throws {
         try await BotTestBed.with { bed in
             // A document of 22 MB: the gateway says 413.
             let rules = try bed.rules(
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func theCheckpointIsWhereTheFeedEnds() async throws {
+    @Test func checkpointIsTheEndOfTheFeed() async throws {
         try await BotTestBed.with { bed in
             try await bed.load((0..<50).map { task("t\($0)", $0 % 5 == 0 ? "apple" : "tea") })
             let info = try await bed.phone.databaseInfo()
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func sinceNowLooksAtNothingOld() async throws {
+    @Test func sinceNowSkipsEarlierChanges() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([task("t1", "apple")])
             let counters = try await bed.runOnce { $0.since = .now }
@@ -230,7 +230,7 @@ import Testing
     }
 
     /// Equal as Swift strings, two documents for every gateway.
-    @Test func idsThatOnlyLookTheSameAreTwoDocuments() async throws {
+    @Test func idsThatOnlyLookEqualAreTwoDocuments() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([task("caf\u{E9}", "apple"), task("cafe\u{301}", "apple")])
             #expect(try await bed.runOnce().written == 2)
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentLargerThanTheBudgetPasses() async throws {
+    @Test func documentLargerThanTheBudgetIsProcessed() async throws {
         try await BotTestBed.with { bed in
             let text = String(repeating: "y", count: 7 << 20)
             try await bed.load([

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func sequencesGoBackAsTheyCameAndStubsStay() async throws {
+    @Test func sequencesAreReturnedUnchangedAndStubsStay() async throws {
         try await run(twice: true) { request, number in
             guard request.path == "/todo/_changes" else {
                 return .init(status: 201, headers: Self.headers, body: #"[{"ok":true,"id":"t1","rev":"2-72"}]"#)
@@ -51,7 +51,7 @@ import Testing
 
     /// Two bots that take each other's attachments for different ones would write without an end.
     @Test(arguments: [("Hello", 0), ("Hallo", 1)])
-    func anAttachmentThatCouchDBCompressedIsReadAndCompared(stored: String, writes: Int) async throws {
+    func attachmentCompressedByCouchDBIsReadAndCompared(stored: String, writes: Int) async throws {
         let text = #"{"content_type":"text/plain","revpos":1,"digest":"md5-+Cm5FPxHz8nAdHwRnCfPGw==","length":5"#
         let task =
             #"{"seq":"7-x","id":"t1","changes":[{"rev":"1-7e"}],"doc":{"_id":"t1","_rev":"1-7e","type":"task","_attachments":{"a/b":\#(text),"stub":true}}}}"#
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aConflictWithADeletionLeavesNothingToDo() async throws {
+    @Test func conflictWithADeletionLeavesNothingToDo() async throws {
         try await run { request, _ in
             switch request.path {
             case "/todo/_changes": Self.feed(Self.task, last: "7-g1")

@@ -38,7 +38,7 @@ import Testing
         """
 
     /// After a refusal the wishes are written one by one. Each undid the one before, which was then written again.
-    @Test func wishesOfOneDocumentThatAreWrittenOneByOneEnd() async throws {
+    @Test func putsOfOneDocumentWrittenOneByOneEnd() async throws {
         try await withDirectory { directory in
             let last = Locked<(number: Int, task: String)>((0, ""))
             let server = try ScriptedServer { request, _ in
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A document that is refused as a conflict though nobody else writes it held its cause up for ever.
-    @Test func aPutThatIsAlwaysAConflictEnds() async throws {
+    @Test func putThatAlwaysConflictsEnds() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Others change the document faster than it is decided: what it leads to was never written.
-    @Test func aDocumentThatChangesAllTheTimeIsNotStarved() async throws {
+    @Test func constantlyChangingDocumentIsNotStarved() async throws {
         try await withDirectory { directory in
             let edits = Locked(1)
             let server = try ScriptedServer { request, _ in
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// What two documents want of a third, one after the other, leaves it as it is: no revision for nothing.
-    @Test func whatIsThereInTheEndIsNotWrittenAgain() async throws {
+    @Test func existingResultIsNotWrittenAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -147,7 +147,7 @@ import Testing
     @Test(
         .enabled(
             if: try RealServer.fromEnvironment() == nil, "batches are cut as the answers of a server far away come in"))
-    func aDryRunCountsOneWriteForAllWishesOfABatch() async throws {
+    func dryRunCountsOneWriteForAllPutsOfABatch() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// A filtered pass resolves only the documents and rules that it applies.
-    @Test(arguments: [true, false]) func aFilteredPassKeepsOtherDeadLetters(isByRule: Bool) async throws {
+    @Test(arguments: [true, false]) func filteredPassKeepsOtherDeadLetters(isByRule: Bool) async throws {
         try await BotTestBed.with { bed in
             let all = """
                 version: 1
@@ -206,7 +206,7 @@ import Testing
     }
 
     /// Each document, and each other one that it leads to, is read by itself where lists are closed.
-    @Test func whoMayNotListDocumentsReadsThemOneByOne() async throws {
+    @Test func documentsAreReadSinglyWithoutPermissionToList() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 switch request.path {
@@ -232,7 +232,7 @@ import Testing
     }
 
     /// A firewall that lets nothing pass but a request for nothing is no reason to set every document aside.
-    @Test func aFirewallThatLetsNoDocumentPassEndsTheRun() async throws {
+    @Test func firewallThatBlocksAllDocumentsEndsTheRun() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {
@@ -248,7 +248,7 @@ import Testing
 
     /// nginx says 502 or 504 where the gateway died over one document: the others of the batch never came through.
     @Test(.limitedParallelism(isLong: true), arguments: [502, 503, 504])
-    func aDocumentThatAProxyGivesUpOnHoldsNoOtherBack(status: Int) async throws {
+    func documentThatAProxyRejectsDelaysNoOther(status: Int) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {
@@ -267,7 +267,7 @@ import Testing
     }
 
     /// Somebody switches a document to and fro. That undoes nothing: the last state counts.
-    @Test func aDocumentThatIsSwitchedToAndFroKeepsItsDerivedValue() async throws {
+    @Test func documentToggledRepeatedlyKeepsItsDerivedValue() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -291,7 +291,7 @@ import Testing
     }
 
     /// A dry run did not count the dead letters of skipped rules where something was put, nor the rules that had nothing to do.
-    @Test func aDryRunCountsDeadLettersAndRulesAsTheRunDoes() async throws {
+    @Test func dryRunCountsDeadLettersAndRulesAsTheRunDoes() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """

@@ -83,7 +83,7 @@ import Testing
         return try ledger.deadLetters()
     }
 
-    @Test func aPictureIsAttachedAndConfirmedAfterARestart() async throws {
+    @Test func pictureIsAttachedAndConfirmedAfterARestart() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let pictures = try Pictures { connection, request, _ in
                 if request.values(of: "If-None-Match") == ["\"v1\""] { return try connection.answer(304) }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: ["ETag: \"a\u{1}b\"", "Last-Modified: \u{7}", "ETag: " + String(repeating: "a", count: 60_000)])
-    func aValidatorThatCanNotBeSentBackIsForgotten(header: String) async throws {
+    func unusableValidatorIsForgotten(header: String) async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, _, _ in
                 try connection.answer(headers: Self.png + [header], body: "picture")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsBusyIsAskedAgainAndOthersGoOn() async throws {
+    @Test func busyServerIsRetriedAndOtherDocumentsGoOn() async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, request, number in
                 if request.target == "/late", number < 2 {
@@ -152,7 +152,7 @@ import Testing
         ("/empty", "sent empty content"), ("/packed", "sent compressed content, which was not requested"),
         ("/teapot", "answered HTTP 204 instead of content"), ("/garbage", "is unusable: "),
     ])
-    func whatCanNotBeAttachedIsADeadLetter(path: String, reason: String) async throws {
+    func unusableDownloadIsADeadLetter(path: String, reason: String) async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, request, _ in
                 switch request.target {
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func aLinkLocalAddressIsNeverAsked() async throws {
+    @Test func linkLocalAddressIsRefused() async throws {
         try await BotTestBed.with { bed in
             let rules = """
                 version: 1
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatHangsIsTriedAgain() async throws {
+    @Test func hangingDownloadIsRetried() async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, request, number in
                 if number > 0 { return try connection.answer(headers: Self.png, body: "picture") }
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func aContentThatFailsWhileOthersAreGivenIsADeadLetter() async throws {
+    @Test func contentThatFailsWhileOthersSucceedIsADeadLetter() async throws {
         try await BotTestBed.with { bed in
             // Others are given once it has failed.
             let bad = EventCounter()
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func aOneShotRunGivesUpOnAServerThatIsDown() async throws {
+    @Test func oneShotRunGivesUpOnAServerThatIsDown() async throws {
         try await BotTestBed.with { bed in
             let port = try TestServer { _ in }.port
             let rules = """
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunDownloadsAndWritesNothing() async throws {
+    @Test func dryRunDownloadsAndWritesNothing() async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, _, _ in
                 try connection.answer(headers: Self.png, body: "picture")
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsSentAndItsFileMustBeThere() async throws {
+    @Test func tokenIsSentAndItsFileIsRequired() async throws {
         try await BotTestBed.with { bed in
             let pictures = try Pictures { connection, request, _ in
                 let isKnown = request.values(of: "Authorization") == ["Bearer s3cret"]
@@ -292,7 +292,7 @@ import Testing
     }
 
     /// The documents were decided again and again, without an end.
-    @Test func aTokenFileThatVanishesDoesNotHoldTheRunUp() async throws {
+    @Test func missingTokenFileDoesNotStopTheRun() async throws {
         try await BotTestBed.with { bed in
             let file = bed.directory + "/token"
             let pictures = try Pictures { connection, request, _ in
@@ -326,7 +326,7 @@ import Testing
 
     /// Once each batch waited for two at a time, and all its documents with them.
     @Test(arguments: [false, true])
-    func aSlowServerHoldsUpNoOtherChanges(hasLog: Bool) async throws {
+    func slowServerDelaysNoOtherChanges(hasLog: Bool) async throws {
         let mayAnswer = Monitor(false)
         let pictures = try Self.pictures(once: mayAnswer)
         try await BotTestBed.with { bed in
@@ -347,7 +347,7 @@ import Testing
         }
     }
 
-    @Test func whatManyWantOfASlowServerIsDownloadedOnce() async throws {
+    @Test func contentNeededByManyIsDownloadedOnce() async throws {
         let mayAnswer = Monitor(false)
         let pictures = try Self.pictures(once: mayAnswer)
         try await BotTestBed.with { bed in
@@ -367,7 +367,7 @@ import Testing
 
     /// A document that needs several contents, none of which may be kept, gets them all.
     @Test(arguments: [("no-store", 1), ("no-cache", 1), ("max-age=600", 1), ("max-age=600", 13 << 20)])
-    func aDocumentNeedsSeveralContentsOfASlowServer(control: String, length: Int) async throws {
+    func documentGetsSeveralContentsOfASlowServer(control: String, length: Int) async throws {
         let body = String(repeating: "p", count: length)
         let pictures = try Pictures { connection, _, _ in
             // Longer than a batch waits.

@@ -59,7 +59,7 @@ import Testing
     @Test(
         .enabled(if: try RealServer.fromEnvironment() == nil, "a server may drop members that are there twice"),
         arguments: cases)
-    func aDryRunEndsAsTheRun(_ item: Case) async throws {
+    func dryRunEndsAsTheRun(_ item: Case) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules("version: 1\nrules:\n" + item.rules)
             try await bed.load(item.documents)
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// It showed a write that the run refuses, because somebody undoes it each time.
-    @Test func aDryRunDoesNotShowWhatIsUndoneEachTime() async throws {
+    @Test func dryRunDoesNotShowUndoneWrites() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """

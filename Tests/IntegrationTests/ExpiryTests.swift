@@ -32,7 +32,7 @@ import Transfer
     }
 
     @Test(arguments: ["merge: {seen: true}", "patch: [{op: add, path: /seen, value: true}]"])
-    func aRuleKeepsTheExpiryOfTheDocumentThatItChanges(action: String) async throws {
+    func ruleKeepsTheExpiryOfTheChangedDocument(action: String) async throws {
         let rules = "{version: 1, rules: [{name: a, when: {type: task}, then: [{\(action)}]}]}"
         for run in ["run", "fix"] {
             try await with { bed in
@@ -46,7 +46,7 @@ import Transfer
         }
     }
 
-    @Test func aRuleLosesTheExpiryUnlessItIsToBeKept() async throws {
+    @Test func expiryIsLostUnlessConfigured() async throws {
         try await with(keeps: false) { bed in
             let rules = try bed.rules(
                 "{version: 1, rules: [{name: a, when: {type: task}, then: [merge: {seen: true}]}]}")
@@ -101,7 +101,7 @@ import Transfer
         }
     }
 
-    @Test func aRuleSetsAnExpiryOnce() async throws {
+    @Test func ruleSetsAnExpiryOnce() async throws {
         // The rule alone is enough: it needs the present expiry.
         try await with(keeps: false) { bed in
             let rules = try bed.rules("{version: 1, rules: [{name: a, when: {type: task}, then: [expire: 30d]}]}")
@@ -116,7 +116,7 @@ import Transfer
         }
     }
 
-    @Test func aRuleRemovesAnExpiryOnce() async throws {
+    @Test func ruleRemovesAnExpiryOnce() async throws {
         try await with(keeps: false) { bed in
             let rules = try bed.rules(
                 "{version: 1, rules: [{name: a, when: {_exp: {$exists: true}}, then: [expire: never]}]}")
@@ -129,7 +129,7 @@ import Transfer
     }
 
     @Test(arguments: [ImportMode.upsert, .merge])
-    func anImportKeepsTheExpiryOfADocumentThatItChanges(mode: ImportMode) async throws {
+    func importKeepsTheExpiryOfChangedDocuments(mode: ImportMode) async throws {
         try await with { bed in
             try await bed.load([document("a"), document("b")])
             let lines = [
@@ -147,7 +147,7 @@ import Transfer
         }
     }
 
-    @Test func anExportHasTheExpiryAndAnImportRestoresIt() async throws {
+    @Test func exportedExpiryIsRestoredByImport() async throws {
         try await with { source in
             try await source.load([document("a"), document("b", expires: false)])
             try await source.export("out.ndjson")
@@ -161,7 +161,7 @@ import Transfer
         }
     }
 
-    @Test func aResolvedConflictKeepsItsExpiry() async throws {
+    @Test func resolvedConflictKeepsItsExpiry() async throws {
         try await BotTestBed.withFile { bed in
             var bed = bed
             bed.settings.keepsExpiry = true
@@ -180,7 +180,7 @@ import Transfer
         }
     }
 
-    @Test func aReplicationCarriesTheExpiry() async throws {
+    @Test func replicationCarriesTheExpiry() async throws {
         try await with { source in
             try await source.load([document("a"), document("b", expires: false)])
             try await with(keeps: false) { target in
@@ -193,7 +193,7 @@ import Transfer
     }
 
     @Test(arguments: [true, false])
-    func anExpiryThatTheTargetCanNotKeepIsWarnedOfOnceAndCounted(keeps: Bool) async throws {
+    func unsupportedExpiryIsWarnedOfOnceAndCounted(keeps: Bool) async throws {
         try await with(keeps: keeps) { source in
             try await source.load([document("a"), document("b", expires: false), document("c")])
             try await BotTestBed.withFile { target in
@@ -212,7 +212,7 @@ import Transfer
     }
 
     @Test(arguments: [true, false])
-    func aWriteToADocumentThatExpiresIsWarnedOfOnce(keeps: Bool) async throws {
+    func writeToAnExpiringDocumentIsWarnedOfOnce(keeps: Bool) async throws {
         try await with(keeps: keeps) { bed in
             try await bed.load([document("a")])
             let gateway = Gateway(bed.url, settings: bed.settings)

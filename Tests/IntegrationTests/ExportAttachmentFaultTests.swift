@@ -95,7 +95,7 @@ import Transfer
             501,
             502, 503, 504, 505, 507, 524, 600,
         ], [false, true])
-    func anAttachmentThatIsRefusedKeepsItsStub(status: Int, isJSON: Bool) async throws {
+    func refusedAttachmentKeepsItsStub(status: Int, isJSON: Bool) async throws {
         try await export { connection, _ in
             if isJSON {
                 try connection.answer(
@@ -108,7 +108,7 @@ import Transfer
         }
     }
 
-    @Test func anAttachmentOverWhichTheConnectionIsCutKeepsItsStub() async throws {
+    @Test func attachmentWithACutConnectionKeepsItsStub() async throws {
         try await export { _, _ in
             throw Hangup()
         } check: {
@@ -122,7 +122,7 @@ import Transfer
         }
     }
 
-    @Test func aNameThatNoAddressCanHoldDoesNotEndTheExport() async throws {
+    @Test func nameThatNoURLCanHoldDoesNotEndTheExport() async throws {
         try await export(name: #"a\u0000b"#) { connection, _ in
             try connection.answer(
                 404, headers: ScriptedServer.syncGateway, body: #"{"error":"not_found","reason":"no"}"#)
@@ -131,7 +131,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: [500, 503, 429, 404]) func troubleThatPassesCostsNoAttachment(status: Int) async throws {
+    @Test(arguments: [500, 503, 429, 404]) func temporaryErrorsLoseNoAttachment(status: Int) async throws {
         try await export(retryFor: .seconds(300)) { connection, number in
             if number <= 2, status != 404 {
                 try connection.answer(status, headers: ScriptedServer.syncGateway, body: #"{"error":"wait"}"#)
@@ -151,7 +151,7 @@ import Transfer
     }
 
     /// Four attachments at a time waited as long as `--retry-for` allows, one group after the other.
-    @Test func attachmentsThatAllFailAreNotWaitedForEachTime() async throws {
+    @Test func failingAttachmentsAreNotEachWaitedFor() async throws {
         try await withDirectory { directory in
             let stub = #"{"content_type":"image/png","digest":"\#(Self.digest)","length":3,"stub":true}"#
             let stubs = (0..<40).map { #""x\#($0)":\#(stub)"# }.joined(separator: ",")
@@ -179,7 +179,7 @@ import Transfer
     }
 
     /// From the first attachment on, the gateway is gone for a while.
-    @Test func anOutageIsWaitedOutAndFailsNoAttachment() async throws {
+    @Test func outageIsWaitedOutAndFailsNoAttachment() async throws {
         try await export(retryFor: .seconds(300), outage: 5...12) { connection, _ in
             try connection.answer(headers: ["Content-Type: image/png"], body: "new")
         } check: { report, _, manifest in
@@ -190,7 +190,7 @@ import Transfer
     }
 
     /// 2.3 GB were read before anybody looked at the length.
-    @Test(arguments: [false, true]) func anAttachmentIsReadNoFurtherThanItsStubSays(isGuarded: Bool) async throws {
+    @Test(arguments: [false, true]) func attachmentIsReadUpToTheLengthOfItsStub(isGuarded: Bool) async throws {
         let sent = Monitor(0)
         try await export { connection, _ in
             let length = isGuarded ? "Content-Length: 3000000000" : "Connection: close"
@@ -208,7 +208,7 @@ import Transfer
         #expect(sent.with { $0 } < 100 << 20)
     }
 
-    @Test(arguments: ["ne", "", "news"]) func anAttachmentOfAnotherLengthKeepsItsStub(body: String) async throws {
+    @Test(arguments: ["ne", "", "news"]) func attachmentOfAnotherLengthKeepsItsStub(body: String) async throws {
         try await export { connection, _ in
             try connection.answer(headers: ["Content-Type: image/png"], body: body)
         } check: {
@@ -217,7 +217,7 @@ import Transfer
     }
 
     /// "é" as one scalar and as two.
-    @Test(arguments: [false, true]) func namesThatOnlyLookTheSameAreTwoAttachments(isInline: Bool) async throws {
+    @Test(arguments: [false, true]) func namesThatOnlyLookEqualAreTwoAttachments(isInline: Bool) async throws {
         try await BotTestBed.withEmbedded { bed in
             let names = ["\u{E9}", "e\u{301}"]
             let members = zip(names, ["b25l", "dHdv"]).map { #""\#($0)":{"content_type":"image/png","data":"\#($1)"}"# }

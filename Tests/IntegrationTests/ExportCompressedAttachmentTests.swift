@@ -64,7 +64,7 @@ import Transfer
             Case(
                 testDescription: "a proxy packs", digest: digest(of: plain), length: plain.count),
         ], [false, true])
-    func aTextIsExportedAsItIs(_ sent: Case, isInline: Bool) async throws {
+    func textAttachmentIsExportedUnchanged(_ sent: Case, isInline: Bool) async throws {
         try await export(sent, isInline: isInline) { attachment, bytes, manifest in
             #expect(bytes == Self.plain)
             #expect(attachment["length"]?.integer == Self.plain.count)
@@ -91,7 +91,7 @@ import Transfer
             Case(testDescription: "no gzip", stored: Array("no gzip at all".utf8), decompressed: nil),
             Case(testDescription: "never packed", takesAcceptEncoding: false),
         ], [false, true])
-    func whatCannotBeVerifiedLeavesItsStub(_ sent: Case, isInline: Bool) async throws {
+    func unverifiableAttachmentKeepsItsStub(_ sent: Case, isInline: Bool) async throws {
         try await export(sent, isInline: isInline) { attachment, bytes, manifest in
             #expect(bytes == nil)
             #expect(attachment["stub"]?.bool == true)
@@ -110,7 +110,7 @@ import Transfer
 
     /// CouchDB compresses in more than one way, and types of its settings, so its digest does not tell: only the bytes do.
     @Test(arguments: ["text/plain", "image/png"], [(false, true), (true, true), (true, false), (false, false)])
-    func whatWasReplacedByTheSameLengthIsFound(type: String, _ variant: (isReplaced: Bool, isInline: Bool))
+    func attachmentReplacedByOneOfTheSameLengthIsFound(type: String, _ variant: (isReplaced: Bool, isInline: Bool))
         async throws
     {
         let (isReplaced, isInline) = variant
@@ -118,7 +118,7 @@ import Transfer
     }
 
     @Test(arguments: ["text/plain", "image/png"], [false, true])
-    func withoutBytesTheDigestsOfTheGatewaysBytesTell(type: String, isReplaced: Bool) async throws {
+    func digestsOfCompressedBytesDecideWithoutContent(type: String, isReplaced: Bool) async throws {
         try await expectReplacement(isReplaced, type, attachments: { _ in .none })
     }
 

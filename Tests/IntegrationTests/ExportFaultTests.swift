@@ -56,7 +56,7 @@ import Transfer
         }
     }
 
-    @Test func anInterruptedAnswerIsContinuedAfterTheLastDocument() async throws {
+    @Test func interruptedAnswerContinuesAfterTheLastDocument() async throws {
         try await withDirectory { directory in
             let documents = (0..<9).map { Self.row("d\($0)", #"{"_id":"d\#($0)"}"#) }
             let server = try ScriptedServer { request, number in
@@ -80,7 +80,7 @@ import Transfer
 
     /// A document that changes between two answers comes twice; one that is deleted meanwhile comes and goes.
     @Test(arguments: [OutputFormat.ndjson, .json])
-    func whereDocumentsCannotBeListedTheFeedBringsTheLastVersionOfEach(format: OutputFormat) async throws {
+    func feedReplacesTheDocumentListIfThatIsRefused(format: OutputFormat) async throws {
         try await withDirectory { directory in
             func row(_ sequence: Int, _ id: String, _ rest: String) -> String {
                 #"{"seq":\#(sequence),"id":"\#(id)","doc":{"_id":"\#(id)",\#(rest)},"changes":[{"rev":"1-a"}]}"#
@@ -115,7 +115,7 @@ import Transfer
         }
     }
 
-    @Test func anAttachmentThatChangedMeanwhileMakesTheDocumentBeReadAgain() async throws {
+    @Test func changedAttachmentCausesASecondRead() async throws {
         try await withDirectory { directory in
             @Sendable func document(_ revision: String, _ digest: String) -> String {
                 #"{"_id":"a","_rev":"\#(revision)","_attachments":{"p":{"content_type":"image/png","digest":"\#(digest)","length":3,"stub":true}}}"#
@@ -142,7 +142,7 @@ import Transfer
         }
     }
 
-    @Test func aMissingAttachmentKeepsItsStubAndIsReported() async throws {
+    @Test func missingAttachmentKeepsItsStubAndIsReported() async throws {
         try await withDirectory { directory in
             let document =
                 #"{"_id":"a","_rev":"1-a","_attachments":{"p":{"digest":"sha1-AAAA","length":3,"stub":true}}}"#
@@ -169,7 +169,7 @@ import Transfer
         (404, #"{"error":"not_found","reason":"no such database \"todo\""}"#),
         (404, #"{"error":"not_found","reason":"Database does not exist."}"#),
     ])
-    func anAttachmentThatIsRefusedIsMissingAndNothingElse(status: Int, refusal: String) async throws {
+    func refusedAttachmentIsTheOnlyMissingPart(status: Int, refusal: String) async throws {
         try await withDirectory { directory in
             let document =
                 #"{"_id":"a","_rev":"1-a","_attachments":{"p":{"digest":"sha1-AAAA","length":3,"stub":true}}}"#
@@ -189,7 +189,7 @@ import Transfer
         }
     }
 
-    @Test func anExportIsNotContinuedFromAResetDatabase() async throws {
+    @Test func exportIsNotContinuedFromAResetDatabase() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in Self.page([]) }
             _ = try await export(server, directory + "/o")
@@ -236,7 +236,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: NodeFeed.allCases) func anIncrementalExportFromANodeThatIsBehind(feed: NodeFeed) async throws {
+    @Test(arguments: NodeFeed.allCases) func incrementalExportFromALaggingNode(feed: NodeFeed) async throws {
         let isReset = feed != .ahead
         try await withDirectory { directory in
             let server = try ScriptedServer { _, number in
@@ -256,7 +256,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: NodeFeed.allCases) func anInterruptedExportContinuesWithANodeThatIsBehind(feed: NodeFeed)
+    @Test(arguments: NodeFeed.allCases) func interruptedExportContinuesWithALaggingNode(feed: NodeFeed)
         async throws
     {
         let isReset = feed != .ahead
@@ -279,7 +279,7 @@ import Transfer
     }
 
     /// Killed between the last byte and the manifest.
-    @Test(arguments: ["o.part", "o.spool", "o"]) func aWholeExportThatLacksItsNameOrManifestGetsThem(
+    @Test(arguments: ["o.part", "o.spool", "o"]) func completeExportWithoutNameOrManifestGetsThem(
         name: String
     ) async throws {
         try await withDirectory { directory in

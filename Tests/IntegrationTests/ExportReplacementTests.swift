@@ -45,7 +45,7 @@ import Transfer
             uniqueKeysWithValues: names.map { ($0, FileManager.default.contents(atPath: bed.path($0))) })
     }
 
-    @Test func theSameExportMadeAgainReplacesIt() async throws {
+    @Test func repeatedExportReplacesTheFirst() async throws {
         try await withExport { bed in
             try await bed.phone.put("e", body: Array("{}".utf8))
             try await bed.export("o.ndjson")
@@ -55,7 +55,7 @@ import Transfer
     }
 
     /// It left 0 bytes.
-    @Test func anIncrementalExportDoesNotReplaceAFullOne() async throws {
+    @Test func incrementalExportDoesNotReplaceAFullOne() async throws {
         try await withExport { bed in
             try await expectRefusal(bed, "full export") {
                 $0.since = .manifest(bed.path("o.ndjson.manifest.json"))
@@ -63,7 +63,7 @@ import Transfer
         }
     }
 
-    @Test func anIncrementalExportDoesNotReplaceTheOneThatItGoesOnFrom() async throws {
+    @Test func incrementalExportDoesNotReplaceItsBase() async throws {
         try await withExport { bed in
             try await bed.export("i.ndjson") { $0.since = .manifest(bed.path("o.ndjson.manifest.json")) }
             try await bed.phone.put("e", body: Array("{}".utf8))
@@ -82,7 +82,7 @@ import Transfer
         case format, attachments, folder, selector, revisions
     }
 
-    @Test(arguments: Other.allCases) func anExportOfAnotherKindIsNotReplaced(other: Other) async throws {
+    @Test(arguments: Other.allCases) func exportOfAnotherKindIsNotReplaced(other: Other) async throws {
         try await withExport { bed in
             try await expectRefusal(bed, "options") { settings in
                 switch other {
@@ -96,7 +96,7 @@ import Transfer
         }
     }
 
-    @Test func anExportOfAnotherDatabaseIsNotReplaced() async throws {
+    @Test func exportOfAnotherDatabaseIsNotReplaced() async throws {
         try await withExport { bed in
             let files = try ["o.ndjson", "o.ndjson.manifest.json"].map { ($0, try bed.bytes($0)) }
             try await BotTestBed.withEmbedded { other in
@@ -109,7 +109,7 @@ import Transfer
 
     enum Change: String, CaseIterable { case edited, longer, replaced, manifestGone, manifestBroken }
 
-    @Test(arguments: Change.allCases) func whatIsNotAsTheExportHasLeftItIsNotReplaced(change: Change) async throws {
+    @Test(arguments: Change.allCases) func modifiedExportIsNotReplaced(change: Change) async throws {
         try await withExport { bed in
             let bytes = try bed.bytes("o.ndjson")
             switch change {
@@ -123,7 +123,7 @@ import Transfer
         }
     }
 
-    @Test func anEmptyFileIsReplaced() async throws {
+    @Test func emptyFileIsReplaced() async throws {
         try await withExport { bed in
             try bed.write("new.ndjson", bytes: [])
             try await bed.export("new.ndjson")
@@ -132,14 +132,14 @@ import Transfer
     }
 
     @Test(arguments: ["o.ndjson.part", "o.ndjson.spool", "o.ndjson.partial"])
-    func filesOfOthersBesideAnExportAreNotTouched(name: String) async throws {
+    func foreignFilesNextToAnExportAreNotTouched(name: String) async throws {
         try await withExport { bed in
             try bed.write(name, bytes: Array("my notes".utf8))
             try await expectRefusal(bed, name)
         }
     }
 
-    @Test func anInterruptedExportOfAnotherKindIsNotThrownAway() async throws {
+    @Test func interruptedExportOfAnotherKindIsKept() async throws {
         try await withExport("full.ndjson") { bed in
             let manifest = try bed.text("full.ndjson.manifest.json")
             let journal = #"{"position":{"id":"d1"},"bytes":8,"sha256":"","manifest":\#(manifest)}"#
@@ -149,7 +149,7 @@ import Transfer
         }
     }
 
-    @Test func anInterruptedExportOfTheSameKindStartsAnew() async throws {
+    @Test func interruptedExportOfTheSameKindStartsAgain() async throws {
         try await withExport("full.ndjson") { bed in
             let manifest = try bed.text("full.ndjson.manifest.json")
             let journal = #"{"position":{"id":"d1"},"bytes":8,"sha256":"","manifest":\#(manifest)}"#
@@ -161,7 +161,7 @@ import Transfer
     }
 
     /// Killed between its name and its manifest, it is run again without --resume.
-    @Test func anExportWithoutItsManifestIsKnownByItsJournal() async throws {
+    @Test func exportWithoutItsManifestIsIdentifiedByItsJournal() async throws {
         try await withExport { bed in
             let manifest = try bed.manifest("o.ndjson")
             let text = try bed.text("o.ndjson.manifest.json")
@@ -174,7 +174,7 @@ import Transfer
         }
     }
 
-    @Test func aLinkLeadsToItsFileAlsoIfThatIsNotThereYet() async throws {
+    @Test func linkToAMissingFileIsFollowed() async throws {
         try await withExport { bed in
             try FileManager.default.createDirectory(atPath: bed.path("d"), withIntermediateDirectories: false)
             try FileManager.default.createSymbolicLink(
@@ -189,7 +189,7 @@ import Transfer
 
     /// Killed between the removal of the old manifest and the new name: it was refused for ever.
     @Test(arguments: [false, true])
-    func anExportThatWasKilledWhileItTookItsPlaceIsNoObstacle(isResuming: Bool) async throws {
+    func exportKilledWhileReplacingIsNoObstacle(isResuming: Bool) async throws {
         try await withExport { bed in
             let (old, manifest) = (try bed.bytes("o.ndjson"), try bed.text("o.ndjson.manifest.json"))
             try await bed.phone.put("e", body: Array("{}".utf8))

@@ -30,7 +30,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: Fault.allCases) func oneUnreadableRevisionDoesNotEndTheExport(fault: Fault) async throws {
+    @Test(arguments: Fault.allCases) func unreadableRevisionDoesNotEndTheExport(fault: Fault) async throws {
         try await withDirectory { directory in
             let ids = (0..<12).map { "d\($0)" }
             let server = try ScriptedServer { request, _ in
@@ -72,7 +72,7 @@ import Transfer
     }
 
     /// No revision comes at all, so no single revision is the cause.
-    @Test func aGatewayThatReturnsNoRevisionsEndsTheExport() async throws {
+    @Test func gatewayWithoutRevisionsEndsTheExport() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path == "/todo/_changes" else {

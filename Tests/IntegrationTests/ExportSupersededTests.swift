@@ -67,7 +67,7 @@ import Transfer
     }
 
     /// Bodies and stubs of lines that are not in the export any more were counted, and `verify` condemned it.
-    @Test(arguments: [false, true]) func supersededDocumentsCountForNothing(isInline: Bool) async throws {
+    @Test(arguments: [false, true]) func supersededDocumentsAreNotCounted(isInline: Bool) async throws {
         let first = [
             Self.row(1, "a", "1-a", Self.attachment("p")), Self.row(2, "b", "1-b", Self.attachment("p")),
             Self.row(3, "c", "1-c", ""), Self.row(4, "d", "1-d", Self.attachment("p")),
@@ -90,7 +90,7 @@ import Transfer
         }
     }
 
-    @Test func anAttachmentThatOnlyASupersededVersionLacksIsNotMissing() async throws {
+    @Test func attachmentMissingOnlyInASupersededVersionIsNotMissing() async throws {
         let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
         let refused = ScriptedServer.Answer(status: 403, body: #"{"error":"forbidden","reason":"no"}"#)
         try await export(
@@ -108,7 +108,7 @@ import Transfer
 
     /// The outdated line stayed.
     @Test(arguments: [OutputFormat.ndjson, .json, .csv])
-    func aDocumentThatNoLongerMatchesIsNotExported(format: OutputFormat) async throws {
+    func documentThatNoLongerMatchesIsNotExported(format: OutputFormat) async throws {
         try await export(
             first: [Self.row(1, "a", "1-a", #","v":1"#), Self.row(2, "b", "1-b", #","v":1"#)],
             second: [Self.row(1001, "a", "2-a", #","v":2"#), Self.row(1002, "c", "1-c", #","v":2"#)]
@@ -128,7 +128,7 @@ import Transfer
 
     /// Whatever the gateway answers when it is asked for the document again.
     @Test(arguments: [403, 410, 418, 451, 500])
-    func aDocumentInHandIsKeptWhereItsAttachmentIsMissing(status: Int) async throws {
+    func readDocumentIsKeptIfItsAttachmentIsMissing(status: Int) async throws {
         let missing = ScriptedServer.Answer(status: 404, body: #"{"error":"not_found","reason":"missing"}"#)
         let refused = ScriptedServer.Answer(status: status, body: #"{"error":"no","reason":"not this one"}"#)
         try await export(
@@ -145,7 +145,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: [410, 418, 451]) func oneDocumentThatCannotBeReadDoesNotEndTheExport(status: Int) async throws {
+    @Test(arguments: [410, 418, 451]) func unreadableDocumentDoesNotEndTheExport(status: Int) async throws {
         let bare = #"{"seq":1,"id":"a","changes":[{"rev":"1-a"}]}"#
         let refused = ScriptedServer.Answer(status: status, body: #"{"error":"no","reason":"not this one"}"#)
         try await export(

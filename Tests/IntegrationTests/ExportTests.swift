@@ -29,7 +29,7 @@ import Transfer
 
     // MARK: - Full exports
 
-    @Test func everyDocumentIsALineAsTheGatewaySendsIt() async throws {
+    @Test func documentsAreLinesAsTheGatewaySendsThem() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(1_150))
             let report = try await bed.export("o.ndjson") { $0.pageSize = 500 }
@@ -56,7 +56,7 @@ import Transfer
         }
     }
 
-    @Test func aSelectorNarrowsItDown() async throws {
+    @Test func selectorLimitsTheExport() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(30))
             try await bed.export("o.json.gz") { settings in
@@ -71,7 +71,7 @@ import Transfer
         }
     }
 
-    @Test func aTableHasAColumnForEachMember() async throws {
+    @Test func tableHasAColumnForEachMember() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(700))
             try await bed.export("o.csv") { $0.format = .csv }
@@ -89,7 +89,7 @@ import Transfer
 
     /// What lies on the disk at any instant is what a killed run leaves.
     @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"])
-    func killedAtAnyInstantAndResumedItEndsTheSame(name: String) async throws {
+    func resumeAfterAnyKillGivesTheSameResult(name: String) async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(250))
             @Sendable func configure(_ settings: inout ExportSettings) {
@@ -122,7 +122,7 @@ import Transfer
         }
     }
 
-    @Test func stoppedAgainAndAgainItCompletes() async throws {
+    @Test func repeatedlyStoppedJobCompletes() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(1_200))
             @Sendable func configure(_ settings: inout ExportSettings) {
@@ -155,7 +155,7 @@ import Transfer
         }
     }
 
-    @Test func anInterruptedExportIsNotResumedWithOtherOptions() async throws {
+    @Test func interruptedExportIsNotResumedWithOtherOptions() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(10))
             try await bed.export("o.ndjson")
@@ -197,7 +197,7 @@ import Transfer
         return pictures
     }
 
-    @Test func attachmentsComeAsFilesEachOnce() async throws {
+    @Test func attachmentsAreExportedAsFilesOnceEach() async throws {
         try await BotTestBed.with { bed in
             let pictures = try await loadPictures(bed)
             try await bed.export("o.ndjson") { $0.attachments = .folder(bed.path("files")) }
@@ -226,7 +226,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func attachmentsComeWithinTheirDocuments(name: String) async throws {
+    @Test(arguments: ["o.ndjson", "o.ndjson.gz"]) func attachmentsAreExportedInline(name: String) async throws {
         try await BotTestBed.with { bed in
             let pictures = try await loadPictures(bed)
             try await bed.export(name) { $0.attachments = .inline }
@@ -243,7 +243,7 @@ import Transfer
 
     /// More than are fetched at once, and documents between them that need not wait.
     @Test(arguments: [ExportOptions.Attachments.inline, .folder("files")])
-    func whereAttachmentsAreWaitedForTheOrderStays(kind: ExportOptions.Attachments) async throws {
+    func waitingForAttachmentsKeepsTheOrder(kind: ExportOptions.Attachments) async throws {
         try await BotTestBed.with { bed in
             for number in 0..<70 {
                 let data = String(
@@ -269,7 +269,7 @@ import Transfer
 
     // MARK: - Files
 
-    @Test func throughALinkItIsTheSameExport() async throws {
+    @Test func linkToAnExportIsTheSameExport() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(5))
             try FileManager.default.createDirectory(atPath: bed.path("d"), withIntermediateDirectories: false)
@@ -285,7 +285,7 @@ import Transfer
     }
 
     @Test(arguments: ["o.json", "o.json.gz", "o.ndjson.gz", "o.csv.gz"])
-    func aCutExportIsSaidToBeCut(name: String) async throws {
+    func truncatedExportIsReported(name: String) async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(40))
             try await bed.export(name) { settings in
@@ -303,7 +303,7 @@ import Transfer
 
     // MARK: - Since
 
-    @Test func aSequenceThatTheGatewayDoesNotHaveIsRefused() async throws {
+    @Test func unknownSequenceIsRefused() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(5))
             try await bed.export("o.ndjson")
@@ -319,7 +319,7 @@ import Transfer
         }
     }
 
-    @Test func whatChangedSinceComesInTheNextExport() async throws {
+    @Test func nextExportHasLaterChanges() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(documents(20))
             try await bed.export("full.ndjson")
@@ -348,7 +348,7 @@ import Transfer
         }
     }
 
-    @Test func historiesAndTombstonesComeWhenAskedFor() async throws {
+    @Test func historiesAndTombstonesAreExportedOnRequest() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             try await bed.load(documents(450))
             let first = try #require(try await bed.stored(Self.id(3))?.root["_rev"]?.string)

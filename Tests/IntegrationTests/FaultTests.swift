@@ -10,7 +10,7 @@ import Testing
 @Suite(.limitedParallelism) struct FaultTests {
     private static let fourRows = ScriptedServer.feed((1...4).map(ScriptedServer.row), last: 4)
 
-    @Test func whatIsSentBackIsWhatCameButForTheEdit() async throws {
+    @Test func writtenBytesDifferOnlyInTheEdit() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 request.path == "/todo/_changes"
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The gateway could not read it just then, and sends no other row for it.
-    @Test func aRowWithoutItsBodyIsRead() async throws {
+    @Test func rowWithoutItsBodyIsRead() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" {
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// A feed that reports an error of the gateway's own again and again must not keep a job for ever.
-    @Test func aFeedThatKeepsFailingEndsAJob() async throws {
+    @Test func permanentlyFailingFeedEndsAJob() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in
                 ScriptedServer.feed([#"{"id":"","changes":null,"err":{}}"#], last: 9)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aRequestThatIsTooLargeIsHalvedUntilItPasses() async throws {
+    @Test func oversizedRequestIsHalvedUntilItPasses() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return Self.fourRows }
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// CouchDB refuses the whole call for one document that it does not like.
-    @Test func oneBadDocumentDoesNotKeepTheOthersFromBeingWritten() async throws {
+    @Test func badDocumentDoesNotBlockOthers() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return Self.fourRows }
@@ -100,7 +100,7 @@ import Testing
             #""error":"unknown_error","reason":"no fives""#,
             #""error":"Internal Server Error","reason":"Exception in JS sync function","status":500"#,
         ])
-    func aDocumentThatTheGatewayAloneFailsOnIsDeadLettered(rows: [Int], failure: String) async throws {
+    func documentThatTheGatewayFailsOnIsDeadLettered(rows: [Int], failure: String) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// What fell beside others that were written is written again with nothing else, and then it is an outage.
-    @Test func anOutageThatBeginsWithinAnAnswerCostsNoDocument() async throws {
+    @Test func outageWithinAnAnswerLosesNoDocument() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 switch request.path {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func aFeedThatIsCutGoesOnFromItsLastRow() async throws {
+    @Test func cutFeedContinuesAfterItsLastRow() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func anErrorRowIsAskedForAgainFromTheRowBefore() async throws {
+    @Test func errorRowIsRequestedAgainFromTheRowBefore() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// The write was taken, its answer never came. Sent again it meets a conflict, and there is nothing left to do.
-    @Test func anAnswerThatGotLostIsNotWrittenTwice() async throws {
+    @Test func lostAnswerCausesNoSecondWrite() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 switch request.path {
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatTheGatewayCannotDecideAboutIsSentAgain() async throws {
+    @Test func undecidedDocumentIsSentAgain() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 switch request.path {
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func aGatewayThatIsBusyIsAskedAgain() async throws {
+    @Test func busyGatewayIsRetried() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 if number == 0 {
@@ -254,7 +254,7 @@ import Testing
     }
 
     /// The gateway refuses permanently: the change becomes a dead letter, and the checkpoint advances.
-    @Test func aForbiddenWriteIsADeadLetter() async throws {
+    @Test func forbiddenWriteIsADeadLetter() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return ScriptedServer.feed([ScriptedServer.row(1)], last: 1) }
@@ -270,7 +270,7 @@ import Testing
     }
 
     /// Refused by the gateway, the place to start from must not become the checkpoint.
-    @Test func aStartThatTheGatewayRefusesIsNotSaved() async throws {
+    @Test func refusedStartSequenceIsNotSaved() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in
                 .init(status: 400, body: #"{"error":"Bad Request","reason":"Invalid sequence"}"#)
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func aCollectionThatIsNotThereEndsTheRun() async throws {
+    @Test func missingCollectionEndsTheRun() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { _, _ in
                 .init(status: 404, body: #"{"error":"not_found","reason":"keyspace todo.x not found"}"#)
@@ -292,7 +292,7 @@ import Testing
     }
 
     /// A page of a proxy with status 400 says nothing about the documents: they do not become dead letters.
-    @Test func aRefusalByAProxyIsNotTakenForTheGateways() async throws {
+    @Test func refusalOfAProxyIsNotTakenForTheGateways() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, number in
                 if request.path == "/todo/_changes" { return Self.fourRows }
@@ -306,7 +306,7 @@ import Testing
     }
 
     /// The gateway fails on one document each time. It is found by halving; the others are written.
-    @Test func aDocumentThatTheGatewayFailsOnIsFound() async throws {
+    @Test func documentThatTheGatewayFailsOnIsFound() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 if request.path == "/todo/_changes" { return Self.fourRows }
@@ -323,7 +323,7 @@ import Testing
     }
 
     /// `update_seq` is 0 while Sync Gateway is not online: no end to steer by.
-    @Test func aDatabaseThatIsNotOnlineDoesNotEndTheRunEarly() async throws {
+    @Test func offlineDatabaseDoesNotEndTheRunEarly() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer(
                 information: #"{"db_name":"todo","update_seq":0,"state":"Starting"}"#
@@ -338,7 +338,7 @@ import Testing
     }
 
     /// Stopped while it waits for a gateway that refuses it, the bot ends at once and in good order.
-    @Test func aBotThatBacksOffStopsWhenAsked() async throws {
+    @Test func botInBackOffStopsOnRequest() async throws {
         try await withDirectory { directory in
             let refused = EventCounter()
             let server = try ScriptedServer { _, _ in
@@ -358,7 +358,7 @@ import Testing
     }
 
     /// So does one whose writes are refused: what is not written is seen again by the next run.
-    @Test func aBotWhoseWritesWaitStopsWhenAsked() async throws {
+    @Test func botWithWaitingWritesStopsOnRequest() async throws {
         try await withDirectory { directory in
             let refused = EventCounter()
             let server = try ScriptedServer { request, _ in
@@ -381,7 +381,7 @@ import Testing
 
     /// A proxy ends requests on which nothing moves; that is no trouble of the gateway.
     @Test(arguments: [408, 502, 504, 524])
-    func anIdleRequestThatAProxyEndsIsNoError(status: Int) async throws {
+    func idleRequestEndedByAProxyIsNoError(status: Int) async throws {
         let answered = EventCounter()
         let server = try ScriptedServer { request, _ in
             guard request.target.contains("feed=longpoll") else { return ScriptedServer.feed([], last: 1) }
@@ -404,7 +404,7 @@ import Testing
 
     /// Written without its id it would become a new document, and another one at each try.
     @Test(arguments: [#"{"type":"task","_rev":"1-a"}"#, #"{"_id":7,"type":"task"}"#, #"{"_id":"t2","type":"task"}"#])
-    func aDocumentWithAnotherIDThanItsChangeIsDeadLettered(document: String) async throws {
+    func documentWithAnotherIDThanItsChangeIsDeadLettered(document: String) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path == "/todo/_changes" else { return ScriptedServer.written(request) }

@@ -25,7 +25,7 @@ import Testing
             #""status":401"#, #""drop":"before""#, #""drop":"after""#, #""cut":1"#, #""cut":14"#,
             #""hang":true"#, #""heartbeats_only":"20ms""#, #""session_expired":true"#,
         ])
-    func theFeedNeverStopsSilently(error: String) async throws {
+    func feedNeverStopsSilently(error: String) async throws {
         var settings = GatewaySettings()
         if error.contains("hang") || error.contains("heartbeats") {
             // What brings nothing is left after a second instead of the 65 that it gets otherwise.
@@ -52,7 +52,7 @@ import Testing
     ///
     /// All cuts and all sizes: `ChangesParserTests`, `ContinuousFeedTests`.
     @Test("Pieces of one byte make no difference")
-    func piecesOfOneByteMakeNoDifference() async throws {
+    func oneByteChunksMakeNoDifference() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<5))
             try gateway.misbehave(#"{"slice":1}"#)
@@ -85,7 +85,7 @@ import Testing
     /// iriscouch/follow#91, cloudant-follow PR#2, nodejs-cloudant#59: a `last_seq` in mid-stream was taken for the
     /// deletion of the database.
     @Test("A last_seq in mid-stream is no end", arguments: [1, 3, 7])
-    func aLastSequenceInMidStreamIsNoEnd(rows: Int) async throws {
+    func lastSequenceInMidStreamIsNotTheEnd(rows: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<20))
             try gateway.misbehave(#"{"last_seq_early":\#(rows)}"#)
@@ -109,7 +109,7 @@ import Testing
             ("1.50", "1.50"), ("\"3-g1AAAACLeJzLYWBgYM_5a+/=\"", "3-g1AAAACLeJzLYWBgYM_5a%2B%2F%3D"),
             ("\"g1AAAA\\u0026x=1\"", "g1AAAA%26x%3D1"),
         ])
-    func sequencesGoBackAsTheyCame(json: String, query: String) async throws {
+    func sequencesAreReturnedUnchanged(json: String, query: String) async throws {
         try await withDirectory { directory in
             let row = ScriptedServer.row(1).replacingOccurrences(of: #""seq":1"#, with: #""seq":\#(json)"#)
             let server = try ScriptedServer { request, number in
@@ -127,7 +127,7 @@ import Testing
 
     /// pouchdb#4604, sync_gateway#1309: the client asked for the same page for ever.
     @Test("A feed that makes no progress is no endless loop")
-    func aFeedWithoutProgressIsNoEndlessLoop() async throws {
+    func feedWithoutProgressDoesNotLoop() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -146,7 +146,7 @@ import Testing
 
     /// One that follows it asks on, but says so and takes its time.
     @Test("A feed that brings the same page again and again is reported")
-    func aFeedThatBringsTheSamePageAgainIsReported() async throws {
+    func repeatedPageIsReported() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
                 let page = ScriptedServer.feed([ScriptedServer.row(1), ScriptedServer.row(2)], last: 2).body
@@ -167,7 +167,7 @@ import Testing
 
     /// A busy gateway answered a longpoll for each single change, and had less time for what the changes led to.
     @Test("More changes are asked for only once those of the last answer had their time")
-    func theReaderLetsWorkBeDoneBeforeItAsksOn() async throws {
+    func readerWaitsForWorkBeforeTheNextRequest() async throws {
         let (asked, working) = (EventCounter(), EventCounter())
         let server = try TestServer { connection in
             try connection.serve { _ in
@@ -204,7 +204,7 @@ import Testing
     @Test(
         "A feed that goes round in a circle is held back and reported once",
         arguments: [(2, FeedReader.Following.longpoll), (3, .longpoll), (2, .continuous)])
-    func aFeedThatGoesRoundIsHeldBack(cycle: Int, following: FeedReader.Following) async throws {
+    func cyclicFeedIsSlowedDown(cycle: Int, following: FeedReader.Following) async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test("A run that ends with the feed ends with one that goes round in a circle")
-    func aOneShotRunEndsWithAFeedThatGoesRound() async throws {
+    func oneShotRunEndsOnACyclicFeed() async throws {
         let answered = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { _ in
@@ -256,7 +256,7 @@ import Testing
 
     /// The log says that the errors have ended, and that nothing is left to read.
     @Test("The end of trouble is reported once, and so is the end of the feed")
-    func theEndOfTroubleIsLogged() async throws {
+    func recoveryIsLogged() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<3))
             try gateway.misbehave(#"{"on":"_changes","status":500,"times":2}"#)
@@ -289,7 +289,7 @@ import Testing
 
     /// The third such request only was looked into, after four minutes.
     @Test("A longpoll that nobody ends is trouble, not the end of an idle request")
-    func aLongpollThatHangsIsReportedAtOnce() async throws {
+    func hangingLongpollIsReportedAtOnce() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 guard !request.target.contains("feed=longpoll") else { return connection.waitForClose() }
@@ -319,7 +319,7 @@ import Testing
     ///
     /// What Sync Gateway itself leaves out is brought in by `changebot fix`: `FixTests`.
     @Test("Late and reordered changes are handled, wherever the feed is cut")
-    func lateChangesAreHandled() async throws {
+    func lateChangesAreProcessed() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<60))
             try gateway.misbehave(#"{"reorder":8},{"on":"_changes","cut":[300,9000],"times":4}"#)
@@ -332,7 +332,7 @@ import Testing
 
     /// The newest sequence comes before the others: a run that ends with what there was at its start does not end there.
     @Test("Changes that come behind the newest one are handled too")
-    func changesBehindTheNewestAreHandled() async throws {
+    func changesBehindTheNewestAreProcessed() async throws {
         try await withDirectory { directory in
             // So long that it comes in another piece than the row before it.
             let text = String(repeating: "x", count: 2 << 20)
@@ -350,7 +350,7 @@ import Testing
 
     /// couchdb#3885, #3788, #748: the feed goes back to its beginning when shards move.
     @Test("A feed that goes back, or tells things twice, leads to no second write")
-    func aFeedThatGoesBackLeadsToNoSecondWrite() async throws {
+    func rewoundFeedCausesNoSecondWrite() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<40))

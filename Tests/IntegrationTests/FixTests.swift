@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func everyDocumentIsFixedOnceAndAThirdPassWritesNothing() async throws {
+    @Test func documentsAreFixedOnceAndThirdPassWritesNothing() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load(documents(1_200))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aPreviewShowsEachDocumentAndWritesNothing() async throws {
+    @Test func previewShowsEachDocumentAndWritesNothing() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load(documents(3))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func aLimitChangesTheFirstDocumentsOnly() async throws {
+    @Test func limitChangesTheFirstDocumentsOnly() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load(documents(40))
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aSelectorAndNamesNarrowItDown() async throws {
+    @Test func selectorAndRuleNamesLimitThePass() async throws {
         try await BotTestBed.with { bed in
             _ = try bed.rules(Self.rules)
             try await bed.load(documents(31))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func killedAnywhereAndRunAgainItEndsTheSame() async throws {
+    @Test func rerunAfterAnyKillGivesTheSameResult() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load(documents(800))

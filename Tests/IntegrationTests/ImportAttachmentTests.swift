@@ -39,7 +39,7 @@ import Transfer
     }
 
     /// With each of these limits from which on attachments are streamed.
-    @Test func fromAFolderTheyComeWhole() async throws {
+    @Test func attachmentsFromAFolderAreComplete() async throws {
         try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
@@ -68,7 +68,7 @@ import Transfer
     }
 
     @Test(arguments: [("o.ndjson", [0, 1 << 20]), ("o.ndjson.gz", [0, 100_000])])
-    func withinTheirDocumentsTheyComeWhole(name: String, limits: [Int]) async throws {
+    func inlineAttachmentsAreComplete(name: String, limits: [Int]) async throws {
         try await BotTestBed.with { origin in
             try await load(origin)
             let before = try await digests(origin, "files")
@@ -90,7 +90,7 @@ import Transfer
     }
 
     @Test(arguments: ImportMode.allCases.filter { $0 != .delete })
-    func aStubWithoutItsBytesIsRefused(mode: ImportMode) async throws {
+    func stubWithoutItsBytesIsRefused(mode: ImportMode) async throws {
         try await BotTestBed.withEmbedded { bed in
             let stub = #"{"content_type":"image/png","digest":"sha1-AAAA","length":5,"revpos":1,"stub":true}"#
             let line = #"{"_id":"a","_rev":"1-a","n":1,"_attachments":{"x":\#(stub)}}"#
@@ -108,7 +108,7 @@ import Transfer
         ("md5-sZRqySSS0jR8YjW00mERhA==", 7, ImportCounts(rejected: 1)),
         ("md5-AAAAAAAAAAAAAAAAAAAAAA==", 6, ImportCounts(rejected: 1)), ("sha1-AAAA", 6, ImportCounts(rejected: 1)),
     ])
-    func aStubIsComparedWithTheBytesOfTheGateway(digest: String, length: Int, counts: ImportCounts) async throws {
+    func stubIsComparedWithTheGatewaysBytes(digest: String, length: Int, counts: ImportCounts) async throws {
         try await BotTestBed.withEmbedded { bed in
             let data = #"{"x":{"content_type":"text/plain","data":"aGVsbG8K"}}"#
             _ = try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":\#(data)}"#])
@@ -125,7 +125,7 @@ import Transfer
     }
 
     /// The bytes are those that the line's stub names, or the document is not written.
-    @Test(arguments: [1_000, 1 << 20]) func aFileThatIsMissingOrDamagedKeepsItsDocumentsOut(
+    @Test(arguments: [1_000, 1 << 20]) func missingOrDamagedFileRejectsItsDocuments(
         streamedFrom: Int
     ) async throws {
         try await BotTestBed.withEmbedded { origin in
@@ -159,7 +159,7 @@ import Transfer
         }
     }
 
-    @Test func withoutTheFolderFilesAreAskedFor() async throws {
+    @Test func missingAttachmentFolderIsReported() async throws {
         try await BotTestBed.withEmbedded { origin in
             try await load(origin)
             _ = try await digests(origin, "files")
@@ -172,7 +172,7 @@ import Transfer
     }
 
     /// An export without attachments goes back to where it came from.
-    @Test func aStubOfWhatIsThereKeepsIt() async throws {
+    @Test func stubKeepsTheExistingAttachment() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(lines: [#"{"_id":"a","n":1,"_attachments":{"x":{"data":"aGVsbG8="}}}"#])
             try await bed.export("o.ndjson")
@@ -188,7 +188,7 @@ import Transfer
 
     /// A table that was edited and saved under another name has no manifest beside it that names the folder.
     @Test(arguments: [OutputFormat.ndjson, .csv], [nil, "elsewhere"])
-    func aFileThatIsNotAtHandMayBeTheAttachmentThatIsThere(
+    func missingFileMayEqualTheExistingAttachment(
         format: OutputFormat, folder: String?
     ) async throws {
         try await BotTestBed.with { bed in
@@ -251,7 +251,7 @@ import Transfer
         }
     }
 
-    @Test func upsertTakesAwayWhatTheDocumentHasNoMore() async throws {
+    @Test func upsertRemovesMissingAttachments() async throws {
         try await BotTestBed.with { bed in
             try await bed.load(lines: [#"{"_id":"a","_attachments":{"x":{"data":"aGVsbG8="}}}"#])
             let state = try await bed.load(lines: [#"{"_id":"a"}"#]) { $0.mode = .upsert }

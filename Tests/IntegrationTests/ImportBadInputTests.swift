@@ -31,7 +31,7 @@ import Transfer
     ]
 
     @Test(arguments: oneBadLine)
-    func aBadLineIsKeptAndTheRestImported(line: String, reason: String) async throws {
+    func badLineIsKeptAndTheRestIsImported(line: String, reason: String) async throws {
         try await BotTestBed.withEmbedded { bed in
             let state = try await bed.load(lines: [Self.good[0], line, Self.good[1]])
             #expect(state.counts == ImportCounts(inserted: 2, rejected: 1))
@@ -65,7 +65,7 @@ import Transfer
     }
 
     /// Documents of an array may stand on several lines; in the reject file each stands on one.
-    @Test func aDocumentOnSeveralLinesIsRejectedOnOne() async throws {
+    @Test func documentOnSeveralLinesIsRejectedOnOne() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.json", bytes: Array("[\n{\"_id\":\"a\"},\n{\n  \"n\": 1\n},\n{\"_id\":\"c\"}]".utf8))
             let state = try await bed.load(file: "in.json")
@@ -78,7 +78,7 @@ import Transfer
     }
 
     @Test(arguments: [(1, 1), (40_000, 100)])
-    func whatATruncatedArchiveStillHoldsIsImported(cut: Int, least: Int) async throws {
+    func readablePartOfATruncatedArchiveIsImported(cut: Int, least: Int) async throws {
         try await BotTestBed.withEmbedded { bed in
             var random = SystemRandomNumberGenerator()
             let lines = (0..<2_000).map { #"{"_id":"\#($0)","x":"\#(random.next())\#(random.next())"}"# + "\n" }
@@ -97,7 +97,7 @@ import Transfer
         }
     }
 
-    @Test func anInputThatIsNotThereIsMissing() async throws {
+    @Test func missingInputIsReported() async throws {
         try await BotTestBed.withEmbedded { bed in
             let error = await #expect(throws: TransferError.self) { try await bed.load(file: "nowhere.ndjson") }
             #expect(error?.code == .missing)
@@ -105,7 +105,7 @@ import Transfer
         }
     }
 
-    @Test func anEmptyInputIsNoTrouble() async throws {
+    @Test func emptyInputIsNoError() async throws {
         try await BotTestBed.withEmbedded { bed in
             for name in ["in.ndjson", "in.csv", "in.json"] {
                 try bed.write(name, bytes: [])
@@ -139,7 +139,7 @@ import Transfer
         #expect(failure?.code == .tooManyErrors)
     }
 
-    @Test func aShareOfErrorsEndsALongImportBeforeItsEnd() async throws {
+    @Test func errorRateEndsALongImportEarly() async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = (0..<5_000).map { $0 < 1_000 && $0 % 2 == 0 ? #"{"n":1}"# : #"{"_id":"d\#($0)"}"# }
             let failure = await #expect(throws: RunError.self) {

@@ -35,7 +35,7 @@ import Transfer
     }
 
     @Test(arguments: [0, 1 << 20], [ImportMode.insert, .upsert, .merge])
-    func escapesAndLineBreaksAreNoPartOfIt(streamedFrom: Int, mode: ImportMode) async throws {
+    func escapesAndLineBreaksInBase64AreIgnored(streamedFrom: Int, mode: ImportMode) async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = Self.spellings.enumerated().map { number, data in
                 #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
@@ -55,7 +55,7 @@ import Transfer
 
     /// One column of JSON, or, as tables used to be, one for each member.
     @Test(arguments: ["_id,_attachments:json", "_id,_attachments.a.content_type,_attachments.a.data"])
-    func soItIsInTables(header: String) async throws {
+    func base64InTablesIsReadTheSame(header: String) async throws {
         try await BotTestBed.withEmbedded { bed in
             let rows = Self.spellings.enumerated().map { number, data in
                 let json = #"{"a":{"content_type":"image/png","data":"\#(data)"}}"#
@@ -76,7 +76,7 @@ import Transfer
         (#"QUI"#, "padding"), (#"-_8="#, "base64url"), (#"QU_D"#, "base64url"), (#"QQ==QQ=="#, "not base64"),
         (#"QUJ\u00e9"#, "not base64"), (#"data:image/png;base64,QUJD"#, "not base64"),
     ])
-    func whatIsNoBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
+    func invalidBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
         try await BotTestBed.withEmbedded { bed in
             for streamedFrom in [0, 1 << 20] {
                 let line = #"{"_id":"d","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#

@@ -45,7 +45,7 @@ import Transfer
             ("other=merge", #"{"a":1,"n":1}"#, ImportCounts(rejected: 1)),
             ("jq:.[1]", #"{"b":2,"n":2}"#, ImportCounts(changed: 1)),
         ])
-    func anExistingDocument(policy: String, result: String, counts: ImportCounts) async throws {
+    func existingDocument(policy: String, result: String, counts: ImportCounts) async throws {
         try await BotTestBed.with { bed in
             try await bed.phone.put("x", body: Array(#"{"n":1,"a":1}"#.utf8))
             let line = #"{"_id":"x","n":2,"b":2}"#
@@ -57,7 +57,7 @@ import Transfer
         }
     }
 
-    @Test func theReasonIsThatOfThePolicy() async throws {
+    @Test func reasonIsThatOfThePolicy() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await bed.phone.put("x", body: Array(#"{"n":1}"#.utf8))
             _ = try await load(bed, [#"{"_id":"x","n":2}"#], "set-aside")
@@ -68,7 +68,7 @@ import Transfer
         }
     }
 
-    @Test func theLaterDateWins() async throws {
+    @Test func laterDateWins() async throws {
         try await BotTestBed.with { bed in
             for id in ["old", "new"] {
                 let body = #"{"n":1,"updatedAt":"2026-11-2\#(id == "old" ? 0 : 9)T10:00:00Z"}"#
@@ -82,7 +82,7 @@ import Transfer
     }
 
     /// What each side changed since the revision from which both come.
-    @Test func theCommonRevisionDecides() async throws {
+    @Test func commonRevisionDecides() async throws {
         try await BotTestBed.withFile { bed in
             try await storeTwice(bed, #","a":0,"b":0,"c":0"#, #","a":1,"b":0"#)
             #expect(try await load(bed, [Self.leaf("z", #","a":0,"b":1,"c":0"#)], "merge") == ImportCounts(changed: 1))
@@ -98,7 +98,7 @@ import Transfer
     }
 
     /// As with a file that was exported, edited and imported again.
-    @Test func aDocumentWithARevisionIsAnEditOfIt() async throws {
+    @Test func documentWithARevisionIsAnEditOfIt() async throws {
         try await BotTestBed.withFile { bed in
             try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
             let edit = #"{"_id":"x","_rev":"2-b","a":1,"b":2}"#
@@ -117,7 +117,7 @@ import Transfer
 
     /// An exported line that nobody has edited is older than whatever happened since.
     @Test(arguments: ["merge", "last-update-wins", "winner", "jq:.[0] * .[1]"])
-    func anUneditedDocumentIsNoEdit(policy: String) async throws {
+    func uneditedDocumentIsNoEdit(policy: String) async throws {
         try await BotTestBed.withFile { bed in
             let first = #","a":0,"b":0,"updatedAt":1"#
             try await storeTwice(bed, first, #","a":1"#)
@@ -173,7 +173,7 @@ import Transfer
             ("merge", #","_deleted":true"#, #"{"a":1,"b":0}"#, ImportCounts(unchanged: 1)),
             ("deletes-win", #","_deleted":true"#, nil, ImportCounts(changed: 1, deleted: 1)),
         ])
-    func aConflictingLeaf(policy: String, members: String, result: String?, counts: ImportCounts) async throws {
+    func conflictingLeaf(policy: String, members: String, result: String?, counts: ImportCounts) async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
             let leaf = Self.leaf("z", members)
@@ -183,7 +183,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ["merge", "deletes-win"]) func aLeafOfADocumentThatWasDeletedHere(policy: String) async throws {
+    @Test(arguments: ["merge", "deletes-win"]) func leafOfADocumentDeletedHere(policy: String) async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0"#, #","_deleted":true"#)
             let counts = try await load(bed, [Self.leaf("z", #","a":1"#)], policy, mode: .restore)
@@ -202,7 +202,7 @@ import Transfer
         }
     }
 
-    @Test func aDryRunShowsWhatWouldHappen() async throws {
+    @Test func dryRunShowsTheResult() async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { bed in
             try await storeTwice(bed, #","a":0,"b":0"#, #","a":1,"b":0"#)
             for mode in [ImportMode.insert, .restore] {

@@ -24,7 +24,7 @@ import Transfer
     ]
 
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
-    func whatIsNewIsWrittenOnce(trouble: String, mode: ImportMode) async throws {
+    func newDocumentsAreWrittenOnce(trouble: String, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(trouble)
             let state = try await bed.load(lines: Self.lines) { settings in
@@ -40,7 +40,7 @@ import Transfer
     }
 
     /// What was written before the reset is gone: the import claimed that it was there.
-    @Test func aResetInTheMiddleIsNoticed() async throws {
+    @Test func resetDuringTheImportIsDetected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"reset":true,"on":"_bulk_docs","after":8,"times":1}"#)
             try bed.write("in.ndjson", Self.lines)
@@ -55,7 +55,7 @@ import Transfer
     }
 
     /// The manifest gave the documents of one database the sequence of another: the next export missed documents.
-    @Test func aResetInTheMiddleOfAnExportIsNoticed() async throws {
+    @Test func resetDuringTheExportIsDetected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try await bed.load((0..<40).map { (DocumentID("d\($0)"), #"{"_id":"d\#($0)"}"#) })
             try embedded.misbehave(#"{"reset":true,"on":"_all_docs","after":2,"times":1}"#)
@@ -73,7 +73,7 @@ import Transfer
 
     /// As on a full disk: the import gives up, and can be resumed.
     @Test(arguments: [429, 502, 503, 504, 507], [ImportMode.upsert, .restore])
-    func documentsThatAreRefusedForNowAreNotRejectedForGood(status: Int, mode: ImportMode) async throws {
+    func temporarilyRefusedDocumentsAreRetried(status: Int, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"refuse_documents":{"share":1,"status":\#(status)}}"#)
             try bed.write("in.ndjson", (0..<40).map { #"{"_id":"d\#($0)","_rev":"1-abc"}"# })
@@ -132,7 +132,7 @@ import Transfer
         #"{"drop":"before","on":"document","every":3,"times":3}"#,
         #"{"status":{"code":503,"retry_after":0},"on":"document","every":3,"times":3}"#,
     ])
-    func streamedAttachmentsComeWhole(trouble: String) async throws {
+    func streamedAttachmentsAreComplete(trouble: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let data = (0..<90_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) }
             let text = Base64.text(data)
@@ -156,7 +156,7 @@ import Transfer
         }
     }
 
-    @Test func aGatewayThatStaysAwayEndsTheImportAndTheNextGoesOn() async throws {
+    @Test func longOutageEndsTheImportAndTheNextContinues() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(#"{"status":503,"on":"_bulk_docs","after":5}"#)
             let failure = await #expect(throws: RunError.self) {

@@ -27,7 +27,7 @@ import Transfer
         }
     }
 
-    @Test func itIsFoundBesideTheExport() async throws {
+    @Test func attachmentFolderIsFoundNextToTheExport() async throws {
         try await withExport { target in
             let (importer, report) = try target.importer("there/o.ndjson")
             try await importer.run()
@@ -37,7 +37,7 @@ import Transfer
     }
 
     @Test(arguments: [ImportMode.insert, .upsert, .merge, .restore])
-    func withoutItNothingIsWritten(mode: ImportMode) async throws {
+    func nothingIsWrittenWithoutTheAttachmentFolder(mode: ImportMode) async throws {
         try await withExport { target in
             try FileManager.default.removeItem(atPath: target.path("there/files"))
             let (importer, report) = try target.importer("there/o.ndjson") { $0.mode = mode }
@@ -49,7 +49,7 @@ import Transfer
         }
     }
 
-    @Test func itIsNotNeededToDeleteNorWhereTheManifestIsIgnored() async throws {
+    @Test func attachmentFolderIsOptionalForDeletesAndWithoutManifest() async throws {
         try await withExport { target in
             try FileManager.default.removeItem(atPath: target.path("there/files"))
             let deleted = try await target.load(file: "there/o.ndjson") { $0.mode = .delete }
@@ -59,7 +59,7 @@ import Transfer
         }
     }
 
-    @Test func anExportWithoutAttachmentsNeedsNone() async throws {
+    @Test func exportWithoutAttachmentsNeedsNoFolder() async throws {
         try await withExport(lines: [#"{"_id":"d"}"#]) { target in
             try? FileManager.default.removeItem(atPath: target.path("there/files"))
             let state = try await target.load(file: "there/o.ndjson")

@@ -17,7 +17,7 @@ import Transfer
     }
 
     @Test(arguments: troubles, [ImportMode.insert, .upsert])
-    func whatIsNewIsWrittenOnceAndNoConflict(trouble: String, mode: ImportMode) async throws {
+    func newDocumentsAreWrittenOnceWithoutConflict(trouble: String, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(trouble)
             let state = try await bed.load(lines: Self.lines) { settings in
@@ -33,7 +33,7 @@ import Transfer
 
     /// What was there as it should be is unchanged, whether the request came in or not, and what was made is not.
     @Test(arguments: troubles, [ImportMode.upsert, .merge])
-    func countsAreRightAlsoAfterLostAnswers(trouble: String, mode: ImportMode) async throws {
+    func countsAreRightAfterLostAnswers(trouble: String, mode: ImportMode) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let (there, other) = (Self.lines[..<100], (100..<200).map { #"{"_id":"d\#($0)","n":0}"# })
             try await bed.load(lines: there + other)
@@ -47,7 +47,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: troubles) func deletionsAreCountedAsSuchAlsoAfterLostAnswers(trouble: String) async throws {
+    @Test(arguments: troubles) func deletionsAreCountedAfterLostAnswers(trouble: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try await bed.load(lines: Array(Self.lines[..<300]))
             try embedded.misbehave(trouble)
@@ -61,7 +61,7 @@ import Transfer
     }
 
     /// Also where it is equal.
-    @Test(arguments: troubles) func whatWasThereBeforeIsNotInserted(trouble: String) async throws {
+    @Test(arguments: troubles) func existingDocumentIsNotInserted(trouble: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try await bed.load(lines: Array(Self.lines[..<100]))
             try embedded.misbehave(trouble)
@@ -72,7 +72,7 @@ import Transfer
     }
 
     /// An answer that was lost does not make a document that was there before one's own.
-    @Test func whatWasThereBeforeIsRejectedAlsoAfterLostAnswers() async throws {
+    @Test func existingDocumentIsRejectedAfterLostAnswers() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let others = (0..<400).filter { $0 % 5 == 0 }
             try await bed.load(lines: others.map { #"{"_id":"d\#($0)","other":true}"# })

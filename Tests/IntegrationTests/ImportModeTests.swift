@@ -20,7 +20,7 @@ import Transfer
         }
     }
 
-    @Test func insertTakesOnlyWhatIsNew() async throws {
+    @Test func insertTakesOnlyNewDocuments() async throws {
         try await withStored { bed in
             let before = try await bed.contents()
             let lines = [#"{"_id":"new","n":2}"#, Self.stored[0], #"{ "_id":"other", "n":2 }"#]
@@ -40,7 +40,7 @@ import Transfer
 
     /// The losing leaf was written over the winning one, and the tombstone deleted a live document.
     @Test(arguments: [ImportMode.insert, .upsert, .merge])
-    func ofConflictingLeavesOnlyTheWinnerIsImported(mode: ImportMode) async throws {
+    func onlyTheWinningLeafIsImported(mode: ImportMode) async throws {
         func leaf(_ id: String, _ revision: String, _ history: String, _ rest: String) -> String {
             #"{"_id":"\#(id)","_rev":"\#(revision)","_revisions":{"start":\#(revision.prefix(1)),"ids":\#(history)},\#(rest)}"#
         }
@@ -60,7 +60,7 @@ import Transfer
     }
 
     /// A document that changes during an export of the feed has a line for each state.
-    @Test func aLaterRevisionOfTheSameLeafIsImportedToo() async throws {
+    @Test func laterRevisionOfTheSameLeafIsImported() async throws {
         let lines = [
             #"{"_id":"a","_rev":"1-aa","_revisions":{"start":1,"ids":["aa"]},"v":1}"#,
             #"{"_id":"a","_rev":"2-bb","_revisions":{"start":2,"ids":["bb","aa"]},"_deleted":true}"#,
@@ -72,7 +72,7 @@ import Transfer
         }
     }
 
-    @Test func upsertWritesWhatIsNewOrOtherAndLeavesTheRestAlone() async throws {
+    @Test func upsertWritesNewAndChangedDocumentsOnly() async throws {
         try await withStored { bed in
             let before = try await bed.revision(of: "equal")
             let lines = [#"{"_id":"new","n":2}"#, #"{"at":12345678901234567890,"_id":"equal","n":1.10}"#]
@@ -87,7 +87,7 @@ import Transfer
     }
 
     /// A number that is written otherwise is another number: gateways keep what they get.
-    @Test(arguments: ["1.1", "1.100", "11e-1"]) func anotherSpellingOfANumberIsAChange(number: String) async throws {
+    @Test(arguments: ["1.1", "1.100", "11e-1"]) func otherSpellingOfANumberIsAChange(number: String) async throws {
         try await withStored { bed in
             let line = #"{"_id":"equal","n":\#(number),"at":12345678901234567890}"#
             let state = try await bed.load(lines: [line]) { $0.mode = .upsert }
@@ -102,7 +102,7 @@ import Transfer
         (#"{"old":{"deep":[1,null]}}"#, #"{"_id":"other","n":1,"old":{"deep":[1,null]}}"#),
         (#"{"_rev":"9-x","_cv":"1@x","n":1}"#, #"{"_id":"other","n":1,"old":true}"#),
     ])
-    func mergePatchesWhatIsThere(patch: String, merged: String) async throws {
+    func mergePatchesExistingDocuments(patch: String, merged: String) async throws {
         try await withStored { bed in
             let line = #"{"_id":"other","# + patch.dropFirst()
             let state = try await bed.load(lines: [line]) { $0.mode = .merge }
@@ -112,7 +112,7 @@ import Transfer
         }
     }
 
-    @Test func mergeOntoNothingIsTheDocumentWithoutNulls() async throws {
+    @Test func mergeOfANewDocumentDropsNulls() async throws {
         try await BotTestBed.with { bed in
             let state = try await bed.load(lines: [#"{"_id":"new","a":null,"b":{"c":null,"d":[null]}}"#]) {
                 $0.mode = .merge
@@ -122,7 +122,7 @@ import Transfer
         }
     }
 
-    @Test func deleteDeletesWhatIsThere() async throws {
+    @Test func deleteRemovesExistingDocuments() async throws {
         try await withStored { bed in
             let lines = [#"{"_id":"other","whatever":1}"#, #"{"_id":"never-there"}"#]
             let state = try await bed.load(lines: lines) { $0.mode = .delete }
@@ -135,7 +135,7 @@ import Transfer
         }
     }
 
-    @Test func aTombstoneIsInsertedNowhereAndDeletesInAnUpsert() async throws {
+    @Test func tombstoneIsNotInsertedAndDeletesInAnUpsert() async throws {
         try await withStored { bed in
             let lines = [#"{"_id":"other","_deleted":true}"#, #"{"_id":"never-there","_deleted":true}"#]
             let refused = try await bed.load(lines: lines)
@@ -146,7 +146,7 @@ import Transfer
     }
 
     /// Writes of one document don't overtake each other, in whatever batches they are.
-    @Test(arguments: [1, 2, 500]) func theLastOfSeveralVersionsStays(batch: Int) async throws {
+    @Test(arguments: [1, 2, 500]) func lastOfSeveralVersionsWins(batch: Int) async throws {
         try await BotTestBed.with { bed in
             let lines = (0..<30).map { #"{"_id":"d\#($0 % 3)","n":\#($0)}"# }
             let state = try await bed.load(lines: lines) { settings in
@@ -163,7 +163,7 @@ import Transfer
         }
     }
 
-    @Test func whatVersionADocumentWasElsewhereDoesNotMatter() async throws {
+    @Test func revisionOfTheSourceIsIgnored() async throws {
         try await withStored { bed in
             let version = #""_rev":"7-abc","_cv":"18@x","_revisions":{"start":7,"ids":["abc"]}"#
             let lines = [#"{"_id":"new",\#(version),"n":1}"#, #"{"_id":"other",\#(version),"n":2}"#]

@@ -43,7 +43,7 @@ import Transfer
         (.merge, ["insert", "leave", "change", "refuse", "refuse"]),
         (.delete, ["leave", "delete", "delete", "refuse", "refuse"]),
     ])
-    func itSaysWhatWouldBeDone(mode: ImportMode, expected: [String]) async throws {
+    func previewShowsTheResult(mode: ImportMode, expected: [String]) async throws {
         try await withStored { bed, before in
             let said = try await bed.preview(lines: Self.incoming) { $0.mode = mode }
             #expect(actions(said) == expected)
@@ -57,7 +57,7 @@ import Transfer
     }
 
     @Test(arguments: [ImportMode.upsert, .merge])
-    func itsPatchLeadsFromTheOldDocumentToTheNew(mode: ImportMode) async throws {
+    func previewPatchTurnsTheOldDocumentIntoTheNew(mode: ImportMode) async throws {
         try await withStored { bed, _ in
             let old = try #require(try await bed.stored("other"))
             let said = try await bed.preview(lines: [Self.incoming[2]]) { $0.mode = mode }
@@ -71,7 +71,7 @@ import Transfer
     }
 
     @Test(arguments: [ImportMode.insert, .upsert, .merge])
-    func withAMappingItShowsTheDocumentsThatWouldBeWritten(mode: ImportMode) async throws {
+    func previewWithAMappingShowsTheMappedDocuments(mode: ImportMode) async throws {
         try await withStored { bed, before in
             try bed.write(
                 "map.yaml",
@@ -101,7 +101,7 @@ import Transfer
         }
     }
 
-    @Test func itTellsOfAttachments() async throws {
+    @Test func previewShowsAttachments() async throws {
         try await withStored { bed, before in
             let line = #"{"_id":"with","_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="},"#
             let lines = [line + #""y":{"data":"eA=="}}}"#, #"{"_id":"with"}"#, line.dropLast() + "}}"]
@@ -115,7 +115,7 @@ import Transfer
         }
     }
 
-    @Test func ofARestoreItTellsWhichRevisionsAreNew() async throws {
+    @Test func previewOfARestoreShowsNewRevisions() async throws {
         try await withStored { bed, before in
             let revision = try #require(try await bed.revision(of: "equal"))
             let other = try #require(try await bed.revision(of: "other"))
@@ -130,7 +130,7 @@ import Transfer
         }
     }
 
-    @Test func itCountsAsTheImportWould() async throws {
+    @Test func previewCountsAsTheImportDoes() async throws {
         try await withStored { bed, _ in
             let (importer, report) = try bed.importer("in.ndjson") { settings in
                 try bed.write("in.ndjson", Self.incoming)
@@ -148,7 +148,7 @@ import Transfer
     }
 
     /// Deletions counted as written documents, and in a dry run too.
-    @Test(arguments: [false, true]) func deletionsAreCountedAsSuch(isDryRun: Bool) async throws {
+    @Test(arguments: [false, true]) func previewCountsDeletions(isDryRun: Bool) async throws {
         try await withStored { bed, _ in
             try bed.write("in.ndjson", Self.incoming)
             let (importer, report) = try bed.importer("in.ndjson") { settings in

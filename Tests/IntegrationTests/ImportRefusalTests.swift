@@ -43,7 +43,7 @@ import Transfer
         #"{"id":"d4","status":400,"error":"Bad Request","reason":"no such thing"}"#,
     ]
 
-    @Test(arguments: rowsOfErrors) func aRowThatRefusesADocumentConcernsItAlone(row: String) async throws {
+    @Test(arguments: rowsOfErrors) func refusingRowRejectsOnlyItsDocument(row: String) async throws {
         let server = try ScriptedServer { request, _ in
             guard request.path == "/todo/_bulk_docs" else { return nil }
             let rows = ScriptedServer.ids(in: request).map { $0 == "d4" ? row : Self.row($0) }
@@ -56,13 +56,13 @@ import Transfer
     /// A node of a cluster reports the last sequence that it gave out itself: one that is behind is no reset. Neither is
     /// a gateway that does not answer any more: the work is done.
     @Test(arguments: [#"{"key":"KEY","id":"KEY","value":{"rev":"1-a"}}"#, #"{"key":"KEY","error":"forbidden"}"#, nil])
-    func aNodeThatIsBehindIsNoReset(row: String?) async throws {
+    func laggingNodeIsNotTakenForAReset(row: String?) async throws {
         let server = try Self.nodeThatIsBehind(row)
         try await load(server) { #expect($1.counts == ImportCounts(inserted: 9)) }
     }
 
     /// Killed while it asked, it would have done everything again.
-    @Test func whatIsDoneIsSavedBeforeTheLastQuestion() async throws {
+    @Test func progressIsSavedBeforeTheLastRequest() async throws {
         let (path, saved) = (Locked(""), Locked<[Int?]>([]))
         let server = try ScriptedServer(information: #"{"db_name":"todo","update_seq":1000,"state":"Online"}"#) {
             request, _ in
@@ -83,7 +83,7 @@ import Transfer
 
     /// The same where an interrupted import is resumed.
     @Test(arguments: [false, true])
-    func anInterruptedImportContinuesWithANodeThatIsBehind(isReset: Bool) async throws {
+    func interruptedImportContinuesWithALaggingNode(isReset: Bool) async throws {
         let ended = try ScriptedServer { request, number in
             request.path == "/todo/_bulk_docs" && number == 0 ? ScriptedServer.written(request) : nil
         }
@@ -116,7 +116,7 @@ import Transfer
         }
     }
 
-    @Test func documentsThatAreGoneAreAReset() async throws {
+    @Test func missingDocumentsAreAReset() async throws {
         let server = try Self.nodeThatIsBehind(#"{"key":"KEY","error":"not_found"}"#)
         let failure = await #expect(throws: TransferError.self) { try await load(server) { _, _ in } }
         #expect(failure?.code == .foreign)
@@ -138,7 +138,7 @@ import Transfer
     }
 
     /// CouchDB refuses the whole call for one document that it does not like.
-    @Test func aCallThatIsRefusedForOneDocumentIsHalvedUntilItIsFound() async throws {
+    @Test func refusedRequestIsHalvedUntilTheDocumentIsFound() async throws {
         let server = try ScriptedServer { request, _ in
             guard request.path == "/todo/_bulk_docs" else { return nil }
             guard !ScriptedServer.ids(in: request).contains("d4") else {
@@ -188,7 +188,7 @@ import Transfer
     }
 
     /// The database could still be read, so each document was rejected: the import went on to the end.
-    @Test(arguments: [401, 403]) func anAccountThatMayNotWriteEndsTheImportOfStreamedDocuments(status: Int) async throws
+    @Test(arguments: [401, 403]) func readOnlyAccountEndsTheImportOfStreamedDocuments(status: Int) async throws
     {
         let server = try Self.refusingStreams(status: status, writes: status)
         let failure = await #expect(throws: RunError.self) {
@@ -201,7 +201,7 @@ import Transfer
     }
 
     /// CouchDB falls over a type that is null.
-    @Test func anAttachmentWithoutATypeIsSentWithoutOne() async throws {
+    @Test func attachmentWithoutATypeIsSentWithoutOne() async throws {
         let server = try ScriptedServer { request, _ in
             request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
         }
@@ -253,18 +253,18 @@ import Transfer
 
     /// It ended the whole import.
     @Test(arguments: [302, 400, 403, 404, 406, 410, 418, 451, 500, 501, 503])
-    func textThatCannotBeComparedIsWrittenAgain(status: Int) async throws {
+    func incomparableTextIsWrittenAgain(status: Int) async throws {
         let server = try textServer(.init(status: status, headers: Self.couchDB, body: #"{"error":"no"}"#))
         try await load(server, text: "x", ImportCounts(changed: 1))
     }
 
-    @Test func textWhoseNameNoAddressCanHoldIsWrittenAgain() async throws {
+    @Test func textWithANameThatNoURLCanHoldIsWrittenAgain() async throws {
         let name = #"a\u0000b"#
         let server = try textServer(name: name, .init(status: 404, headers: Self.couchDB, body: "{}"))
         try await load(server, text: name, ImportCounts(changed: 1))
     }
 
-    @Test(arguments: [1, 3]) func aCallThatIsTooLargeIsHalvedUntilItPasses(largest: Int) async throws {
+    @Test(arguments: [1, 3]) func oversizedImportRequestIsHalvedUntilItPasses(largest: Int) async throws {
         let server = try ScriptedServer { request, _ in
             guard request.path == "/todo/_bulk_docs" else { return nil }
             let ids = ScriptedServer.ids(in: request)
@@ -285,7 +285,7 @@ import Transfer
     }
 
     /// The bytes are those of the file: nothing was decoded and written anew.
-    @Test func documentsAreSentAsTheyStand() async throws {
+    @Test func documentsAreSentUnchanged() async throws {
         let server = try ScriptedServer { request, _ in
             request.path == "/todo/_bulk_docs" ? ScriptedServer.written(request) : nil
         }
@@ -294,7 +294,7 @@ import Transfer
             server.requests("/todo/_bulk_docs").map(\.text) == [#"{"docs":[\#(Self.lines.joined(separator: ",\n"))]}"#])
     }
 
-    @Test func batchesHaveSoManyDocumentsAndBytes() async throws {
+    @Test func batchesAreLimitedByDocumentsAndBytes() async throws {
         for (documents, bytes, counts) in [
             (4, 1 << 20, [1, 4, 4]), (500, 50, [1, 2, 2, 2, 2]), (500, 1, [Int](repeating: 1, count: 9)),
         ] {
@@ -312,7 +312,7 @@ import Transfer
         }
     }
 
-    @Test func whatAGatewayRefusesByItsRulesIsRejected() async throws {
+    @Test func documentRefusedByTheGatewaysRulesIsRejected() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             try embedded.misbehave(
                 #"{"refuse_documents":{"share":0.2,"status":[403,400],"reason":"not here"},"on":"_bulk_docs"}"#)
@@ -330,7 +330,7 @@ import Transfer
         }
     }
 
-    @Test func aUserWhoMayNotWriteIsRefusedAtOnce() async throws {
+    @Test func readOnlyUserIsRefusedAtOnce() async throws {
         try await BotTestBed.withTrouble(user: ("amy", "secret")) { bed, _ in
             var stranger = bed
             stranger.settings.credentials = .basic(user: "amy", password: "wrong")

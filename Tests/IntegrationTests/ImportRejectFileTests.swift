@@ -19,7 +19,7 @@ import Transfer
         }
     }
 
-    @Test func theRejectFileIsReplacedByWhatIsRejectedAgain() async throws {
+    @Test func rejectFileIsReplacedByTheNextRejects() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", [#"{"_id":"a"}"#, #"{"n":1}"#, #"{"n":2}"#, "{"])
             try await bed.load(file: "in.ndjson") { $0.rejectPath = bed.path("bad.ndjson") }
@@ -39,7 +39,7 @@ import Transfer
     }
 
     /// It was cut to nothing.
-    @Test func aFileThatHoldsNoReasonsIsNotOverwritten() async throws {
+    @Test func fileWithoutReasonsIsNotOverwritten() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", [#"{"n":1}"#])
             try bed.write("bad.ndjson.reasons", bytes: Array("my notes".utf8))
@@ -52,7 +52,7 @@ import Transfer
         }
     }
 
-    @Test func theAdviceCanBePastedIntoAShell() async throws {
+    @Test func adviceCanBePastedIntoAShell() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", [#"{"n":1}"#])
             var settings = ImportSettings()
@@ -70,7 +70,7 @@ import Transfer
     }
 
     /// What could not be imported to its end is not replaced.
-    @Test func theRejectFileStaysIfTheImportBreaksOff() async throws {
+    @Test func rejectFileStaysIfTheImportIsInterrupted() async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = (0..<50).map { #"{"n":\#($0)}"# }
             try bed.write("in.ndjson", lines)
@@ -90,7 +90,7 @@ import Transfer
         ("in.ndjson", "bad.ndjson", nil), ("in.json", "bad.jsonl", nil), ("in.ndjson", "bad.csv", "--format ndjson"),
         ("in.json", "bad.txt", "--format ndjson"), ("mongo.json", "bad.ndjson", "--format ejson"),
     ])
-    func theAdviceNamesWhatTheRejectFileDoesNotTell(input: String, rejects: String, option: String?) async throws {
+    func adviceNamesOptionsMissingInTheRejectFile(input: String, rejects: String, option: String?) async throws {
         let texts = [
             "in.csv": "n:number\n1\n", "in.ndjson": "{\"n\":1}\n", "in.json": "[{\"n\":1}]",
             "mongo.json": #"[{"_id":{"$oid":"5d505646cf6d4fe581014ab2"},"_attachments":1}]"#,

@@ -35,7 +35,7 @@ import Transfer
             .sorted()
     }
 
-    @Test func whatAnExportHoldsIsThereAgainWithItsHistory() async throws {
+    @Test func exportIsRestoredWithItsHistory() async throws {
         try await BotTestBed.withEmbedded { origin in
             let body = Array(#"{"_attachments":{"x":{"data":"aGVsbG8="}},"n":12345678901234567890}"#.utf8)
             var newest = try await origin.phone.put("twice", body: body)
@@ -59,7 +59,7 @@ import Transfer
         }
     }
 
-    @Test func tombstonesAndAttachmentsAreRestoredAsTheyAre() async throws {
+    @Test func tombstonesAndAttachmentsAreRestored() async throws {
         try await BotTestBed.withEmbedded { bed in
             let state = try await bed.load(lines: Self.leaves) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(inserted: 3, deleted: 1))
@@ -71,7 +71,7 @@ import Transfer
     }
 
     /// Only the revisions that are missing are stored; those that follow the gateway's own change the document.
-    @Test func laterRevisionsFollowThoseThatAreThere() async throws {
+    @Test func laterRevisionsFollowExistingOnes() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await bed.load(lines: Self.leaves) { $0.mode = .restore }
             let later = [Self.leaves[1], Self.leaf("a", "cba", #""n":2"#), Self.leaf("b", "a", #""n":3"#)]
@@ -81,7 +81,7 @@ import Transfer
         }
     }
 
-    @Test func conflictingLeavesAreAllRestoredWhereTheyMayBe() async throws {
+    @Test func conflictingLeavesAreRestoredIfTheGatewayKeepsThem() async throws {
         let conflict = [Self.leaf("a", "ba", #""side":"b""#), Self.leaf("a", "ca", #""side":"c""#)]
         try await BotTestBed.withEmbedded {
             $0.allowsConflicts = true
@@ -100,7 +100,7 @@ import Transfer
         }
     }
 
-    @Test func aGatewayThatKeepsOneLeafRefusesTheSecond() async throws {
+    @Test func gatewayThatKeepsOneLeafRefusesTheSecond() async throws {
         try await BotTestBed.withEmbedded { bed in
             let conflict = [Self.leaf("a", "ba", #""side":"b""#), Self.leaf("a", "ca", #""side":"c""#)]
             let state = try await bed.load(lines: conflict) { $0.mode = .restore }
@@ -111,7 +111,7 @@ import Transfer
     }
 
     @Test(arguments: [#"{"_id":"a","n":1}"#, #"{"_id":"a","_rev":"x"}"#, #"{"_id":"a","_rev":7}"#])
-    func withoutARevisionNothingCanBeRestored(line: String) async throws {
+    func documentWithoutARevisionCannotBeRestored(line: String) async throws {
         try await BotTestBed.withEmbedded { bed in
             let state = try await bed.load(lines: [line]) { $0.mode = .restore }
             #expect(state.counts == ImportCounts(rejected: 1))

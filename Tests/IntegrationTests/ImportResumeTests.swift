@@ -48,7 +48,7 @@ import Transfer
         DocumentID((try? JSONText(line))?.root["_id"]?.string ?? "")
     }
 
-    @Test func stoppedAgainAndAgainItCompletes() async throws {
+    @Test func repeatedlyStoppedJobCompletes() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", Self.lines(1_500))
             let progress = bed.path("in.ndjson.import-progress")
@@ -89,7 +89,7 @@ import Transfer
 
     /// What lies on the disk at any instant is what a killed run leaves. The gateway may be further.
     @Test(arguments: [nil, ImportSettings.Schema.todo])
-    func killedAtAnyInstantAndResumedItEndsTheSame(schema: ImportSettings.Schema?) async throws {
+    func resumeAfterAnyKillGivesTheSameResult(schema: ImportSettings.Schema?) async throws {
         try await BotTestBed.withEmbedded { bed in
             let list = #","taskList":{"id":"a.l","owner":"a"},"task":"x"}"#
             let lines = Self.lines(200).map { schema == nil ? $0 : $0.replacingOccurrences(of: "}", with: list) }
@@ -163,7 +163,7 @@ import Transfer
         return error?.description
     }
 
-    @Test func anImportWithOtherSettingsIsNotResumed() async throws {
+    @Test func importWithOtherSettingsIsNotResumed() async throws {
         try await BotTestBed.withEmbedded { bed in
             let rules = "version: 1\nkind: mapping\nrules: [{ name: a, when: {}, then: [{ merge: { a: 1 } }] }]\n"
             try bed.write("map.yaml", bytes: Array(rules.utf8))
@@ -181,7 +181,7 @@ import Transfer
         }
     }
 
-    @Test func anImportOfAnotherFileOrIntoAnotherKeyspaceIsNotResumed() async throws {
+    @Test func importOfAnotherFileOrKeyspaceIsNotResumed() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
             try await BotTestBed.withEmbedded { other in
@@ -201,7 +201,7 @@ import Transfer
     }
 
     @Test(arguments: ["", #"{"changebot":"import-progress","version":2}"#])
-    func aFileWithoutProgressIsNotResumed(text: String) async throws {
+    func fileWithoutProgressIsNotResumed(text: String) async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", Self.lines(3))
             try bed.write("in.ndjson.import-progress", bytes: Array(text.utf8))
@@ -212,7 +212,7 @@ import Transfer
 
     /// It was overwritten, and removed at the end.
     @Test(arguments: ["{}", "nonsense", #"{"changebot":"export"}"#, "2 MB"], [false, true])
-    func aFileThatNoImportHasLeftIsNotOverwritten(text: String, isResuming: Bool) async throws {
+    func foreignFileIsNotOverwritten(text: String, isResuming: Bool) async throws {
         try await BotTestBed.withEmbedded { bed in
             let text = text == "2 MB" ? String(repeating: "my notes\n", count: 250_000) : text
             try bed.write("in.ndjson", Self.lines(3))
@@ -229,7 +229,7 @@ import Transfer
         }
     }
 
-    @Test func aFileOfTheNameOfTheLockStays() async throws {
+    @Test func fileWithTheNameOfTheLockStays() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ndjson", Self.lines(3))
             try bed.write("p.lock", bytes: Array("my notes".utf8))
@@ -243,7 +243,7 @@ import Transfer
         }
     }
 
-    @Test func anInputReadWithOtherOptionsIsNotResumed() async throws {
+    @Test func inputReadWithOtherOptionsIsNotResumed() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
             let format = try await objection(bed) { $0.format = .csv }
@@ -263,7 +263,7 @@ import Transfer
         }
     }
 
-    @Test func anImportWithoutItsRejectFilesIsNotResumed() async throws {
+    @Test func importWithoutItsRejectFilesIsNotResumed() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
             try FileManager.default.removeItem(atPath: bed.path("rejects.ndjson"))
@@ -271,7 +271,7 @@ import Transfer
         }
     }
 
-    @Test func withoutResumeItBeginsAnew() async throws {
+    @Test func importWithoutResumeStartsAgain() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await interrupt(bed)
             let there = try await bed.contents().count

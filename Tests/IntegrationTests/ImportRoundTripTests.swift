@@ -30,7 +30,7 @@ import Transfer
             + [#"{"_id":"empty"}"#, #"{"\u005fid":"escaped","\u005frev":"1-a","\u0061":1}"#]
     }
 
-    @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"]) func whatIsHardComesBackAsItWas(
+    @Test(arguments: ["o.ndjson", "o.json", "o.ndjson.gz"]) func hardDocumentsSurviveTheRoundTrip(
         name: String
     ) async throws {
         try await BotTestBed.with { origin in
@@ -79,7 +79,7 @@ import Transfer
         }
     }
 
-    @Test func whatManyDocumentsAreIsTheSameOnceTheyAreElsewhere() async throws {
+    @Test func randomDocumentsSurviveTheRoundTrip() async throws {
         try await BotTestBed.withEmbedded { origin in
             let lines = (0..<3_000).map {
                 #"{"_id":"t\#($0)","n":\#($0).0,"t":"\#(String(repeating: "x", count: $0))"}"#

@@ -36,7 +36,7 @@ import Transfer
         return types
     }
 
-    @Test(arguments: [3, 500]) func listsComeBeforeTasksBeforeTheirUsers(batch: Int) async throws {
+    @Test(arguments: [3, 500]) func listsAreImportedBeforeTasksAndUsers(batch: Int) async throws {
         try await BotTestBed.withEmbedded { bed in
             var lines = (0..<20).flatMap { number in
                 [Self.user("ben", "o\(number)"), Self.task(number, "o\(number)"), Self.list("o\(number)")]
@@ -78,7 +78,7 @@ import Transfer
         }
     }
 
-    @Test func whatIsWrongIsKnownBeforeAnythingIsWritten() async throws {
+    @Test func errorsAreReportedBeforeAnythingIsWritten() async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = mixed
             let failure = await #expect(throws: RunError.self) {
@@ -95,7 +95,7 @@ import Transfer
         }
     }
 
-    @Test func inACollectionTheTypeIsItsOwn() async throws {
+    @Test func collectionNameIsTheType() async throws {
         let configure: (inout EmbeddedGateway.Configuration) -> Void = {
             $0.collections = ["_default._default", "_default.tasks", "_default.lists"]
         }
@@ -130,7 +130,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: [false, true]) func theTaskTrackerLandsAsTodoData(tasksFirst: Bool) async throws {
+    @Test(arguments: [false, true]) func taskTrackerIsImportedAsTodoData(tasksFirst: Bool) async throws {
         let (users, tasks) = (
             BotTestBed.asset("realm-users.ejson.ndjson"), BotTestBed.asset("realm-tasks.ejson.ndjson")
         )
@@ -156,7 +156,7 @@ import Transfer
 
     /// Where each kind has a collection of its own, the selector takes what belongs there out of what the mapping makes.
     @Test(arguments: [("task-list", 3), ("task", 10), ("task-list.user", 3), ("moderator", 0)])
-    func aSelectorTakesOneKindOfWhatAMappingMakes(type: String, count: Int) async throws {
+    func selectorFiltersMappedDocuments(type: String, count: Int) async throws {
         let (users, tasks) = (
             BotTestBed.asset("realm-users.ejson.ndjson"), BotTestBed.asset("realm-tasks.ejson.ndjson")
         )
@@ -180,7 +180,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: [1, 500]) func itemsOfAtlasLandAsTodoData(batch: Int) async throws {
+    @Test(arguments: [1, 500]) func atlasItemsAreImportedAsTodoData(batch: Int) async throws {
         let mapping = try await Self.mapping("atlas-item")
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.ejson", bytes: BotTestBed.asset("atlas-items.ejson.ndjson"))

@@ -27,7 +27,7 @@ import Transfer
         }
     }
 
-    @Test func rowsWithWrongCellsAreRejectedAndTheOthersImported() async throws {
+    @Test func rowsWithWrongCellsAreRejectedAndOthersImported() async throws {
         try await withRejects { bed in
             let rejections = try bed.rejections("rejects.csv")
             #expect(rejections.map(\.line) == [3, 4])
@@ -38,7 +38,7 @@ import Transfer
         }
     }
 
-    @Test func rejectedRowsAreATable() async throws {
+    @Test func rejectedRowsAreWrittenAsATable() async throws {
         try await withRejects { bed in
             #expect(try bed.lines("rejects.csv") == [Self.lines[0], Self.lines[2], Self.lines[3]])
             try bed.write("again.csv", bytes: try bed.bytes("rejects.csv"))
@@ -61,7 +61,7 @@ import Transfer
     }
 
     /// What a gateway, or the import itself, refuses of a table is a row of it, too: also one of several lines.
-    @Test func rowsThatMakeDocumentsAreRejectedAsRows() async throws {
+    @Test func mappedRowsAreRejectedAsRows() async throws {
         try await BotTestBed.withEmbedded { bed in
             let rows = ["_id,n:number,s", "x,1,", "_x,1.10,\"two\r\nlines\"", "x,2,"]
             try bed.write("in.csv", bytes: Array(rows.joined(separator: "\r\n").utf8))
@@ -78,7 +78,7 @@ import Transfer
     }
 
     /// Extended JSON stays what it was: its types would be lost otherwise.
-    @Test func extendedJSONIsRejectedAsItCame() async throws {
+    @Test func extendedJSONIsRejectedUnchanged() async throws {
         try await BotTestBed.withEmbedded { bed in
             let line = #"{"_id":{"$numberInt":"7"},"at":{"$date":"2026-11-20T10:00:00Z"}}"#
             let state = try await bed.load(lines: [line]) { $0.format = .ejson }
@@ -87,7 +87,7 @@ import Transfer
         }
     }
 
-    @Test func aHeaderThatIsNoneEndsTheImport() async throws {
+    @Test func missingHeaderEndsTheImport() async throws {
         try await BotTestBed.withEmbedded { bed in
             try bed.write("in.csv", bytes: Array("_id,n:integer\r\na,1\r\n".utf8))
             let error = await #expect(throws: TransferError.self) { try await bed.load(file: "in.csv") }

@@ -31,7 +31,7 @@ import Testing
         return ids
     }
 
-    @Test func theLastWriteIsWaitedFor() async throws {
+    @Test func runWaitsForItsLastWriteInTheFeed() async throws {
         let asked = Locked<[String]>([])
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// A node that died may have kept sequences for ever.
-    @Test func aGatewayThatNeverConfirmsEndsTheRun() async throws {
+    @Test func gatewayThatNeverConfirmsEndsTheRun() async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 guard request.target.contains("request_plus") else {

@@ -17,7 +17,7 @@ import Testing
         "related: { selector: { type: waiting }, then: [ { merge: { type: other } } ] }",
         "aggregate: { into: other, count: { n: true }, document: { type: other } }",
     ])
-    func whatWasWrittenIsDecidedThoughItsAnswerWasLost(action: String) async throws {
+    func writeWithALostAnswerIsDecided(action: String) async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
                 """
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The chain is remembered, too.
-    @Test func rulesThatWriteForEachOtherEndAlthoughAnswersAreLost() async throws {
+    @Test func rulesThatWriteForEachOtherStopDespiteLostAnswers() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
                 """
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Sync Gateway lists no tombstones, so the one that the bot had read passed for the current one after each conflict.
-    @Test func aTombstoneThatThisBotReplacedIsPassedOver() async throws {
+    @Test func replacedTombstoneIsSkipped() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
                 """
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// It kept its share of the memory budget while it was read again, and was booked a second time.
-    @Test func aTombstoneThatIsWrittenAgainAfterAConflictIsBookedOnce() async throws {
+    @Test func tombstoneWrittenAgainAfterAConflictIsRecordedOnce() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(
                 """

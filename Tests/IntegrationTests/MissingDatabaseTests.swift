@@ -26,7 +26,7 @@ import Testing
     }
 
     /// A daemon ended with 66.
-    @Test func aDaemonWaitsForADatabaseThatIsGone() async throws {
+    @Test func daemonWaitsForAMissingDatabase() async throws {
         let feeds = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aCollectionThatIsMissingInItsDatabaseEndsTheRun(isDaemon: Bool) async throws {
+    func collectionMissingInItsDatabaseEndsTheRun(isDaemon: Bool) async throws {
         let server = try TestServer { connection in
             try connection.serve { request in
                 let isFeed = request.target.hasPrefix("/todo/_changes")
@@ -60,7 +60,7 @@ import Testing
         #expect(error?.code == .databaseMissing)
     }
 
-    @Test func aOneShotRunGivesUpSoon() async throws {
+    @Test func oneShotRunGivesUpSoon() async throws {
         let feeds = EventCounter()
         let server = try TestServer { connection in
             try connection.serve { request in

@@ -23,7 +23,7 @@ import Testing
     ///
     /// The schedule in single steps: `RetryPolicyTests`.
     @Test("The back-off has a cap, is jittered, and starts over after a success", arguments: 0..<20)
-    func theBackOffHasACap(seed: Int) {
+    func backOffHasACap(seed: Int) {
         var number = UInt64(seed)
         for _ in 0..<50 {
             number = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -43,7 +43,7 @@ import Testing
     /// logstash couchdb_changes#27: after ctrl-C the file with the sequence was empty, and with it the reader stopped, or
     /// everything was handled once more.
     @Test("A state that was emptied loses and repeats nothing", arguments: [true, false])
-    func aStateThatWasEmptiedLosesNothing(isEmpty: Bool) async throws {
+    func emptiedStateLosesNothing(isEmpty: Bool) async throws {
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<10))
@@ -64,7 +64,7 @@ import Testing
 
     /// cht-core#3668, #6533: one rule was broken, the others ran on, and it missed its changes.
     @Test("All rules are valid or none runs")
-    func allRulesAreValidOrNoneRuns() async throws {
+    func invalidRuleFileRunsNoRule() async throws {
         try await BotTestBed.withTrouble { bed, _ in
             try await bed.load(BotTestBed.tasks(0..<3))
             _ = try bed.rules(BotTestBed.doneRules)
@@ -86,7 +86,7 @@ import Testing
     ///
     /// Renewal and login in single steps: `SessionTests`.
     @Test("An expired session is renewed, and nothing is written without one")
-    func anExpiredSessionIsRenewed() async throws {
+    func expiredSessionIsRenewed() async throws {
         var settings = GatewaySettings()
         settings.usesSession = true
         try await BotTestBed.withTrouble(user: ("amy", "letmein"), settings: settings) { bed, gateway in
@@ -107,7 +107,7 @@ import Testing
     /// cht-core#2363, #4312, obsidian-livesync#169, bigcouch#44, couchdb-documentation#522, sync_gateway#164: proxies cut
     /// requests on which nothing moves.
     @Test("A proxy that ends idle requests ends nothing else", arguments: [408, 502, 504, 524])
-    func aProxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
+    func proxyThatEndsIdleRequestsEndsNothingElse(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             let page = #"{"code":\#(status),"body":"<html>Gateway Timeout</html>"}"#
@@ -125,7 +125,7 @@ import Testing
 
     /// Behind the old checkpoint of a database that was deleted and made again nothing would ever come.
     @Test("a database that is made anew under a running bot is handled from its beginning", arguments: [0, 3])
-    func aDatabaseThatIsMadeAnewIsHandled(more: Int) async throws {
+    func recreatedDatabaseIsProcessed(more: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<20))
@@ -145,7 +145,7 @@ import Testing
 
     /// Nobody may take the mark of a database for that of another: the reset comes while the bot is away.
     @Test("a database that is made anew while the bot is away is handled from its beginning")
-    func aDatabaseThatIsMadeAnewMeanwhileIsHandled() async throws {
+    func databaseRecreatedDuringTheRunIsProcessed() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<20))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.limitedParallelism) struct ProgramFaultTests {
     /// A job waited for such a machine without end.
-    @Test func programsThatCannotBeRunEndAJobAndCostNoDocument() async throws {
+    @Test func unrunnableProgramsEndAJobWithoutDeadLetters() async throws {
         try await BotTestBed.withEmbedded { bed in
             let text = """
                 version: 1

@@ -12,7 +12,7 @@ import Testing
 @Suite(.limitedParallelism) struct PutOrderTests {
     /// The put was remembered as an own revision: the change that it met was never decided.
     @Test(arguments: ["run", "fix"])
-    func aChangeThatMeetsAPutIsDecided(command: String) async throws {
+    func changeConcurrentWithAPutIsDecided(command: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func documentsThatPutEachOtherGetTheirOwnEffectsToo() async throws {
+    @Test func documentsThatPutEachOtherGetTheirOwnEffects() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -68,7 +68,7 @@ import Testing
 
     /// An invoice that one rule puts gets its number from the next one, in the same run.
     @Test(arguments: ["run", "fix"])
-    func whatARulePutsIsDecidedInTheSameRun(command: String) async throws {
+    func putDocumentIsDecidedInTheSameRun(command: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -105,7 +105,7 @@ import Testing
         """
 
     /// A queued row was decided from its old content after a newer one had been put: the summary stayed outdated.
-    @Test func aSummaryIsNeverOlderThanItsCause() async throws {
+    @Test func summaryIsNeverOlderThanItsCause() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 Self.summaries.replacingOccurrences(of: "if: .stamped", with: "when: { type: doc }\n    if: .stamped"))
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// What is undone each time ends, also if it is another document that is put.
-    @Test func aPutThatIsUndoneEachTimeEnds() async throws {
+    @Test func putThatIsAlwaysUndoneEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """

@@ -30,7 +30,7 @@ import Testing
         (DocumentID(id), #"{"_id":"\#(id)","type":"task-list","name":"\#(name)","owner":"amy"}"#)
     }
 
-    @Test func aDerivedDocumentIsWrittenOnce() async throws {
+    @Test func derivedDocumentIsWrittenOnce() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(summaries())
             try await bed.load([list("amy.a", "A"), list("amy.b", "B")])
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [("keep", "A"), ("replace", "New"), ("merge", "New")])
-    func whatIsThereIsKeptReplacedOrMerged(existing: String, name: String) async throws {
+    func existingDocumentIsKeptReplacedOrMerged(existing: String, name: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(summaries("if_exists: \(existing)"))
             try await bed.load([
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Writers of one run beat each other to it until some gave up.
-    @Test func whatManyDocumentsLeadToIsWrittenInTurn() async throws {
+    @Test func putsOfManyDocumentsIntoOneAreSerialized() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedDocumentIsMadeAgain() async throws {
+    @Test func deletedDocumentIsCreatedAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(summaries())
             try await bed.load([list("amy.a", "A"), ("summary.amy.a", #"{"_id":"summary.amy.a"}"#)])
@@ -127,7 +127,7 @@ import Testing
         """
 
     /// Each document leads to another, for ever. What a rule put is a document like any other, up to ten times.
-    @Test func aChainOfPutsEnds() async throws {
+    @Test func chainOfPutsEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.echo)
             try await bed.load([task("t1", "apple"), task("t2", "tea")])
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// The feed may show what was put before it is on disk which rules led to it.
-    @Test func aChainOfPutsEndsOnALiveFeed() async throws {
+    @Test func chainOfPutsEndsOnALiveFeed() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.echo)
             let tenth = String(repeating: "z", count: 10)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func aLimitCountsWhatIsWrittenOnly() async throws {
+    @Test func limitCountsOnlyWrites() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -198,7 +198,7 @@ import Testing
     }
 
     /// The changed document is written last, and not at all if another one that it led to can't be.
-    @Test func aRefusedPutDeadLettersTheChangeWithTheRuleThatPut() async throws {
+    @Test func refusedPutDeadLettersTheChangeWithTheRuleThatPut() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func aKeyspaceThatIsNoneIsBadConfiguration() async throws {
+    @Test func invalidKeyspaceIsBadConfiguration() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(summaries("keyspace: a..b"))
             let failure = await #expect(throws: RunError.self) { try await bed.runOnce(rules) }

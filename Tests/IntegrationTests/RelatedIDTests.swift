@@ -65,7 +65,7 @@ import Testing
         "{ _id: { $in: { jq: .members } }, type: member }",
         "{ $and: [{ _id: { $in: { jq: .members } } }, { type: { $regex: '^mem' } }] }",
     ])
-    func theyAreReadWithoutASearch(selector: String) async throws {
+    func relatedIDsAreReadWithoutASearch(selector: String) async throws {
         try await with { bed, requests in
             let rules = try rules(bed, selector: selector)
             // One is gone, one has another type, one is not there, one is the team itself.
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func changesTogetherAreOneRead() async throws {
+    @Test func relatedIDsOfSeveralChangesAreOneRead() async throws {
         try await with { bed, requests in
             let rules = try rules(bed, selector: "{ _id: { $in: { jq: .members } } }")
             try await bed.load((0..<100).map { member("m\($0)") })
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func noIDIsNoRequest() async throws {
+    @Test func noRelatedIDsMeanNoRequest() async throws {
         try await with { bed, requests in
             let rules = try rules(bed, selector: "{ _id: { $in: { jq: .members } } }")
             try await bed.load([member("m1"), team("blue", "[]"), team("red", #"[7,"","_local/x","red"]"#)])
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func theLimitCountsWhatMatches() async throws {
+    @Test func limitCountsMatchingDocuments() async throws {
         try await with { bed, _ in
             let rules = try rules(bed, selector: "{ _id: { $in: { jq: .members } }, type: member }", limit: 2)
             try await bed.load((1...4).map { member("m\($0)") } + [member("r", "robot")])
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// The searches of both kinds belong to the same changes.
-    @Test func aRuleMayDoBoth() async throws {
+    @Test func ruleMayUseIDsAndSelector() async throws {
         try await with { bed, _ in
             let rules = try bed.rules(
                 """
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunFindsThem() async throws {
+    @Test func dryRunFindsRelatedIDs() async throws {
         try await with { bed, _ in
             let rules = try rules(bed, selector: "{ _id: { $in: { jq: .members } }, type: member }")
             try await bed.load([member("m1"), member("m2", "robot"), team("blue", #"["m1","m2","nobody"]"#)])

@@ -66,7 +66,7 @@ import Testing
         server.requests("/todo/_bulk_docs").map { ScriptedServer.ids(in: $0) }
     }
 
-    @Test func itIsAskedForIdsByTheSelector() async throws {
+    @Test func queryRequestsIDsByTheSelector() async throws {
         try await run { _, _ in
             Self.found(["a", "t1", "b"])
         } _: { server, counters, _ in
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// An index may be behind, and other documents be changed meanwhile.
-    @Test func whatItFindsIsMatchedAgain() async throws {
+    @Test func foundDocumentsAreMatchedAgain() async throws {
         try await run { _, _ in
             Self.found(["a", "other", "gone"])
         } _: { server, _, _ in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aFullPageIsFollowedByTheNext() async throws {
+    @Test func fullPageIsFollowedByTheNext() async throws {
         try await run(limit: 6000) { _, number in
             number == 0 ? Self.found((0..<4999).map { "x\($0)" } + ["a"]) : Self.found(["b"])
         } _: { server, _, _ in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func tooManyAreADeadLetterBeforeAnythingIsWritten() async throws {
+    @Test func tooManyResultsAreADeadLetterBeforeAnyWrite() async throws {
         try await run(limit: 1) { _, _ in
             Self.found(["a", "b"])
         } _: { server, _, deadLetters in
@@ -112,7 +112,7 @@ import Testing
         (403, #"{"error":"forbidden","reason":"no"}"#), (404, #"{"error":"not_found","reason":"missing"}"#),
         (405, #"{"error":"method_not_allowed","reason":"Only GET,HEAD allowed"}"#),
     ])
-    func whatItRefusesIsFoundByReadingAll(status: Int, body: String) async throws {
+    func refusedQueryIsReplacedByReadingAll(status: Int, body: String) async throws {
         try await run { _, _ in
             .init(status: status, headers: Self.headers, body: body)
         } _: { server, counters, _ in
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aFailureIsTriedAgain() async throws {
+    @Test func failedQueryIsRetried() async throws {
         try await run { _, number in
             number == 0
                 ? .init(status: 503, headers: Self.headers, body: #"{"error":"service_unavailable","reason":"later"}"#)

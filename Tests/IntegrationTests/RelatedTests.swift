@@ -68,7 +68,7 @@ import Testing
 
     // MARK: - What is done
 
-    @Test func theTasksOfADeletedListAreDeleted() async throws {
+    @Test func tasksOfADeletedListAreDeleted() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(bed, Self.deleteTasks)
             try await bed.load([list("l1"), list("l2")])
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aNameIsCopiedOnceAndOnlyWhereItDiffers() async throws {
+    @Test func nameIsCopiedOnceAndOnlyWhereItDiffers() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try rules(bed, Self.copyName)
             try await bed.load([list("l1"), list("l2", #""name":"B""#)])
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// The related documents are triggers themselves, and their rule sees what was done to them.
-    @Test func aRelatedDocumentIsDecidedToo() async throws {
+    @Test func relatedDocumentIsDecided() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
                 bed, Self.copyName,
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentIsNotRelatedToItself() async throws {
+    @Test func documentIsNotRelatedToItself() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
                 bed,
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func theChangedDocumentIsWrittenAfterwards() async throws {
+    @Test func changedDocumentIsWrittenAfterRelatedOnes() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try rules(
                 bed,
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: - Limits and refusals
 
-    @Test func moreThanTheLimitAreLeftAlone() async throws {
+    @Test func relatedDocumentsBeyondTheLimitAreNotChanged() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
                 bed,
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func aFailingActionIsADeadLetterOfTheChange() async throws {
+    @Test func failingActionIsADeadLetterOfTheChange() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
                 bed,
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// Each document changes the next one, for ever.
-    @Test func aChainEnds() async throws {
+    @Test func chainOfRelatedChangesEnds() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(
                 bed,
@@ -298,7 +298,7 @@ import Testing
     }
 
     /// A document that stops matching after it was found is left alone.
-    @Test func whatNoLongerMatchesIsLeftAlone() async throws {
+    @Test func documentThatNoLongerMatchesIsNotChanged() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(bed, Self.deleteTasks)
             try await bed.load([list("l1")])
@@ -316,7 +316,7 @@ import Testing
 
     // MARK: - Without writing
 
-    @Test func aDryRunShowsTheDocumentsAndWritesNothing() async throws {
+    @Test func dryRunShowsRelatedDocumentsAndWritesNothing() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(bed, Self.copyName)
             try await bed.load([
@@ -334,7 +334,7 @@ import Testing
         }
     }
 
-    @Test func aLimitCountsOnlyWhatIsChanged() async throws {
+    @Test func limitCountsOnlyChangedDocuments() async throws {
         try await BotTestBed.with { bed in
             let rules = try rules(bed, Self.copyName)
             try await bed.load((1...4).map { list("l\($0)") })

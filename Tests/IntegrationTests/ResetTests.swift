@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aRunLeavesItsMarkAndItsCheckpoint() async throws {
+    @Test func runWritesItsMarkAndCheckpointCopy() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aNewStateGoesOnAtTheCopyOfTheCheckpoint() async throws {
+    @Test func newStateContinuesAtTheCheckpointCopy() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<20).map { Self.task("t\($0)") })
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aCopyOfOtherRulesDoesNotCount() async throws {
+    @Test func checkpointCopyOfOtherRulesIsIgnored() async throws {
         try await BotTestBed.with { bed in
             try await bed.load([Self.task("t1")])
             try await bed.runOnce(try bed.rules(Self.rules), state: "old")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func anExplicitStartCountsMoreThanTheCopy() async throws {
+    @Test func explicitStartOverridesTheCheckpointCopy() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aResetIsNoticedAtTheStart() async throws {
+    @Test func resetIsDetectedAtTheStart() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<5).map { Self.task("t\($0)") })
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// A backup has the mark as well, as it was when it was made.
-    @Test func aRestoredDatabaseIsNoticedByTheAgeOfItsMark() async throws {
+    @Test func restoredDatabaseIsDetectedByItsOlderMark() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func aResetStopsARunIfSoConfigured() async throws {
+    @Test func resetStopsARunIfConfigured() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func aResetIsNoticedWhileTheFeedIsFollowed() async throws {
+    @Test func resetIsDetectedWhileFollowing() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -161,7 +161,7 @@ import Testing
 
     /// The gateway was restarted with another database, and later with the first one again: the checkpoint of one was
     /// saved for the other, and changes were lost.
-    @Test func anotherDatabaseAfterAnOutageIsNoticedBeforeItIsRead() async throws {
+    @Test func otherDatabaseAfterAnOutageIsDetectedBeforeItIsRead() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1")])
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// It ended with 0, and the database was empty.
-    @Test func aResetDuringARunThatEndsIsNoticedAtItsEnd() async throws {
+    @Test func resetDuringAOneShotRunIsDetectedAtItsEnd() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<5).map { Self.task("t\($0)") })
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func aResetDuringAPassIsNoticedAtItsEnd() async throws {
+    @Test func resetDuringAPassIsDetectedAtItsEnd() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<5).map { Self.task("t\($0)") })
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// A user may be let in to the documents and not to what is kept beside them.
-    @Test func withoutAMarkTheRunGoesOn() async throws {
+    @Test func runContinuesWithoutAMark() async throws {
         let server = try ScriptedServer(local: .init(status: 403, body: #"{"error":"Forbidden","reason":"no"}"#)) {
             request, _ in
             request.path == "/todo/_changes"

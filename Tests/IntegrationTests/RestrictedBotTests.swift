@@ -18,7 +18,7 @@ import Testing
         return false
     }
 
-    @Test func aModeratorSeesAllListsAndWritesTasksOnly() async throws {
+    @Test func moderatorSeesAllListsAndWritesTasksOnly() async throws {
         var configuration = EmbeddedGateway.Configuration(logger: BotTestBed.logger)
         configuration.users = try EmbeddedGateway.Users.parse(
             BotTestBed.asset("todo-gateway.conf"), database: "todo")

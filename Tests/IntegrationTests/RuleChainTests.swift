@@ -73,7 +73,7 @@ import Testing
         return try ledger.deadLetters()
     }
 
-    @Test(arguments: [false, true]) func aRegisterIsNoChain(isBilled: Bool) async throws {
+    @Test(arguments: [false, true]) func registerIsNoChain(isBilled: Bool) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.invoices + (isBilled ? Self.bill : ""))
             try await bed.load([Self.register])
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// The documents are there before, are written by their own rules as well, and the loop begins elsewhere.
-    @Test(arguments: ["put", "related"]) func aLoopOfDocumentsThatExistEnds(action: String) async throws {
+    @Test(arguments: ["put", "related"]) func loopOfExistingDocumentsEnds(action: String) async throws {
         try await BotTestBed.with { bed in
             func write(_ id: String) -> String {
                 action == "put"
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aRetryBeginsANewChain() async throws {
+    @Test func retryBeginsANewChain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """

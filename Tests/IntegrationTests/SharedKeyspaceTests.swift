@@ -18,7 +18,7 @@ import Testing
         func end(alone isAlone: Bool) { if isAlone { alone -= 1 } else { together -= 1 } }
     }
 
-    @Test func whoNeedsItAloneHasItAlone() async {
+    @Test func exclusiveUseExcludesOthers() async {
         let (keyspace, usage) = (SharedKeyspace(), Usage())
         await withTaskGroup { group in
             for task in 0..<200 {
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Those that share come after one that has waited for longer.
-    @Test func whoCameFirstBeginsFirst() async {
+    @Test func waitersAreServedInOrder() async {
         let (keyspace, order) = (SharedKeyspace(), OrderOfUses())
         await withTaskGroup { group in
             await keyspace.together {

@@ -30,7 +30,7 @@ import Testing
         result.map { if case .found(let ids) = $0 { ids.map(\.text) } else { ["too many"] } }
     }
 
-    @Test func queriesGatherWhileAPassRuns() async throws {
+    @Test func queriesAreCollectedDuringAPass() async throws {
         // The first list waits until the others have asked.
         let isOpen = Monitor(false)
         let server = try ScriptedServer { request, number in

@@ -99,7 +99,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aTimerFiresOnceWhenItsTimeHasCome() async throws {
+    @Test func timerFiresOnceWhenDue() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()
@@ -131,7 +131,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aTimerIsSetWhileTheBotRuns() async throws {
+    @Test func timerIsSetWhileTheBotRuns() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()
@@ -147,7 +147,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aRuleThatFiresForATimeAgainSendsItsWebhookAgain() async throws {
+    @Test func ruleThatFiresForATimeAgainSendsItsWebhookAgain() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -174,7 +174,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aChangeMovesATimerOrCancelsIt() async throws {
+    @Test func changeMovesOrCancelsATimer() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()
@@ -202,7 +202,7 @@ final class SetClock: Sendable {
     }
 
     /// A change that the bot has not seen counts, too.
-    @Test func theDocumentIsDecidedAsItIsThen() async throws {
+    @Test func firedTimerDecidesTheCurrentDocument() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()
@@ -217,7 +217,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aClockThatJumpsLosesAndRepeatsNothing() async throws {
+    @Test func clockJumpLosesAndRepeatsNoTimer() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()
@@ -266,7 +266,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aFailureIsADeadLetterAndNotTriedForEver() async throws {
+    @Test func failingTimerIsADeadLetter() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders.replacing(".reminders + 1", with: ".reminders | error"))
             let clock = SetClock()
@@ -279,7 +279,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aTimerOfADeletedDocumentLeavesTheDeadLetterOfItsTombstone() async throws {
+    @Test func timerOfADeletedDocumentKeepsTheDeadLetterOfItsTombstone() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(
                 Self.reminders + """
@@ -304,7 +304,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func timersOfRulesThatAreGoneAreDropped() async throws {
+    @Test func timersOfRemovedRulesAreDropped() async throws {
         try await BotTestBed.with { bed in
             let clock = SetClock()
             let rules = try bed.rules(Self.reminders)
@@ -317,7 +317,7 @@ final class SetClock: Sendable {
     }
 
     /// Without memory of what has fired: the rule's conditions decide.
-    @Test func aPassFiresRulesWhoseTimeHasCome() async throws {
+    @Test func passFiresDueRules() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             try await bed.load([task("past", due: 1_795_168_800), task("future", due: 1_795_168_801)])
@@ -328,7 +328,7 @@ final class SetClock: Sendable {
     }
 
     /// Documents from before a rule get its timers when it is applied to all documents.
-    @Test func aPassOfChangedRulesSetsTimers() async throws {
+    @Test func catchUpOfChangedRulesSetsTimers() async throws {
         try await BotTestBed.with { bed in
             let clock = SetClock()
             let none = try bed.rules("version: 1\nrules: [{name: other, when: {type: x}, then: []}]\n")
@@ -361,7 +361,7 @@ final class SetClock: Sendable {
         }
     }
 
-    @Test func aResetMakesTimersAnew() async throws {
+    @Test func resetCreatesTimersAgain() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.reminders)
             let clock = SetClock()

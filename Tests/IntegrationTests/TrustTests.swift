@@ -22,7 +22,7 @@ import Testing
         """
 
     /// A cart that got a line every few seconds lost its total after the fifth.
-    @Test func aBusyDocumentIsNeverDeadLettered() async throws {
+    @Test func busyDocumentIsNeverDeadLettered() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.total)
             try await bed.load([("cart", #"{"_id":"cart","type":"cart","lines":[1]}"#)])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aRuleThatIsSkippedDoesNotTakeTheOthersWithIt() async throws {
+    @Test func skippedRuleDoesNotSkipOthers() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -84,7 +84,7 @@ import Testing
 
     /// A dead letter stayed for good, whatever became of its document.
     @Test(arguments: [#""type":"task","list":"a""#, #""type":"other""#, #""_deleted":true"#])
-    func aDeadLetterIsDroppedWhenItsDocumentIsResolved(members: String) async throws {
+    func deadLetterIsDroppedWhenItsDocumentIsFinished(members: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aLimitOfErrorsIsExactAndNothingUndecidedIsPassed() async throws {
+    @Test func errorLimitIsExactAndNothingUndecidedIsPassed() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// The document of the dead letter waits for its receiver, and nothing else comes to its end.
-    @Test func runEndsAtItsLimitOfErrorsWhileDocumentsWait() async throws {
+    @Test func runEndsAtItsErrorLimitWhileDocumentsWait() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunCountsAsTheRunDoes() async throws {
+    @Test func dryRunCountsAsTheRunDoes() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func withALimitOnlyWhatIsChangedIsCounted() async throws {
+    @Test func limitCountsOnlyChanges() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<40))
@@ -213,7 +213,7 @@ import Testing
 
     /// A full disk: CouchDB answers for each document, and a job from cron went on for ever.
     @Test(arguments: [429, 502, 503, 504, 507])
-    func aJobGivesUpOnDocumentsThatAreNotDecided(status: Int) async throws {
+    func jobGivesUpOnUndecidedDocuments(status: Int) async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -235,7 +235,7 @@ import Testing
     }
 
     /// Who may not list documents got tombstones decided, and what an earlier pass wrote was never looked at again.
-    @Test func aPassOverTheFeedLooksAtLiveDocumentsOnly() async throws {
+    @Test func passOverTheFeedReadsLiveDocumentsOnly() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 switch request.path {
@@ -264,7 +264,7 @@ import Testing
     }
 
     /// A firewall that refuses a whole request for one document in it ended the run with 77, each time.
-    @Test func aDocumentThatAFirewallRefusesIsFound() async throws {
+    @Test func documentRefusedByAFirewallIsFound() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {
@@ -283,7 +283,7 @@ import Testing
     }
 
     /// A user who may not write at all gets an error that says so.
-    @Test func aUserWhoMayNotWriteEndsTheRun() async throws {
+    @Test func readOnlyUserEndsTheRun() async throws {
         try await withDirectory { directory in
             let server = try ScriptedServer { request, _ in
                 guard request.path != "/todo/_changes" else {

@@ -47,7 +47,7 @@ import Testing
         return counters
     }
 
-    @Test func withTheSameRulesTheyDoDocumentsNoHarm() async throws {
+    @Test func twoBotsWithTheSameRulesDoNoHarm() async throws {
         try await BotTestBed.with(countsRevisions: true) { bed in
             let count = 600
             let rules = try bed.rules(BotTestBed.doneRules)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func withRulesThatUndoEachOtherTheyStop() async throws {
+    @Test func twoBotsThatUndoEachOtherStop() async throws {
         try await BotTestBed.with { bed in
             let rules = [try bed.rules(Self.paint("red", "blue")), try bed.rules(Self.paint("blue", "red"))]
             let counters = try await following(bed, rules) { reports in

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func oneShotRunsEndAndReadNothingTwice(mode: Mode) async throws {
+    func oneShotRunsWithoutAMarkReadNothingTwice(mode: Mode) async throws {
         try await withDirectory { directory in
             let server = try server(mode)
             let lines = Locked<[String]>([])
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [Mode.lost, .random])
-    func aDaemonDoesNotStartOverAgainAndAgain(mode: Mode) async throws {
+    func daemonWithoutAMarkDoesNotRestartRepeatedly(mode: Mode) async throws {
         try await withDirectory { directory in
             let server = try server(mode)
             let lines = Locked<[String]>([])

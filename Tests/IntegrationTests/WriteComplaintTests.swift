@@ -16,7 +16,7 @@ import Testing
 @Suite(.limitedParallelism) struct WriteComplaintTests {
     /// couchbackup 2.0.0, couchdb-nano: the place in the feed was saved before the work was done.
     @Test("The checkpoint stays before what is not written", arguments: [413, 429, 503])
-    func theCheckpointStaysBeforeWhatIsNotWritten(status: Int) async throws {
+    func checkpointStaysBeforeUnwrittenChanges(status: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<10))
@@ -38,7 +38,7 @@ import Testing
 
     /// cht-core#8539, #8566: a hundred changes that fail, and the sequence never advances.
     @Test("A hundred failing changes in a row are dead-lettered, and the feed continues")
-    func aHundredFailingChangesInARowAreDeadLettered() async throws {
+    func hundredFailingChangesInARowAreDeadLettered() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(BotTestBed.doneRules)
             try await bed.load(BotTestBed.tasks(0..<100))
@@ -61,7 +61,7 @@ import Testing
 
     /// cht-core#3275, functions-samples#158, docs-server PR#2882: what the worker wrote made it work again.
     @Test("What the bot wrote does not make it write")
-    func whatTheBotWroteDoesNotMakeItWrite() async throws {
+    func ownWritesCauseNoWrites() async throws {
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(
                 """
@@ -113,7 +113,7 @@ import Testing
     ///
     /// One document that is too large by itself: `BotTests.aDocumentThatTheGatewayRefusesIsSetAside…`.
     @Test("A batch that is too large is halved", arguments: [1, 4])
-    func aBatchThatIsTooLargeIsHalved(times: Int) async throws {
+    func oversizedBatchIsHalved(times: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<64))
             try gateway.misbehave(#"{"on":"_bulk_docs","status":413,"times":\#(times)}"#)
@@ -156,7 +156,7 @@ import Testing
     ///
     /// How the rate is found: `AdaptiveRateTests`.
     @Test("A gateway that asks for time gets it, and every document")
-    func aGatewayThatAsksForTimeGetsIt() async throws {
+    func retryAfterOfTheGatewayIsHonoured() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             try await bed.load(BotTestBed.tasks(0..<50))
             let busy = #""status":{"code":429,"retry_after":1}"#

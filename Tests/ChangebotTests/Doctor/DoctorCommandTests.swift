@@ -49,7 +49,7 @@ import Testing
                         + (more.contains("--idle") ? [] : ["--no-wait"]) + more, environment: environment))
     }
 
-    @Test func allIsWell() async throws {
+    @Test func healthySetupPasses() async throws {
         try await CommandTestBed.with(
             [#"{"_id":"a","type":"task"}"#],
             rules:
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// A terminal gets lines with the remedy below, in order.
-    @Test func linesForPeople() async throws {
+    @Test func findingsAreReadableLines() async throws {
         try await Program.withDirectory { folder in
             let result = try await Program.run([
                 "doctor", "--gateway", "http://127.0.0.1:1/todo", "--state", folder + "/s", "--no-wait",
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aHostThatIsUnknown() async throws {
+    @Test func unknownHost() async throws {
         let found = try await report("http://nonexistent.invalid/todo")
         #expect(found.result.code == 1 && found.levels(.reachability) == ["error"])
         #expect(found.text(.reachability).contains("check its name"), "\(found.text(.reachability))")
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: - The login
 
-    @Test func aWrongPassword() async throws {
+    @Test func wrongPassword() async throws {
         let users = SecretTestBed.users(password: "right")
         try await Program.withGateway(users: users) { url in
             let login = ["CHANGEBOT_USER": "amy", "CHANGEBOT_PASSWORD": "wr0ngAndSecret"]
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownDatabase() async throws {
+    @Test func unknownDatabase() async throws {
         try await Program.withGateway { url in
             let found = try await report(url.replacing("/todo", with: "/nothere"))
             #expect(found.result.code == 1 && found.levels(.login) == ["error"])
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownCollection() async throws {
+    @Test func unknownCollection() async throws {
         try await Program.withGateway { url in
             let found = try await report(url + "._default.none")
             #expect(found.result.code == 1 && found.levels(.login) == ["ok"] && found.levels(.feed) == ["error"])
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsNoGateway() async throws {
+    @Test func serverThatIsNoGateway() async throws {
         let server = try TestServer { connection in
             try connection.serve { _ in
                 try connection.answer(headers: ["Content-Type: text/html"], body: "<html>Welcome</html>")
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [("_local/", DoctorCheck.local, "warning"), ("_all_docs", .list, "warning")])
-    func whatMayBeMissing(path: String, check: DoctorCheck, level: String) async throws {
+    func optionalPermissionsMayBeMissing(path: String, check: DoctorCheck, level: String) async throws {
         let server = try PlayedGateway(refused: path).start()
         let found = try await report(server.url("/todo"))
         #expect(found.result.code == 0 && found.levels(check) == [level], "\(found.result.output)")
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [("_changes", DoctorCheck.feed), ("_bulk_docs", .write)])
-    func whatMayNotBeMissing(path: String, check: DoctorCheck) async throws {
+    func requiredPermissionsAreChecked(path: String, check: DoctorCheck) async throws {
         let server = try PlayedGateway(refused: path).start()
         let found = try await report(server.url("/todo"))
         #expect(found.result.code == 1 && found.levels(check) == ["error"], "\(found.result.output)")
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: - On the way
 
-    @Test func aProxyThatCuts() async throws {
+    @Test func proxyThatCutsConnections() async throws {
         let server = try PlayedGateway(cutsAfter: .seconds(2)).start()
         let found = try await report(server.url("/todo"), ["--idle", "10s"])
         #expect(found.result.code == 1 && found.levels(.idle) == ["error"])
@@ -199,7 +199,7 @@ import Testing
     @Test(
         arguments: [(-40, "warning", "ahead of"), (60, "warning", "behind"), (400, "error", "behind")]
             as [(Int, String, String)])
-    func aClockThatIsOff(seconds: Int, level: String, part: String) async throws {
+    func wrongClock(seconds: Int, level: String, part: String) async throws {
         let date = HTTPDateText.of(secondsFromNow: seconds)
         let server = try PlayedGateway(date: date).start()
         let found = try await report(server.url("/todo"))
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func certificatesThatAreWrong() async throws {
+    func invalidCertificates() async throws {
         let cases: [(TestCertificate, trusts: Bool, part: String)] = [
             (try TestCertificate(for: "IP:127.0.0.1"), false, "--ca-file FILE"),
             (try TestCertificate(for: "DNS:elsewhere.example"), true, "elsewhere.example"),
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func aCertificateThatIsRightAndTheWrongScheme() async throws {
+    func validCertificateWithTheWrongScheme() async throws {
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate)
         let found = try await report(
@@ -241,7 +241,7 @@ import Testing
 
     // MARK: - This machine
 
-    @Test func aFileInPlaceOfTheStateFolder() async throws {
+    @Test func fileInPlaceOfTheStateFolder() async throws {
         try await Program.withDirectory { folder in
             let path = folder + "/state"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func aStateOfANewerProgram() async throws {
+    @Test func stateOfANewerProgram() async throws {
         try await CommandTestBed.with(rules: "  - { name: r, when: { type: t }, then: [] }\n") { bed in
             try await bed.runOnce()
             let file = try DatabaseQueue(path: bed.state + "/changebot.sqlite")
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func besideABotThatRuns() async throws {
+    @Test func doctorDuringARun() async throws {
         try await CommandTestBed.with(
             rules:
                 "  - { name: r, when: { type: task, done: { $exists: false } }, then: [{ merge: { done: true } }] }\n"
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func rulesAndSecretsThatCannotBeRead() async throws {
+    @Test func unreadableRulesAndSecrets() async throws {
         try await Program.withDirectory { folder in
             let found = try await report(
                 "http://127.0.0.1:1/todo", ["--rules", folder + "/none.yaml"],
@@ -314,7 +314,7 @@ import Testing
         return path
     }
 
-    @Test func everyBotOfAFile() async throws {
+    @Test func eachBotOfAFileIsChecked() async throws {
         try await Program.withGateway { url in
             try await Program.withDirectory { folder in
                 let path = try writeConfiguration(

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func filesThatAreRight() async throws {
+    @Test func usableFilesPass() async throws {
         try await withTestBed { bed in
             try bed.write("token", "t0ken\n")
             try bed.write("ca.pem", Self.certificate, mode: 0o644)
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// A run would stop at the first one.
-    @Test func everyFileThatIsWrongIsListed() async throws {
+    @Test func eachUnusableFileIsListed() async throws {
         try await withTestBed { bed in
             try bed.write("empty", "\n")
             try bed.write("plain", "no base64!")
@@ -84,7 +84,7 @@ import Testing
             ("", "there is no certificate in"), (certificate, "there is no private key in"),
             (certificate + secureKey, "is encrypted"), (certificate + key, nil),
         ] as [(String, String?)])
-    func certificatesOfTheBot(content: String, problem: String?) async throws {
+    func botCertificatesAreChecked(content: String, problem: String?) async throws {
         try await withTestBed { bed in
             try bed.write("own.pem", content)
             let found = try bed.findings(#"webhook: { url: "https://h/x", certificate_file: own.pem }"#)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func secretsThatEveryUserCanRead() async throws {
+    @Test func worldReadableSecretsAreWarnedOf() async throws {
         try await withTestBed { bed in
             try bed.write("pass word", "hunter22", mode: 0o644)
             try bed.write("cert.pem", Self.certificate, mode: 0o644)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func filesOfEmitThatCanNotBeWritten() async throws {
+    @Test func unwritableFilesOfEmitAreListed() async throws {
         try await withTestBed { bed in
             try FileManager.default.createDirectory(atPath: bed.folder + "/folder", withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func rulesThatRunAtCertainTimesCount() async throws {
+    @Test func scheduledRulesAreChecked() async throws {
         try await withTestBed { bed in
             let found = try bed.findings(
                 #"webhook: { url: "https://h/x", token_file: none }"#, #"emit: { file: none/a, line: { a: 1 } }"#,

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func everyMissingIndexIsAWarning() async throws {
+    @Test func eachMissingIndexIsAWarning() async throws {
         let (server, made) = try PlayedCouch().start()
         let found = try await findings(
             server.url("/todo"),
@@ -42,25 +42,25 @@ import Testing
         #expect(made.withLock { $0 } == [])
     }
 
-    @Test func rulesThatRunAtCertainTimesCount() async throws {
+    @Test func scheduledRulesAreChecked() async throws {
         let (server, _) = try PlayedCouch().start()
         #expect(
             try await findings(server.url("/todo"), top: "every: \"0 3 * * *\"\n").map(\.level) == [.warning])
     }
 
-    @Test func indexesThatAreThere() async throws {
+    @Test func existingIndexesAreNamed() async throws {
         let (server, _) = try PlayedCouch(index: "by-list").start()
         #expect(
             try await findings(server.url("/todo"))
                 == [.ok("indexes serve the related documents of 1 selector")])
     }
 
-    @Test func whoMayNotAskIsTold() async throws {
+    @Test func missingPermissionForIndexesIsReported() async throws {
         let (server, _) = try PlayedCouch(refused: "/todo/_explain").start()
         #expect(try await findings(server.url("/todo")).map(\.level) == [.unknown])
     }
 
-    @Test func nothingIsAskedWithoutQueriesOrRelatedRules() async throws {
+    @Test func noIndexCheckWithoutQueriesOrRelatedRules() async throws {
         let (server, _) = try PlayedCouch().start()
         #expect(try await findings(server.url("/todo"), []).map(\.level) == [.skipped])
         #expect(try await findings(server.url("/todo"), ["{ _id: { jq: .list } }"]).map(\.level) == [.skipped])

@@ -22,7 +22,7 @@ import Testing
             .success(states))
     }
 
-    @Test func foldersThatAreRight() {
+    @Test func usableFoldersPass() {
         #expect(findings().map(\.level) == [.ok])
         #expect(findings(nil)[0].text.contains("does not exist yet"))
         let state = StateExamination(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func foldersThatAreWrong() {
+    @Test func unusableFoldersFail() {
         #expect(findings(Self.file).map(\.level) == [.error])
         #expect(findings(problem: "Permission denied")[0].text.contains("can't be written to: Permission denied"))
         #expect(findings(nil, problem: "/x is not a folder")[0].level == .error)
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Root may write everywhere, but not there.
-    @Test func aFolderThatNobodyCanMake() async throws {
+    @Test func uncreatableFolderFails() async throws {
         #expect(FolderProbe.whyNotWritable("/proc") != nil)
         let folder = StateFolder(examining: "/proc/none/state", bot: "a")
         #expect(folder.ancestor == "/proc" && folder.problem != nil && folder.folder == nil)
@@ -82,13 +82,13 @@ import Testing
             (1 << 30, 100_000, .ok), (1 << 30, nil, .ok), (50 << 20, 100_000, .warning), (1 << 30, 500, .warning),
             (1 << 20, 100_000, .error), (1 << 30, 5, .error), (0, nil, .error),
         ] as [(Int, Int?, Finding.Level)])
-    func roomOnTheDisk(bytes: Int, files: Int?, level: Finding.Level) {
+    func diskSpaceIsChecked(bytes: Int, files: Int?, level: Finding.Level) {
         let check = DiskCheck(folder: "/s", freeBytes: bytes, freeFiles: files)
         #expect(check.finding.level == level)
         #expect(DiskCheck(folder: "/s", freeBytes: bytes, freeFiles: files, isReadOnly: true).finding.level == .error)
     }
 
-    @Test func theDiskIsAsked() throws {
+    @Test func diskSpaceIsRead() throws {
         let check = try #require(DiskCheck(examining: NSTemporaryDirectory()))
         #expect(check.freeBytes > 0)
         #expect(DiskCheck(examining: "/no/such/folder") == nil)
@@ -96,7 +96,7 @@ import Testing
 
     // MARK: - Rules
 
-    @Test func rulesAndTheirPictures() {
+    @Test func rulesAndTheirPicturesPass() {
         let found = RulesCheck([Program.pictureRules])
         #expect(found.rules.first?.level == .ok, "\(found.rules)")
         #expect(found.rules.first?.text.contains("1 file, 3 rules") == true, "\(found.rules)")
@@ -107,7 +107,7 @@ import Testing
         #expect((none.rules + none.pictures + none.files).map(\.level) == [.skipped, .skipped, .skipped])
     }
 
-    @Test func aPictureThatIsMissing() async throws {
+    @Test func missingPictureFails() async throws {
         try await withDirectory { folder in
             let path = folder + "/r.yaml"
             let text =
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aFolderOfPicturesThatIsEmpty() async throws {
+    @Test func emptyPictureFolderFails() async throws {
         try await withDirectory { folder in
             try FileManager.default.createDirectory(atPath: folder + "/p", withIntermediateDirectories: true)
             let text = """
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: - The report
 
-    @Test func findingsComeInOrder() {
+    @Test func findingsAreOrdered() {
         var order = FindingOrder(botCount: 1)
         func slot(_ check: DoctorCheck) -> DoctorSlot {
             DoctorSlot(bot: check == .libraries ? nil : 0, check: check)
@@ -152,7 +152,7 @@ import Testing
         #expect(order.isComplete)
     }
 
-    @Test func howFindingsArePrinted() throws {
+    @Test func findingsArePrinted() throws {
         let lines = FindingLines(style: TerminalStyle(.never, isTerminal: false), bots: ["a", "b"])
         let slot = DoctorSlot(bot: 1, check: .settings)
         let finding = Finding(.warning, "it is\nso", remedy: "do that")
@@ -170,7 +170,7 @@ import Testing
         #expect(colored.heading(slot).isEmpty)
     }
 
-    @Test func librariesWithoutAFunctionAreFoundInTheProcess() {
+    @Test func librariesAreFoundInTheProcess() {
         let maps = """
             7f00-7f01 r--p 00000000 08:01 1 /usr/lib/x86_64-linux-gnu/libjq.so.1.0.4
             7f01-7f02 r-xp 00000000 08:01 1 /usr/lib/x86_64-linux-gnu/libjq.so.1.0.4

@@ -20,7 +20,7 @@ import Testing
             (1006.0, 1006.1, 5, .ok), (1031.5, 1031.6, 30.5, .warning), (969.0, 969.1, -30.9, .warning),
             (1301.5, 1301.6, 300.5, .error), (600.0, 600.1, -399.9, .error),
         ] as [(Double, Double, Double, Finding.Level)])
-    func clocks(sent: Double, answered: Double, offset: Double, level: Finding.Level) {
+    func clockDifferencesAreJudged(sent: Double, answered: Double, offset: Double, level: Finding.Level) {
         let reading = ClockReading(sent: sent, answered: answered, date: 1000)
         #expect(abs(reading.offset - offset) < 0.001)
         #expect(reading.finding.level == level)
@@ -53,7 +53,7 @@ import Testing
         return check.findings(chain, refusedWith: error)
     }
 
-    @Test func aCertificateThatIsRight() throws {
+    @Test func validCertificatePasses() throws {
         let found = try findings([Self.good])
         #expect(found.map(\.level) == [.ok, .ok])
         #expect(found[0].text.contains("valid for gw.example") && found[0].text.contains("our authority"))
@@ -65,14 +65,14 @@ import Testing
             ("Dec 21 00:00:00 2026 GMT", .ok, "in 31 days"), ("Dec 20 00:00:00 2026 GMT", .warning, "in 30 days"),
             ("Nov 21 00:00:00 2026 GMT", .warning, "in 1 day"), ("Nov 19 00:00:00 2026 GMT", .warning, "expired on"),
         ] as [(String, Finding.Level, String)])
-    func theFirstEndOfTheChainCounts(until: String, level: Finding.Level, part: String) throws {
+    func earliestExpiryOfTheChainCounts(until: String, level: Finding.Level, part: String) throws {
         let issuer = Self.certificate(from: "Jan  1 00:00:00 2026 GMT", until: until)
         let found = try findings([Self.good, issuer])
         #expect(found.map(\.level) == [.ok, level])
         #expect(found[1].text.contains(part), "\(found[1])")
     }
 
-    @Test func certificatesThatAreRefused() throws {
+    @Test func refusedCertificatesAreExplained() throws {
         let expired = Self.certificate(from: "Jan  1 00:00:00 2020 GMT", until: "Jan  1 00:00:00 2021 GMT")
         let future = Self.certificate(from: "Jan  1 00:00:00 2027 GMT", until: "Jan  1 00:00:00 2028 GMT")
         let cases: [(HTTPCertificate, HTTPTransportError.TLSProblem, String, String)] = [
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// OpenSSL reports only one problem, and doctor claimed that an expired chain was accepted.
-    @Test func whatElseIsWrongWithACertificateThatIsRefused() throws {
+    @Test func furtherProblemsOfARefusedCertificateAreListed() throws {
         let other = Self.certificate(
             names: "DNS:a.example, DNS:*.b.example", from: "Jan  1 00:00:00 2020 GMT",
             until: "Jan  1 00:00:00 2021 GMT")
@@ -144,7 +144,7 @@ import Testing
         #expect(finding.level == level && finding.text.contains(part), "\(finding)")
     }
 
-    @Test func nobodyHasTriedAppServices() throws {
+    @Test func appServicesAreUntested() throws {
         let url = try GatewayURL("https://x.apps.cloud.couchbase.com:4984/todo")
         let finding = ServerVersionCheck(url: url, givenDialect: nil).finding(
             dialect: .syncGateway, version: "Couchbase Sync Gateway/4.1.1")
@@ -156,7 +156,7 @@ import Testing
     private static let closed = GatewayError(.connectionLost, "h:1: the connection was closed")
     private static let gatewayTimeout = GatewayError(.unavailable, "no", status: 504)
 
-    @Test func howAnIdleRequestEnds() {
+    @Test func idleRequestEndsAreExplained() {
         func finding(_ outcome: IdleCheck.Outcome, _ following: FeedReader.Following = .longpoll) -> Finding {
             IdleCheck.finding(outcome, span: .seconds(50), following)
         }
@@ -176,7 +176,7 @@ import Testing
         #expect(finding(.refused(Self.closed)).level == .unknown)
     }
 
-    @Test func whatAFailedRequestMeans() {
+    @Test func failedRequestsAreExplained() {
         func isCut(_ error: GatewayError, after waited: Duration) -> Bool {
             if case .cut = IdleCheck.outcome(of: error, after: waited) { true } else { false }
         }

@@ -6,7 +6,7 @@ import Testing
 /// What becomes of messages for which systemd has no room.
 @Suite(.limitedParallelism) struct NotifierTests {
     /// It was lost: the unit stayed in its start, and was ended.
-    @Test func aMessageThatFindsNoRoomIsSentWithTheNextOne() throws {
+    @Test func blockedMessageIsSentWithTheNextOne() throws {
         let listener = try DatagramListener("@changebot-notifier-\(UInt64.random(in: 0...UInt64.max))")
         let notifier = try #require(ServiceNotifier(["NOTIFY_SOCKET": listener.name]))
         // More than the system keeps for a socket.
@@ -20,7 +20,7 @@ import Testing
         #expect(after.last == "WATCHDOG=1")
     }
 
-    @Test func ofStatusesTheNewestIsEnough() throws {
+    @Test func onlyLatestStatusIsKept() throws {
         let listener = try DatagramListener("@changebot-notifier-\(UInt64.random(in: 0...UInt64.max))")
         let notifier = try #require(ServiceNotifier(["NOTIFY_SOCKET": listener.name]))
         for _ in 1...2_000 { notifier.feedWatchdog() }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aBotIsReadyThenUpToDateThenStops() async throws {
+    @Test func botIsReadyThenUpToDateThenStops() async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: Self.rule) { bed in
             let service = try Service(bed, ["--shutdown-grace", "20s"])
             try await service.wait(for: "READY=1")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aReloadIsToldWithItsTimeAndItsEnd() async throws {
+    @Test func reloadIsReportedWithItsTimeAndEnd() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let service = try Service(bed)
             try await service.wait(for: "READY=1")
@@ -87,7 +87,7 @@ import Testing
         return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
     }
 
-    @Test func aGatewayThatIsAwayHoldsUpNoStartAndNoWatchdog() async throws {
+    @Test func unreachableGatewayDelaysNeitherStartNorWatchdog() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let gateway = "http://127.0.0.1:\(try FreePort.find())/todo"
             let service = try Service(bed, gateway: gateway, watchdog: 100_000)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func aNameOfTheAbstractNamespaceIsASocketToo() async throws {
+    @Test func abstractSocketNameWorks() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let service = try Service(bed, socket: "@changebot-test-\(UUID().uuidString)", watchdog: 100_000)
             try await service.wait(for: "READY=1")
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: ["/nonexistent/notify", "nonsense"])
-    func aSocketThatIsNotThereChangesNothing(_ socket: String) async throws {
+    func missingSocketChangesNothing(_ socket: String) async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: Self.stamp) { bed in
             let process = try ChildProcess(
                 [
@@ -123,7 +123,7 @@ import Testing
     private static let stamp = "- { name: a, when: { type: task }, then: [{ merge: { done: true } }] }\n"
 
     /// It must not be started again and again: the unit names the code as one that no restart mends.
-    @Test func aStateFolderThatCanNotBeWrittenEndsTheStartWithItsReason() async throws {
+    @Test func unwritableStateFolderEndsTheStartWithItsReason() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let service = try Service(bed, state: "/dev/null/state")
             let failed = try await service.wait(for: "STATUS=failed")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func aOneShotRunTellsNothing() async throws {
+    @Test func oneShotRunNotifiesNothing() async throws {
         try await CommandTestBed.with(rules: Self.rule) { bed in
             let service = try Service(bed, ["--once"])
             #expect(await service.process.wait() == 0)

@@ -8,7 +8,7 @@ import Testing
 
 /// When which message goes to systemd, and what it says.
 @Suite struct ServiceProtocolTests {
-    @Test func theProcessIsReadyOnceEveryBotHasBegun() {
+    @Test func processIsReadyOnceAllBotsHaveBegun() {
         var messages = ServiceProtocol()
         #expect(messages.noteStarted("a") == nil)
         messages.expect(["a", "b"])
@@ -18,7 +18,7 @@ import Testing
         #expect(messages.noteStarted("b") == nil)
     }
 
-    @Test func aReloadIsToldOnceTheProcessIsReady() {
+    @Test func reloadIsReportedOnceTheProcessIsReady() {
         var messages = ServiceProtocol()
         messages.expect(["a"])
         // systemd would take the end of the reload for that of the start.
@@ -32,26 +32,26 @@ import Testing
         #expect(messages.reloaded() == nil)
     }
 
-    @Test func theStatusIsOneLineAndToldWhenItChanges() {
+    @Test func statusIsOneLineAndSentWhenItChanges() {
         var messages = ServiceProtocol()
         #expect(messages.show(status: "a\nb") == "STATUS=a b")
         #expect(messages.show(status: "a\nb") == nil)
         #expect(messages.show(status: String(repeating: "x", count: 1000))?.count == "STATUS=".count + 500)
     }
 
-    @Test func systemdWaitsAsLongAsTheDrainMayTake() {
+    @Test func systemdWaitsForTheDrain() {
         var messages = ServiceProtocol()
         #expect(messages.stopping(within: .seconds(300)) == "STOPPING=1\nEXTEND_TIMEOUT_USEC=310000000")
         #expect(messages.stopping(within: .seconds(300)) == nil)
     }
 
     @Test(arguments: ["", "@", "/", "relative", "vsock:2:1234", "/" + String(repeating: "x", count: 107)])
-    func whatIsNoAddressIsNoSocket(_ name: String) {
+    func invalidAddressIsNoSocket(_ name: String) {
         #expect(NotifySocket(name) == nil)
         #expect(ServiceNotifier(["NOTIFY_SOCKET": name]) == nil)
     }
 
-    @Test func aSocketThatIsGoneIsNoError() throws {
+    @Test func vanishedSocketIsNoError() throws {
         let socket = try #require(NotifySocket("/nonexistent/notify"))
         #expect(socket.send("READY=1"))
     }
@@ -61,7 +61,7 @@ import Testing
             ("1000", nil, 1000), ("1000", "17", 1000), ("1000", "18", nil), ("0", nil, nil), ("soon", nil, nil),
             (nil, nil, nil),
         ] as [(String?, String?, Int?)])
-    func theWatchdogIsFedForThisProcessOnly(_ interval: String?, _ process: String?, _ expected: Int?) throws {
+    func watchdogIsFedForThisProcessOnly(_ interval: String?, _ process: String?, _ expected: Int?) throws {
         var variables = ["NOTIFY_SOCKET": "@changebot-test"]
         variables["WATCHDOG_USEC"] = interval
         variables["WATCHDOG_PID"] = process
@@ -107,7 +107,7 @@ import Testing
         #expect(text() == "starting")
     }
 
-    @Test func anOutageHasTheTimeOfItsBeginning() {
+    @Test func outageHasItsStartTime() {
         var status = ServiceStatus()
         let outage = Outage()
         _ = outage.note(GatewayError(.cannotConnect, "refused"), stopsAll: true, now: now - .milliseconds(90_700))
@@ -118,7 +118,7 @@ import Testing
         #expect(status.text([bot], now: now + .milliseconds(400), seconds: 1_000_000) == first)
     }
 
-    @Test func ofSeveralBotsThoseAreNamedThatAreNotUpToDate() {
+    @Test func lateBotsAreNamed() {
         #expect(text(bot(.following, named: "a"), bot(.following, named: "b")) == "2 bots up to date")
         #expect(
             text(bot(.following, named: "a"), bot(.catchingUp, named: "b"), bot(.following, named: "c"))
@@ -129,7 +129,7 @@ import Testing
         #expect(line.hasPrefix("0 of 5 bots up to date; b1: connecting") && line.hasSuffix("; and 2 more"), "\(line)")
     }
 
-    @Test func aReloadThatWasRefusedIsToldUntilOneIsValid() {
+    @Test func refusedReloadIsReportedUntilOneIsValid() {
         var status = ServiceStatus()
         status.isReloadRefused = true
         let line = status.text([bot(.following)], now: now, seconds: 0)

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd)), arguments: [false, true])
-    func systemdHasNoComplaint(isForUser: Bool) async throws {
+    func systemdAcceptsTheUnits(isForUser: Bool) async throws {
         try await withUnits(isForUser ? ["--user"] : []) { folder, paths in
             let (code, text) = try await analyze([isForUser ? "--user" : "--system", "verify"] + paths, folder: folder)
             #expect(code == 0 && text.isEmpty, "\(text)")
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The code of `verify` does not show every complaint, so that the test above must see one.
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func systemdComplainsOfWhatIsWrong()
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func systemdRejectsWrongUnits()
         async throws
     {
         try await withUnits { folder, _ in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func theServicesAreConfined() async throws {
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: systemd))) func servicesAreConfined() async throws {
         try await withUnits { folder, paths in
             for path in paths where path.hasSuffix(".service") {
                 let result = try await analyze(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func oneKindIsOneUnitThatCanBeWrittenToAFile() async throws {
+    @Test func oneKindIsOneUnit() async throws {
         let run = try await print("run", "--binary", "/usr/bin/changebot")
         #expect(run.code == 0 && run.errors.isEmpty)
         #expect(run.output == ServiceUnit.all(.run, .init(binary: "/usr/bin/changebot", isForUser: false))[0].text)
@@ -83,7 +83,7 @@ import Testing
         #expect(all.output.contains("\nExecStart=\(Program.path) run"))
     }
 
-    @Test func unitsNameTheLinkByWhichTheProgramWasCalled() async throws {
+    @Test func unitsNameTheLinkThatWasCalled() async throws {
         try await Program.withDirectory { folder in
             let link = folder + "/changebot"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Program.path)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func filesThatDifferAreKeptUnlessTheyMayBeReplaced() async throws {
+    @Test func differentFilesAreKeptUnlessForced() async throws {
         try await withUnits { folder, _ in
             let again = try await print("--directory", folder)
             #expect(again.code == 0)
@@ -117,7 +117,7 @@ import Testing
         #expect(try await print("daemon").code == 64)
     }
 
-    @Test func aUsersUnitHasNothingThatNeedsPrivileges() throws {
+    @Test func userUnitNeedsNoPrivileges() throws {
         for unit in ServiceUnit.Kind.allCases.flatMap({ ServiceUnit.all($0, .init(binary: "/x", isForUser: true)) }) {
             for option in [
                 "User=", "Capability", "Protect", "Private", "StateDirectory=", "LoadCredential", "network-online",
@@ -134,11 +134,11 @@ import Testing
         ("/usr/bin/changebot", "/usr/bin/changebot"), ("/opt/my bots/changebot", "\"/opt/my bots/changebot\""),
         ("/opt/50%/changebot", "/opt/50%%/changebot"), ("/opt/a$b", "/opt/a$$b"),
         ("/opt/a\"b\\c", "\"/opt/a\\\"b\\\\c\""),
-    ]) func thePathIsOneWord(_ path: String, _ word: String) {
+    ]) func pathIsOneWord(_ path: String, _ word: String) {
         #expect(ServiceUnit.Settings(binary: path, isForUser: false).program == word)
     }
 
-    @Test func theOtherFilesAreBesideTheConfiguration() throws {
+    @Test func otherFilesAreNextToTheConfiguration() throws {
         let unit = ServiceUnit.all(.run, .init(binary: "/x", isForUser: false, config: "/srv/bots/%i.yaml"))[0].text
         #expect(unit.contains("EnvironmentFile=-/srv/bots/%i.env\n"))
         #expect(unit.contains("LoadCredential=password:/srv/bots/%i.password\n"))
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// `.package/make-files` looks for the lines that install.
-    @Test func theHeadSaysHowToInstallAndChangeIt() {
+    @Test func headerExplainsHowToInstallAndChange() {
         for unit in ServiceUnit.Kind.allCases.flatMap({ ServiceUnit.all($0, .init(binary: "/x", isForUser: false)) }) {
             for line in [
                 "# Install it as root, for ", "#   useradd ", "#   changebot service print ",
@@ -161,7 +161,7 @@ import Testing
     }
 
     /// The script of the backup, as systemd would start it.
-    @Test func theBackupIsWrittenVerifiedAndOldOnesAreRemoved() async throws {
+    @Test func backupIsWrittenVerifiedAndRotated() async throws {
         try await CommandTestBed.with([#"{"_id":"t","type":"task"}"#], rules: "- {name: a, when: {}, then: []}\n") {
             bed in
             let config = bed.folder + "/todo.yaml"

@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func aBotThatLivesFeedsIt() async throws {
+    @Test func liveBotFeedsTheWatchdog() async throws {
         try await whileFeeding(Self.bot(Pulse(longestFeed: .seconds(60)))) { listener in
             for _ in 1...5 { #expect(await listener.next() == "WATCHDOG=1") }
         }
     }
 
-    @Test func aBotThatIsSilentDoesNotUntilItGivesASign() async throws {
+    @Test func silentBotDoesNotFeedTheWatchdog() async throws {
         let pulse = Pulse(longestFeed: .milliseconds(1), now: .now - .seconds(1))
         let looks = EventCounter()
         let bot = Self.bot(pulse) {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aBotThatCanNotAnswerDoesNot() async throws {
+    @Test func blockedBotDoesNotFeedTheWatchdog() async throws {
         let (isReleased, looks) = (Signal(), EventCounter())
         let bot = Self.bot(Pulse(longestFeed: .seconds(60))) {
             looks.increment()

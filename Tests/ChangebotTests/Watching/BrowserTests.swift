@@ -47,7 +47,7 @@ struct BrowserTests {
         }
     }
 
-    @Test func thePageShowsTheBotAndItsCountersMove() async throws {
+    @Test func pageShowsTheBotAndItsCountersMove() async throws {
         try await whileOpen([#"{"_id":"a","type":"task"}"#]) { bed, _, browser in
             #expect(try await browser.text("document.title") == "changebot – changebot")
             #expect(try await browser.text("document.querySelector('h2').textContent").contains(bed.url))
@@ -62,7 +62,7 @@ struct BrowserTests {
         }
     }
 
-    @Test func anOutageIsShownUntilItEnds() async throws {
+    @Test func outageIsShownUntilItEnds() async throws {
         try await Program.withDirectory { folder in
             func gateway(_ listen: String) async throws -> (process: ChildProcess, url: String) {
                 let process = try ChildProcess([
@@ -144,7 +144,7 @@ struct BrowserTests {
         }
     }
 
-    @Test func aReloadThatFailsIsShownUntilOneSucceeds() async throws {
+    @Test func failedReloadIsShownUntilOneSucceeds() async throws {
         try await whileOpen { bed, bot, browser in
             try bed.write(rules: "- name: [broken")
             bot.process.signal(SIGHUP)
@@ -160,7 +160,7 @@ struct BrowserTests {
     }
 
     /// Everything that can be used, by Tab, and in the order in which it is shown.
-    @Test func everythingIsReachedByKeyboard() async throws {
+    @Test func pageIsUsableByKeyboard() async throws {
         try await whileOpen([#"{"_id":"a","type":"bad","text":"broken"}"#], rules: Self.failing + "\n" + Self.stamp) {
             bed, _, browser in
             try await browser.wait(until: "document.querySelector('li button') !== null")
@@ -175,7 +175,7 @@ struct BrowserTests {
         }
     }
 
-    @Test func theFocusASelectionAndTheScrollPositionSurviveAnUpdate() async throws {
+    @Test func focusSelectionAndScrollPositionSurviveAnUpdate() async throws {
         let documents = (1...30).map { #"{"_id":"bad-\#($0)","type":"bad","text":"broken \#($0)"}"# }
         try await whileOpen(documents, rules: Self.failing + "\n" + Self.stamp) { bed, _, browser in
             try await browser.wait(until: "document.querySelectorAll('li button').length === 20")

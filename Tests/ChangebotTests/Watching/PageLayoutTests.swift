@@ -80,7 +80,7 @@ struct PageLayoutTests {
         return deadLetters
     }
 
-    @Test(arguments: [0, 3, 3000]) func aPageOfHostileTextsIsReadable(_ deadLetters: Int) async throws {
+    @Test(arguments: [0, 3, 3000]) func pageOfHostileTextsIsReadable(_ deadLetters: Int) async throws {
         try await withPage(deadLetters: deadLetters) { page in
             try await Browser.with { browser in
                 try await browser.open(page)

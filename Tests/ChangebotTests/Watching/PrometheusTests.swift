@@ -69,7 +69,7 @@ import Testing
         return nil
     }
 
-    @Test(.enabled(if: promtool.isWanted)) func promtoolFindsNothingWrong() async throws {
+    @Test(.enabled(if: promtool.isWanted)) func promtoolAcceptsTheMetrics() async throws {
         let path = try #require(Self.promtool.path, "there is no promtool in PATH")
         try await withTraffic { bed, bot in
             let metrics = try await bot.get("metrics").body

@@ -5,7 +5,7 @@ import Testing
 
 /// Attachments, as the client writes and reads them.
 @Suite(.limitedParallelism) struct ClientAttachmentTests {
-    @Test func anAttachmentIsReadAndChecked() async throws {
+    @Test func attachmentIsReadAndChecked() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let digest = AttachmentDigest(KnownDifferences.digest[workspace.kind])
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func theAnswerNamesTheDigest() async throws {
+    @Test func responseNamesTheDigest() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let answer = try await workspace.gateway.openAttachment("picture", of: DocumentID(id))
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func otherBytesThanExpectedAreAnError() async throws {
+    @Test func unexpectedBytesAreAnError() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let wrong = AttachmentDigest(KnownDifferences.digest[workspace.kind].replacing("P", with: "Q"))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotAttachedIsNil() async throws {
+    @Test func missingAttachmentIsNil() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let none = DocumentID(workspace.id("none"))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func anAttachmentOfAMebibyteIsWrittenAndRead() async throws {
+    @Test func attachmentOfOneMebibyteIsWrittenAndRead() async throws {
         try await Workspace.with { workspace in
             let id = DocumentID(workspace.id("doc"))
             let first = try await workspace.gateway.put(id, body: #"{"n":1}"#.bytes)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func attachmentsComeInlineIfAskedFor() async throws {
+    @Test func attachmentsAreInlineOnRequest() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let document = try await workspace.gateway.document(DocumentID(id), with: .attachments)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func revisionsComeWithTheirAttachments() async throws {
+    @Test func revisionsHaveTheirAttachments() async throws {
         try await Workspace.with { workspace in
             let (id, revision) = try await workspace.attachPicture()
             _ = try await workspace.gateway.findDialect()

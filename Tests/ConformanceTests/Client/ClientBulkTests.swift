@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatIsNoneIsRejectedForGood() async throws {
+    @Test func invalidDocumentIsRejectedForGood() async throws {
         try await Workspace.with { workspace in
             let good = workspace.id("good")
             let documents = [Self.document(good), Self.document("_bad")]
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func keysAreLookedUpInTheirOrder() async throws {
+    @Test func keysAreReadInOrder() async throws {
         try await Workspace.with { workspace in
             let (found, missing, deleted) = (workspace.id("found"), workspace.id("missing"), workspace.id("deleted"))
             let revision = try await workspace.put(found, #"{"n":1.5}"#)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func pagesBringEachDocumentOnce() async throws {
+    @Test func pagesHaveEachDocumentOnce() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.list(from: "a", to: "d", count: 4)

@@ -5,7 +5,7 @@ import Testing
 
 /// Single documents and the database, as the client returns them.
 @Suite(.limitedParallelism) struct ClientDocumentTests {
-    @Test func theClientFindsOutWhoAnswers() async throws {
+    @Test func clientRecognizesTheServer() async throws {
         try await Workspace.with { workspace in
             let expected: GatewayDialect = workspace.kind.isCouchDB ? .couchDB : .syncGateway
             let found = try await workspace.gateway.findDialect()
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func theDatabaseDescribesItself() async throws {
+    @Test func databaseDescribesItself() async throws {
         try await Workspace.with { workspace in
             let before = try await workspace.gateway.databaseInfo()
             #expect(before.name == workspace.url.keyspace.database)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.serversWithUser) func aSessionDoesWhatNameAndPasswordDo() async throws {
+    @Test(.serversWithUser) func sessionReplacesNameAndPassword() async throws {
         try await Workspace.with { workspace in
             let gateway = workspace.server.client(on: workspace.url, usesSession: true)
             let id = DocumentID(workspace.id("doc"))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownDatabaseIsNotFoundOrNotAllowed() async throws {
+    @Test func unknownDatabaseIsNotFoundOrForbidden() async throws {
         let server = try await ConformanceServer.shared()
         let gateway = server.client(on: server.url.sibling(try KeyspaceName("changebot-no-database")))
         let isHidden = KnownDifferences.unknownDatabase[server.kind].status == 401 && !server.isAdministration
@@ -47,7 +47,7 @@ import Testing
         await gateway.shutdown()
     }
 
-    @Test(arguments: ["plain", "a/b", "a b+c", "é", "☃?#&"]) func aDocumentIsWrittenAndRead(_ name: String) async throws
+    @Test(arguments: ["plain", "a/b", "a b+c", "é", "☃?#&"]) func documentIsWrittenAndRead(_ name: String) async throws
     {
         try await Workspace.with { workspace in
             let id = DocumentID(workspace.id(name))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aConflictIsAnErrorOfItsOwn() async throws {
+    @Test func conflictHasItsOwnError() async throws {
         try await Workspace.with { workspace in
             let id = DocumentID(workspace.id("doc"))
             try await workspace.gateway.put(id, body: "{}".bytes)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func badRequestsAreErrorsOfTheirOwn() async throws {
+    @Test func badRequestsHaveTheirOwnErrors() async throws {
         try await Workspace.with { workspace in
             let id = DocumentID(workspace.id("doc"))
             let error = await #expect(throws: GatewayError.self) {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedDocumentIsNil() async throws {
+    @Test func deletedDocumentIsNil() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let tombstone = try await workspace.delete(id, try await workspace.put(id))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aLocalDocumentIsWrittenAndRead() async throws {
+    @Test func localDocumentIsWrittenAndRead() async throws {
         try await Workspace.with { workspace in
             let (name, gateway) = (workspace.local("checkpoint"), workspace.gateway)
             let missing = try await gateway.localDocument(name)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(.servers("checks no revisions of local documents") { KnownDifferences.localStale[$0.kind] == nil })
-    func anUpdateOfAnOutdatedLocalDocumentIsAConflict() async throws {
+    func updateOfAnOutdatedLocalDocumentIsAConflict() async throws {
         try await Workspace.with { workspace in
             let (name, gateway) = (workspace.local("checkpoint"), workspace.gateway)
             let first = try await gateway.saveLocalDocument(name, body: "{}".bytes)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(.serversThatCheckPasswords) func aWrongPasswordIsUnauthorized() async throws {
+    @Test(.serversThatCheckPasswords) func wrongPasswordIsUnauthorized() async throws {
         let server = try await ConformanceServer.shared()
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "changebot-nobody", password: "wrong")

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func theFeedGoesOnWhereItEnded() async throws {
+    @Test func feedContinuesWhereItEnded() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func aListOfIDsIsAFilter() async throws {
+    @Test func idsFilterTheFeed() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func leavesAreListedIfAskedFor() async throws {
+    @Test func leavesAreListedOnRequest() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revisions = try await workspace.writeGenerations(2, of: id)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aLongpollBringsWhatIsWrittenMeanwhile() async throws {
+    @Test func longpollReturnsConcurrentWrites() async throws {
         try await Workspace.with { workspace in
             let (before, id) = (workspace.id("before"), workspace.id("awaited"))
             try await workspace.put(before)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func aContinuousFeedBringsWhatIsThereAndWhatComes() async throws {
+    @Test func continuousFeedHasExistingAndNewChanges() async throws {
         try await Workspace.with { workspace in
             let (early, late) = (workspace.id("early"), workspace.id("late"))
             try await workspace.put(early)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func theTimeOfAContinuousFeedIsUpWithoutAnError() async throws {
+    @Test func continuousFeedTimesOutWithoutAnError() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             try await workspace.put(id)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aSequenceThatIsNoneIsABadRequest() async throws {
+    @Test func invalidSequenceIsABadRequest() async throws {
         try await Workspace.with { workspace in
             var request = ChangesRequest()
             request.since = try #require(SequenceID("abc"))

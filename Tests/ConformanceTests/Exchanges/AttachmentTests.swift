@@ -5,7 +5,7 @@ import Testing
 
 /// Attachments: inline, as stubs, by themselves, and in parts.
 @Suite(.limitedParallelism) struct AttachmentTests {
-    @Test func anInlineAttachmentBecomesAStub() async throws {
+    @Test func inlineAttachmentBecomesAStub() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let stub = try await workspace.attachments(of: id)?["picture"]
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func anAttachmentIsReadAsItWasWritten() async throws {
+    @Test func attachmentIsReadAsWritten() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let reply = try await workspace.send("GET", "\(workspace.path(id))/picture", headers: [("Accept", "*/*")])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func namesThatOnlyLookTheSameAreTwoAttachments() async throws {
+    @Test func namesThatOnlyLookEqualAreTwoAttachments() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("accents")
             let names = ["\u{E9}", "e\u{301}"]
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func aPartOfAnAttachmentCanBeRead() async throws {
+    @Test func rangeOfAnAttachmentCanBeRead() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let reply = try await workspace.send(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func attachmentsComeInlineIfAskedFor() async throws {
+    @Test func attachmentsAreInlineOnRequest() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let reply = try await workspace.send("GET", "\(workspace.path(id))?attachments=true")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotAttachedIsMissing() async throws {
+    @Test func unknownAttachmentIsMissing() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let reply = try await workspace.send("GET", "\(workspace.path(id))/nope")
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         #"{"stub":true}"#, #"{"stub":true,"revpos":1}"#,
         #"{"stub":true,"revpos":1,"content_type":"image/png","length":70,"digest":"{digest}"}"#,
-    ]) func aStubKeepsTheAttachment(_ stub: String) async throws {
+    ]) func stubKeepsTheAttachment(_ stub: String) async throws {
         try await Workspace.with { workspace in
             let (id, revision) = try await workspace.attachPicture()
             let stub = stub.replacing("{digest}", with: KnownDifferences.digest[workspace.kind])
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotMentionedIsDropped() async throws {
+    @Test func unmentionedAttachmentIsDropped() async throws {
         try await Workspace.with { workspace in
             let (id, revision) = try await workspace.attachPicture()
             try await workspace.put(id, #"{"_rev":"\#(revision)","n":2}"#)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aStubOfAnotherNameIsRefusedOrDangles() async throws {
+    @Test func stubOfAnotherNameIsRefusedOrDangles() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func aStubOfNothingIsRefused() async throws {
+    @Test func stubWithoutAnAttachmentIsRefused() async throws {
         try await Workspace.with { workspace in
             let body = #"{"_attachments":{"x":{"stub":true}}}"#
             let reply = try await workspace.send("PUT", workspace.path(workspace.id("doc")), body)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func anAttachmentCanBeWrittenByItself() async throws {
+    @Test func attachmentCanBeWrittenAlone() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let first = try await workspace.put(id, #"{"n":1}"#)
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// - Note: Source: `handlePutAttachment` of Sync Gateway 4.1.1 and 3.3.7; `db_attachment_req` of CouchDB 3.5.
-    @Test func anAttachmentMakesItsDocument() async throws {
+    @Test func attachmentCreatesItsDocument() async throws {
         try await Workspace.with { workspace in
             let path = workspace.path(workspace.id("new"))
             let written = try await workspace.send(
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// - Note: Source: `handleDeleteAttachment` of Sync Gateway 4.1.1 and 3.3.7; `db_attachment_req` of CouchDB 3.5.
-    @Test func anAttachmentCanBeDeletedByItself() async throws {
+    @Test func attachmentCanBeDeletedAlone() async throws {
         try await Workspace.with { workspace in
             let (id, revision) = try await workspace.attachPicture()
             let path = "\(workspace.path(id))/picture"
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func severalAttachmentsStandSideBySide() async throws {
+    @Test func severalAttachmentsCoexist() async throws {
         try await Workspace.with { workspace in
             let (id, first) = try await workspace.attachPicture()
             let note = #"{"content_type":"application/octet-stream","data":"aGVsbG8="}"#
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func theFeedBringsStubs() async throws {
+    @Test func feedHasStubs() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let entry = try await workspace.changes("include_docs=true", until: [id])
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func theFeedBringsAttachmentsWhereItCan() async throws {
+    @Test func feedHasAttachmentsWhereSupported() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let entry = try await workspace.changes("include_docs=true&attachments=true", until: [id])

@@ -4,7 +4,7 @@ import Testing
 
 /// `_bulk_get`.
 @Suite(.limitedParallelism) struct BulkReadTests {
-    @Test func revisionsComeInPartsWithErrorsAmongThem() async throws {
+    @Test func revisionsAndErrorsAreParts() async throws {
         try await Workspace.with { workspace in
             let (id, missing) = (workspace.id("doc"), workspace.id("missing"))
             let revision = try await workspace.put(id, #"{"n":1}"#)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.servers("CouchDB names no status in its parts") { !$0.kind.isCouchDB })
-    func aPartWithAnErrorSaysWhose() async throws {
+    func errorPartNamesItsDocument() async throws {
         try await Workspace.with { workspace in
             let (id, missing) = (workspace.id("doc"), workspace.id("missing"))
             try await workspace.put(id)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func revisionsComeWithTheirHistoryIfAskedFor() async throws {
+    @Test func revisionsHaveTheirHistoryOnRequest() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revisions = try await workspace.writeGenerations(2, of: id)
@@ -65,7 +65,7 @@ import Testing
             goes: KnownDifferences.bulkGetDocsNotArray),
     ]
 
-    @Test(arguments: refusals) func itIsAnsweredAsExpected(_ request: RequestCase) async throws {
+    @Test(arguments: refusals) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws {
         try await request.run()
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// `_bulk_docs`.
 @Suite(.limitedParallelism) struct BulkWriteTests {
-    @Test func eachDocumentHasARowInItsPlace() async throws {
+    @Test func eachDocumentHasItsRow() async throws {
         try await Workspace.with { workspace in
             let ids = ["b", "a", "c"].map(workspace.id)
             let docs = ids.map { "{\"_id\":\($0.json),\"n\":1}" } + [#"{"made":true}"#]
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aConflictIsTheBusinessOfItsRow() async throws {
+    @Test func conflictConcernsOnlyItsRow() async throws {
         try await Workspace.with { workspace in
             let (known, other, new) = (workspace.id("known"), workspace.id("other"), workspace.id("new"))
             try await workspace.put(known, #"{"n":1}"#)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func manyDocumentsGoInOneRequest() async throws {
+    @Test func oneRequestTakesManyDocuments() async throws {
         try await Workspace.with { workspace in
             let ids = (0..<500).map { workspace.id("n\($0)") }
             let reply = try await workspace.bulk(ids.map { #"{"_id":"\#($0)"}"# })
@@ -98,7 +98,7 @@ import Testing
             expected: KnownDifferences.bulkBadBase64),
     ]
 
-    @Test(arguments: badDocuments) func aBadDocumentIsRefused(_ bad: BadDocument) async throws {
+    @Test(arguments: badDocuments) func badDocumentIsRefused(_ bad: BadDocument) async throws {
         try await Workspace.with { workspace in
             let good = ["a", "b"].map(workspace.id)
             let document = bad.document.replacing("{new}", with: workspace.id("new"))
@@ -124,7 +124,7 @@ import Testing
         .init("a wrong method", "GET", "/_bulk_docs", goes: KnownDifferences.wrongMethod),
     ]
 
-    @Test(arguments: refusals) func itIsAnsweredAsExpected(_ request: RequestCase) async throws {
+    @Test(arguments: refusals) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws {
         try await request.run()
     }
 }

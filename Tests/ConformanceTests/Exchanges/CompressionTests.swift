@@ -10,7 +10,7 @@ import Testing
 @Suite(.limitedParallelism) struct CompressionTests {
     private static let encoded = [(name: "Content-Encoding", value: "gzip")]
 
-    @Test func aDocumentMayComeCompressed() async throws {
+    @Test func compressedDocumentIsAccepted() async throws {
         try await Workspace.with { workspace in
             let path = workspace.path(workspace.id("doc"))
             let body = Gzip.compress(#"{"n":1}"#.bytes)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func manyDocumentsMayComeCompressed() async throws {
+    @Test func compressedBulkIsAccepted() async throws {
         try await Workspace.with { workspace in
             let ids = (0..<100).map { workspace.id("n\($0)") }
             let documents = ids.map { "{\"_id\":\($0.json)}" }.joined(separator: ",")
@@ -38,11 +38,11 @@ import Testing
         0x18, 0x05, 0x23, 0x0E,
     ]
 
-    @Test func whatIsCutIsRefused() async throws {
+    @Test func truncatedBodyIsRefused() async throws {
         try await expect(KnownDifferences.cutGzip, of: Self.cut, "gzip")
     }
 
-    @Test func whatIsNotCompressedIsRefused() async throws {
+    @Test func uncompressedBodyIsRefused() async throws {
         try await expect(KnownDifferences.plainAsGzip, of: #"{"a": 1}"#.bytes, "gzip")
     }
 
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["normal", "longpoll"]) func theFeedComesCompressedToWhoWantsIt(_ feed: String) async throws {
+    @Test(arguments: ["normal", "longpoll"]) func feedIsCompressedOnRequest(_ feed: String) async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsCompressedUnasked() async throws {
+    @Test func nothingIsCompressedUnrequested() async throws {
         try await Workspace.with { workspace in
             try await workspace.put(workspace.id("doc"))
             #expect(try await workspace.send("GET", workspace.changesPath()).headers["Content-Encoding"] == nil)

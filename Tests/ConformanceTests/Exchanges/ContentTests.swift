@@ -4,7 +4,7 @@ import Testing
 
 /// What is in documents: numbers, texts, depth, size.
 @Suite(.limitedParallelism) struct ContentTests {
-    @Test func numbersKeepTheirSpellingOrTheKindsOwn() async throws {
+    @Test func numbersKeepTheirSpellingOrTheDialects() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("numbers")
             try await workspace.put(id, #"{"a":1.10,"b":1e5,"c":12345678901234567890123,"d":9007199254740993}"#)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(.servers("not recorded") { KnownDifferences.duplicateMember[$0.kind] != nil })
-    func ofTwoMembersOfOneNameTheLastStays() async throws {
+    func lastOfTwoEqualMembersWins() async throws {
         try await Workspace.with { workspace in
             let expected = try #require(KnownDifferences.duplicateMember[workspace.kind])
             let id = workspace.id("twice")
@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: [
         #""é 😀 ☃""#, #""\u00e9 \ud83d\ude00""#, #""a\"b\\c\/d""#, #""\b\f\n\r\t""#, #""\u2028<&>""#, #""""#,
-    ]) func textsMeanWhatTheyMeant(_ text: String) async throws {
+    ]) func stringsKeepTheirMeaning(_ text: String) async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("text")
             try await workspace.put(id, #"{"text":\#(text),\#(text.dropLast())x":1}"#)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentOfThreeMebibytesComesBackWhole() async throws {
+    @Test func documentOfThreeMebibytesIsComplete() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("big")
             let parts = (0..<3072).map { "\"\($0)\(String(repeating: "x", count: 1024))\"" }.joined(separator: ",")
@@ -71,7 +71,7 @@ import Testing
 
     /// - Note: Source: recorded; Sync Gateway takes documents of less than 20 MiB, CouchDB of 8,000,000 bytes.
     @Test(.servers("not recorded") { KnownDifferences.hugeDocument[$0.kind] != nil })
-    func aHugeDocumentIsRefused() async throws {
+    func hugeDocumentIsRefused() async throws {
         try await Workspace.with { workspace in
             let expected = try #require(KnownDifferences.hugeDocument[workspace.kind])
             let filling = [UInt8](repeating: UInt8(ascii: "x"), count: 21 << 20)

@@ -6,7 +6,7 @@ import Testing
 
 /// Who answers, and what the database says of itself.
 @Suite(.limitedParallelism) struct DatabaseTests {
-    @Test func theServerSaysWhoItIs() async throws {
+    @Test func serverIdentifiesItself() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await server.send(HTTPRequest(url: "\(server.url.base)/"))
         #expect(reply.status == 200)
@@ -15,7 +15,7 @@ import Testing
         #expect(reply.headers["Server"]?.hasPrefix(KnownDifferences.serverHeader[server.kind]) == true)
     }
 
-    @Test func theDatabaseDescribesItself() async throws {
+    @Test func databaseDescribesItself() async throws {
         try await Workspace.with { workspace in
             let kind = workspace.kind
             let reply = try await workspace.describe("/")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aWriteMovesTheNewestSequence() async throws {
+    @Test func writeMovesTheNewestSequence() async throws {
         try await Workspace.with { workspace in
             let before = try await workspace.describe("/")["update_seq"]?.spelling
             try await workspace.put(workspace.id("doc"))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aPathWithoutTheSlashLeadsToTheOneWithIt() async throws {
+    @Test func pathWithoutASlashRedirects() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.describe("")
             #expect(reply.status == KnownDifferences.databaseWithoutSlash[workspace.kind].status)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownDatabaseIsRefused() async throws {
+    @Test func unknownDatabaseIsRefused() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await server.send(
             HTTPRequest(url: "\(server.url.base)/changebot-no-database/", credentials: server.credentials))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(.servers("the administrator's port takes a configuration here") { !$0.isAdministration })
-    func anExistingDatabaseIsNotMadeAgain() async throws {
+    func existingDatabaseIsNotCreatedAgain() async throws {
         try await Workspace.with { workspace in
             let server = workspace.server
             guard !server.kind.isCouchDB || workspace.ownsDatabase else {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.serversThatCheckPasswords) func aWrongPasswordIsRefused() async throws {
+    @Test(.serversThatCheckPasswords) func wrongPasswordIsRefused() async throws {
         let server = try await ConformanceServer.shared()
         let stranger = HTTPCredentials.basic(user: "changebot-nobody", password: "wrong")
         let reply = try await server.send(HTTPRequest(url: server.databaseURL + "/", credentials: stranger))

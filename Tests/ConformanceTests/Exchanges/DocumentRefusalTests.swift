@@ -44,9 +44,9 @@ import Testing
             goes: KnownDifferences.unchangedDocument),
     ]
 
-    @Test(arguments: cases) func itIsAnsweredAsExpected(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: cases) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws { try await request.run() }
 
-    @Test func aRefusedWriteChangesNothing() async throws {
+    @Test func refusedWriteChangesNothing() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id, #"{"n":1}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theRightMethodsAreReportedForAWrongOne() async throws {
+    @Test func wrongMethodListsTheAllowedOnes() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.send("DELETE", "/_changes")
             #expect(reply.headers["Allow"] == KnownDifferences.allowedMethods[workspace.kind])
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// - Note: Source: recorded; 250 bytes are taken, 251 are not.
-    @Test(arguments: [250, 251]) func idsHaveALength(_ length: Int) async throws {
+    @Test(arguments: [250, 251]) func idLengthIsLimited(_ length: Int) async throws {
         try await Workspace.with { workspace in
             let name = String(repeating: "i", count: length - workspace.prefix.utf8.count)
             let reply = try await workspace.send("PUT", workspace.path(workspace.id(name)), #"{"a":1}"#)

@@ -5,7 +5,7 @@ import Testing
 
 /// Writing, reading and deleting single documents.
 @Suite(.limitedParallelism) struct DocumentTests {
-    @Test func aNewDocumentGetsAFirstRevision() async throws {
+    @Test func newDocumentGetsAFirstRevision() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let reply = try await workspace.send("PUT", workspace.path(id), #"{"type":"task"}"#)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentComesBackAsItWasWritten() async throws {
+    @Test func documentIsReadAsWritten() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id, #"{"type":"task","done":false,"at":null,"n":[1,{"a":"b"}]}"#)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func membersComeInTheOrderOfTheKind() async throws {
+    @Test func membersHaveTheOrderOfTheDialect() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             try await workspace.put(id, #"{"b":1,"a":2}"#)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func headTellsTheRevisionAlone() async throws {
+    @Test func headReturnsOnlyTheRevision() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)
@@ -62,7 +62,7 @@ import Testing
     /// Where an update or a deletion may name the revision that it replaces.
     enum RevisionPlace: CaseIterable { case query, body, header }
 
-    @Test(arguments: RevisionPlace.allCases) func anUpdateNamesWhatItReplaces(_ place: RevisionPlace) async throws {
+    @Test(arguments: RevisionPlace.allCases) func updateNamesTheReplacedRevision(_ place: RevisionPlace) async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let first = try await workspace.put(id, #"{"n":1}"#)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedDocumentIsGoneButForItsTombstone() async throws {
+    @Test func deletedDocumentLeavesATombstone() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let first = try await workspace.put(id, #"{"n":1}"#)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedDocumentCanBeMadeAgain() async throws {
+    @Test func deletedDocumentCanBeCreatedAgain() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             try await workspace.delete(id, try await workspace.put(id, #"{"n":1}"#))
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentWithoutAnIDGetsOne() async throws {
+    @Test func documentWithoutAnIDGetsOne() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.send("POST", "/", #"{"n":1}"#)
             #expect(reply.status == KnownDifferences.postedDocument[workspace.kind])
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func ofWritersOfOneRevisionOneWins() async throws {
+    @Test func oneOfSeveralWritersOfARevisionWins() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let first = try await workspace.put(id, #"{"n":0}"#)

@@ -10,7 +10,7 @@ import Testing
         "é", "☃😀", "日本語", "<a>", "a|b^c`d", "{a}[b]", "$a*b!",
     ]
 
-    @Test(arguments: names) func anIDIsTheSameEverywhere(_ name: String) async throws {
+    @Test(arguments: names) func idIsTheSameEverywhere(_ name: String) async throws {
         try await Workspace.with { workspace in
             let id = workspace.id(name)
             let written = try await workspace.send("PUT", workspace.path(id), #"{"n":1}"#)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func anAttachmentNameMayHaveAnySigns() async throws {
+    @Test func attachmentNameMayHaveAnyCharacters() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc/with slash")
             let name = "Bild é+1.bin"

@@ -4,7 +4,7 @@ import Testing
 
 /// `_all_docs`.
 @Suite(.limitedParallelism) struct ListTests {
-    @Test func aRangeListsItsDocumentsInOrder() async throws {
+    @Test func rangeListsItsDocumentsInOrder() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let reply = try await workspace.list(from: "a", to: "c", count: 3)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func bothEndsOfARangeBelongToIt() async throws {
+    @Test func rangeIncludesBothEnds() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let reply = try await workspace.list(from: "b", to: "b", count: 1)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyRangeHasNoRows() async throws {
+    @Test func emptyRangeHasNoRows() async throws {
         try await Workspace.with { workspace in
             _ = try await workspace.putFour()
             let reply = try await workspace.list(from: "x", to: "y", count: 0)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aLimitEndsTheList() async throws {
+    @Test func limitEndsTheList() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let reply = try await workspace.list(from: "b", to: "d", "limit=2", count: 2)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func documentsComeAlongIfAskedFor() async throws {
+    @Test func documentsAreIncludedOnRequest() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let reply = try await workspace.list(from: "a", to: "d", "include_docs=true", count: 4)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func keysAreAnsweredInTheirOrder() async throws {
+    @Test func keysAreAnsweredInOrder() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let missing = workspace.id("missing")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func theKeyOfADeletedDocumentIsAnswered() async throws {
+    @Test func keyOfADeletedDocumentIsAnswered() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.delete(id, try await workspace.put(id))
@@ -104,7 +104,7 @@ import Testing
         .init("a wrong method", "PUT", "/_all_docs", "{}", goes: KnownDifferences.wrongMethod),
     ]
 
-    @Test(arguments: refusals) func itIsAnsweredAsExpected(_ request: RequestCase) async throws {
+    @Test(arguments: refusals) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws {
         try await request.run()
     }
 }

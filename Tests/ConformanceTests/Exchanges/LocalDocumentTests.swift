@@ -4,7 +4,7 @@ import Testing
 
 /// `_local` documents: neither in the feed nor in the list.
 @Suite(.limitedParallelism) struct LocalDocumentTests {
-    @Test func aLocalDocumentIsKeptAndCounted() async throws {
+    @Test func localDocumentIsKeptAndCounted() async throws {
         try await Workspace.with { workspace in
             let name = workspace.local("checkpoint")
             let path = "/_local/\(name)"
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func anUpdateMustNameTheRevision() async throws {
+    @Test func updateMustNameTheRevision() async throws {
         try await Workspace.with { workspace in
             let path = "/_local/\(workspace.local("checkpoint"))"
             _ = try await workspace.send("PUT", path, #"{"n":1}"#)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedLocalDocumentIsGone() async throws {
+    @Test func deletedLocalDocumentIsGone() async throws {
         try await Workspace.with { workspace in
             let path = "/_local/\(workspace.local("checkpoint"))"
             _ = try await workspace.send("PUT", path, #"{"n":1}"#)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func onlyObjectsAreTaken() async throws {
+    @Test func onlyObjectsAreAccepted() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.send("PUT", "/_local/\(workspace.local("array"))", "[]")
             let expected = KnownDifferences.localArray[workspace.kind]
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func localDocumentsAreReportedNowhere() async throws {
+    @Test func localDocumentsAreNotInTheFeed() async throws {
         try await Workspace.with { workspace in
             let name = workspace.local("checkpoint")
             _ = try await workspace.send("PUT", "/_local/\(name)", #"{"n":1}"#)

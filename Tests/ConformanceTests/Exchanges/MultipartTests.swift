@@ -28,7 +28,7 @@ import Testing
             headers: [("Content-Type", #"multipart/related; boundary="xyz""#)])
     }
 
-    @Test func anAttachmentMayFollowItsDocument() async throws {
+    @Test func attachmentMayFollowItsDocument() async throws {
         try await Workspace.with { workspace in
             let digest = KnownDifferences.partsNeedDigest[workspace.kind] == nil ? nil : Self.digest
             let reply = try await put(workspace, Self.entry("f", digest: digest))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(.servers("parts need no digest") { KnownDifferences.partsNeedDigest[$0.kind] != nil })
-    func aPartIsFoundByItsDigest() async throws {
+    func partIsFoundByItsDigest() async throws {
         try await Workspace.with { workspace in
             let expected = try #require(KnownDifferences.partsNeedDigest[workspace.kind])
             let reply = try await put(workspace, Self.entry("f", digest: nil))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.servers("not recorded") { KnownDifferences.tooFewParts[$0.kind] != nil })
-    func aPartThatDoesNotComeIsMissed() async throws {
+    func missingPartIsReported() async throws {
         try await Workspace.with { workspace in
             let expected = try #require(KnownDifferences.tooFewParts[workspace.kind])
             let entries = ["f", "g"].map { Self.entry($0, digest: Self.digest) }.joined(separator: ",")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentComesInPartsToWhoWantsThem() async throws {
+    @Test func documentIsMultipartOnRequest() async throws {
         try await Workspace.with { workspace in
             let (id, _) = try await workspace.attachPicture()
             let reply = try await workspace.send(

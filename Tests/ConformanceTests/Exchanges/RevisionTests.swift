@@ -14,7 +14,7 @@ import Testing
             """
     }
 
-    @Test func aRevisionIsStoredAsItIs() async throws {
+    @Test func revisionIsStoredUnchanged() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let reply = try await workspace.bulk([Self.stored(id, 3)], storing: true)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aSecondBranchIsRefusedOrKept() async throws {
+    @Test func secondBranchIsRefusedOrKept() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             _ = try await workspace.bulk([Self.stored(id, 3)], storing: true)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aRevisionWithoutANameIsNotStored() async throws {
+    @Test func revisionWithoutANameIsNotStored() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.bulk([#"{"_id":"\#(workspace.id("doc"))","v":1}"#], storing: true)
             let outcomes = reply.status == 201 ? reply.elements().map(Outcome.init(row:)) : [reply.outcome]
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentTellsItsHistory() async throws {
+    @Test func documentHasItsHistory() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revisions = try await workspace.writeGenerations(3, of: id)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func anOldRevisionCanStillBeRead() async throws {
+    @Test func oldRevisionCanBeRead() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revisions = try await workspace.writeGenerations(2, of: id)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func openRevisionsComeInPartsToWhoWantsThem() async throws {
+    @Test func openRevisionsAreMultipartOnRequest() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func theDifferenceNamesWhatTheGatewayHasNot() async throws {
+    @Test func revsDiffNamesMissingRevisions() async throws {
         try await Workspace.with { workspace in
             let (id, unknown) = (workspace.id("doc"), workspace.id("unknown"))
             let revision = try await workspace.put(id)

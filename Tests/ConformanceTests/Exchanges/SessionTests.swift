@@ -6,7 +6,7 @@ import Testing
 
 /// `_session`: who one is, and logging in.
 @Suite(.limitedParallelism) struct SessionTests {
-    @Test func theSessionNamesTheUser() async throws {
+    @Test func sessionNamesTheUser() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await server.send(HTTPRequest(url: address(server), credentials: server.credentials))
         #expect(reply.status == 200)
@@ -16,14 +16,14 @@ import Testing
         #expect(reply["userCtx"]?["name"]?.kind == (name == nil ? .null : .string))
     }
 
-    @Test(.serversThatCheckPasswords) func aWrongPasswordBeginsNoSession() async throws {
+    @Test(.serversThatCheckPasswords) func wrongPasswordBeginsNoSession() async throws {
         let server = try await ConformanceServer.shared()
         let reply = try await logIn(server, "changebot-nobody", "wrong")
         let expected = KnownDifferences.invalidLogin[server.kind]
         #expect(reply.outcome.fits(expected), "\(reply.outcome) instead of \(expected)")
     }
 
-    @Test(.serversWithUser) func aSessionStandsForNameAndPassword() async throws {
+    @Test(.serversWithUser) func sessionAuthenticates() async throws {
         let server = try await ConformanceServer.shared()
         let user = try #require(server.user)
         let login = try await logIn(server, user.name, user.password)

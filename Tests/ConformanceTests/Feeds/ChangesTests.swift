@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func changesComeInTheirOrderWhereTheKindHasOne() async throws {
+    @Test func changesAreOrderedIfTheDialectOrdersThem() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let page = try await workspace.changes(until: ids)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerHasItsForm() async throws {
+    @Test func answerHasItsForm() async throws {
         try await Workspace.with { workspace in
             try await workspace.put(workspace.id("doc"))
             let reply = try await workspace.send("GET", workspace.changesPath())
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func documentsComeAlongIfAskedFor() async throws {
+    @Test func documentsAreIncludedOnRequest() async throws {
         try await Workspace.with { workspace in
             let (kept, gone) = (workspace.id("kept"), workspace.id("gone"))
             let revision = try await workspace.put(kept, #"{"n":[1.5,"x"]}"#)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aLimitCutsTheFeedIntoPagesWithoutLoss() async throws {
+    @Test func limitPagesTheFeedWithoutLoss() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func theFeedGoesOnBehindAnyRow() async throws {
+    @Test func feedContinuesAfterAnyRow() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let rows = try await workspace.changes(until: ids).own(workspace)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsReportedTwice() async throws {
+    @Test func noChangeIsReportedTwice() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             let page = try await workspace.changes(until: ids)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["main_only", "all_docs"]) func aDocumentWithoutConflictsHasOneLeaf(_ style: String) async throws {
+    @Test(arguments: ["main_only", "all_docs"]) func documentWithoutConflictsHasOneLeaf(_ style: String) async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revisions = try await workspace.writeGenerations(2, of: id)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func tombstonesAreLeftOutWhereThatIsKnown() async throws {
+    @Test func tombstonesAreOmittedWhereSupported() async throws {
         try await Workspace.with { workspace in
             let (gone, later) = (workspace.id("gone"), workspace.id("later"))
             try await workspace.delete(gone, try await workspace.put(gone))
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aListOfIDsIsAFilter() async throws {
+    @Test func idsFilterTheFeed() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func zeroIsALimitOrNone() async throws {
+    @Test func zeroIsALimitOrNoLimit() async throws {
         try await Workspace.with { workspace in
             let ids = Array(try await workspace.putFour().prefix(3))
             _ = try await workspace.changes(until: ids)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func optionsMayStandInTheBody() async throws {
+    @Test func optionsMayBeInTheBody() async throws {
         try await Workspace.with { workspace in
             // Where nothing of the body counts, the answer is the whole feed.
             guard !workspace.kind.isCouchDB || workspace.ownsDatabase else {

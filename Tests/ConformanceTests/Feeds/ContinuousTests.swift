@@ -6,7 +6,7 @@ import Testing
 
 /// `_changes` with `feed=continuous`.
 @Suite(.limitedParallelism) struct ContinuousTests {
-    @Test func whatIsThereComesFirstAndTheRestAsItHappens() async throws {
+    @Test func existingChangesComeFirst() async throws {
         try await Workspace.with { workspace in
             let (early, late) = (workspace.id("early"), workspace.id("late"))
             try await workspace.put(early)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func aLimitEndsTheFeed() async throws {
+    @Test func limitEndsTheFeed() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func silenceEndsTheFeed() async throws {
+    @Test func timeoutEndsTheFeed() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)

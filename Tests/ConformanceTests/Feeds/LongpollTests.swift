@@ -5,7 +5,7 @@ import Testing
 /// `_changes` with `feed=longpoll`. Where the database is shared an answer may come for a change of somebody else: then
 /// the case asks again from where it ended, as every client does.
 @Suite(.limitedParallelism) struct LongpollTests {
-    @Test func whatIsThereComesAtOnce() async throws {
+    @Test func existingChangesAreReturnedAtOnce() async throws {
         try await Workspace.with { workspace in
             let ids = try await workspace.putFour()
             _ = try await workspace.changes(until: ids)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "&heartbeat=25000", "&limit=100"]) func aWriteEndsTheWait(_ options: String) async throws {
+    @Test(arguments: ["", "&heartbeat=25000", "&limit=100"]) func writeEndsTheLongpoll(_ options: String) async throws {
         try await Workspace.with { workspace in
             let (before, id) = (workspace.id("before"), workspace.id("awaited"))
             try await workspace.put(before)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func theWaitEndsByItself() async throws {
+    @Test func longpollTimesOut() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             try await workspace.put(id)
@@ -52,7 +52,7 @@ import Testing
 
     /// A database that was made anew has smaller sequences than a client knows: it hears of nothing, ever.
     @Test(.servers("sequences are opaque") { KnownDifferences.sinceNumber[$0.kind] == .done(200) })
-    func aSequenceOfTheFutureIsWaitedForInSilence() async throws {
+    func futureSequenceIsWaitedFor() async throws {
         try await Workspace.with { workspace in
             let page = try await workspace.changes("feed=longpoll&timeout=200", since: "99999999999")
             #expect(page.rows.isEmpty)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(.servers("sequences are opaque") { KnownDifferences.sinceNumber[$0.kind] == .done(200) })
-    func optionsOfAWaitMayStandInTheBody() async throws {
+    func longpollOptionsMayBeInTheBody() async throws {
         try await Workspace.with { workspace in
             let reply = try await workspace.send(
                 "POST", "/_changes", #"{"feed":"longpoll","since":"99999999999","timeout":100}"#)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aDeletionEndsTheWait() async throws {
+    @Test func deletionEndsTheLongpoll() async throws {
         try await Workspace.with { workspace in
             let id = workspace.id("doc")
             let revision = try await workspace.put(id)

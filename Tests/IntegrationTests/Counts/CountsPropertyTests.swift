@@ -28,7 +28,7 @@ import Testing
         ProcessInfo.processInfo.environment["CHANGEBOT_SEEDS"].flatMap { Int($0) }
         .map { Array(1...max(1, $0)) } ?? [1, 2, 3, 4]
 
-    @Test(arguments: seeds) func theTotalsAreThoseOfAFullCount(seed: Int) async throws {
+    @Test(arguments: seeds) func totalsEqualAFullCount(seed: Int) async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             var random = SplitMix64(seed: UInt64(seed))
             let rules = try bed.rules(CountsModel.rules)

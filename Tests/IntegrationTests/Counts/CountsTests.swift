@@ -58,7 +58,7 @@ import Testing
         try await bed.load([(id, #"{"_id":"\#(id)","_rev":"\#(revision)","_deleted":true}"#)])
     }
 
-    @Test func eachRunFollowsWhatHasChanged() async throws {
+    @Test func totalsFollowChangesInEachRun() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedDocumentIsNotCountedEvenIfItsTombstoneIsADeadLetter() async throws {
+    @Test func deletedDocumentIsNotCountedEvenIfItsTombstoneIsADeadLetter() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules + Self.failingAtDeletions)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "a")])
@@ -108,7 +108,7 @@ import Testing
             then: [put: { id: x, document: { a: { jq: error("no") } } }]
         """
 
-    @Test func otherMembersOfTheDocumentStay() async throws {
+    @Test func otherMembersOfATotalStay() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatSomebodyElseChangesIsPutRight() async throws {
+    @Test func totalChangedByAnotherClientIsCorrected() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "b")])
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func aLostStateIsCountedAnew() async throws {
+    @Test func lostStateIsRecounted() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "b"), Self.task("t3", "b")])
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func aChangedRuleCountsAllDocuments() async throws {
+    @Test func changedRuleCountsAllDocuments() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a"), Self.task("t2", "b", done: true)])
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func changesThatACheckpointSkipsAreCounted() async throws {
+    @Test func changesSkippedByACheckpointAreCounted() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func aDeadLetteredDocumentCountsAsItIsStored() async throws {
+    @Test func deadLetteredDocumentCountsAsStored() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 Self.rules + "\n  - { name: bad, when: { bad: true }, then: [{ merge: { x: { jq: error } } }] }\n")
@@ -224,7 +224,7 @@ import Testing
     }
 
     /// A real gateway puts an answer together before totals are written, and may send it afterwards.
-    @Test func anOlderRowOfATotalDoesNotTakeBackWhatItAdds() async throws {
+    @Test func olderRowOfATotalDoesNotUndoItsContribution() async throws {
         try await BotTestBed.withEmbedded { bed in
             try await bed.load([("counts:a", #"{"_id":"counts:a"}"#)])
             try await delete(bed, "counts:a")
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func rulesThatCountEachOthersDocumentsEnd() async throws {
+    @Test func rulesThatCountEachOthersDocumentsStop() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
                 """
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func manyChangesOfAListAreFewWrites() async throws {
+    @Test func manyChangesOfAListCauseFewWrites() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load((0..<600).map { Self.task("t\($0)", "a") })
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func aDaemonWritesTotalsWhileItFollows() async throws {
+    @Test func daemonWritesTotalsWhileItFollows() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func fixLeavesThemToTheRun() async throws {
+    @Test func fixLeavesTotalsToTheRun() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])
@@ -297,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunShowsWhatIsAdded() async throws {
+    @Test func dryRunShowsContributions() async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])
@@ -312,7 +312,7 @@ import Testing
         }
     }
 
-    @Test func channelsAreRefused() async throws {
+    @Test func countsWithChannelsAreRefused() async throws {
         try await BotTestBed.withTrouble { bed, _ in
             let rules = try bed.rules(Self.rules)
             let error = await #expect(throws: RunError.self) {
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedDocumentWithTotalsIsADeadLetter() async throws {
+    @Test func refusedTotalIsADeadLetter() async throws {
         try await BotTestBed.withTrouble { bed, gateway in
             let rules = try bed.rules(Self.rules)
             try await bed.load([Self.task("t1", "a")])

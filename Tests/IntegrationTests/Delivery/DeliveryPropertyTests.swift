@@ -38,11 +38,11 @@ import Testing
         .map { Array(1...max(1, $0)) } ?? [3, 7, 16, 17, 27, 34]
 
     @Test(arguments: seeds)
-    func inTheEndEachEffectIsThatOfTheLastEdit(seed: Int) async throws { try await check(seed: seed, hasLog: false) }
+    func finalEffectsAreThoseOfTheLastEdit(seed: Int) async throws { try await check(seed: seed, hasLog: false) }
 
     /// Daemons read the feed into a log that survives them, and one-shot runs go on without it.
     @Test(arguments: seeds)
-    func theSameWithALog(seed: Int) async throws { try await check(seed: seed, hasLog: true) }
+    func finalEffectsAreTheSameWithALog(seed: Int) async throws { try await check(seed: seed, hasLog: true) }
 
     private func check(seed: Int, hasLog: Bool) async throws {
         try await BotTestBed.withTrouble { bed, gateway in

@@ -51,7 +51,7 @@ import Testing
     // MARK: - While members run
 
     @Test(arguments: [false, true])
-    func tablesThatVanishAreMadeAnewAndNothingIsSkipped(shares: Bool) async throws {
+    func vanishedTablesAreRecreatedAndNothingIsSkipped(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             try await Self.running(fleet, shares: shares, lossDelay: .milliseconds(300)) { report in
                 try await fleet.administer("DROP SCHEMA \"changebot_\(fleet.fleet)\" CASCADE")
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Even one that never ran does not begin at what is newest then.
-    @Test func aStandbyThatFindsNoTablesSkipsNothing() async throws {
+    @Test func standbyThatFindsNoTablesSkipsNothing() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, report) = try Self.bot(fleet, rules, shares: false) { settings in
@@ -84,7 +84,7 @@ import Testing
 
     /// As when a dump is restored.
     @Test(arguments: [false, true])
-    func tablesThatVanishMayComeBack(shares: Bool) async throws {
+    func vanishedTablesMayReappear(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             try await Self.running(fleet, shares: shares) { report in
                 let schema = "changebot_\(fleet.fleet)"
@@ -101,7 +101,7 @@ import Testing
 
     /// As while pg_restore --clean makes them anew: the keys come last. Once that ended each member.
     @Test(arguments: [false, true])
-    func tablesWithoutTheirKeysEndNoMember(shares: Bool) async throws {
+    func tablesWithoutKeysEndNoMember(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             try await Self.running(fleet, shares: shares) { _ in
                 let keys = [("member", "owner"), ("lease", "name")]
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aPasswordThatIsChangedEndsNoMember(shares: Bool) async throws {
+    func changedPasswordEndsNoMember(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { bed in
             var fleet = bed
             let user = fleet.server.uniqueName("user")
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aDatabaseThatIsDroppedAndMadeAgainIsUsed(shares: Bool) async throws {
+    func recreatedEngineDatabaseIsUsed(shares: Bool) async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { bed in
             var fleet = bed
             fleet.database = fleet.server.uniqueName("database")
@@ -161,7 +161,7 @@ import Testing
     /// Nothing that is said to it at the end is answered, and each call alone could wait for ten seconds, or for an hour if
     /// its deadline is that of the lease.
     @Test(arguments: [false, true])
-    func aFrozenServerDoesNotHoldUpTheEnd(shares: Bool) async throws {
+    func frozenServerDoesNotDelayTheEnd(shares: Bool) async throws {
         try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(3600)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, report) = try Self.bot(fleet, rules, shares: shares)
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// Once each outage counted against the documents that were tried, and after some of them they were dead letters.
-    @Test func anEngineThatFailsAgainAndAgainMakesNoDeadLetters() async throws {
+    @Test func repeatedEngineFailuresCauseNoDeadLetters() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { _, _ in
             mayAnswer.block { $0 }
@@ -224,7 +224,7 @@ import Testing
     // MARK: - At the start
 
     @Test(arguments: [false, true])
-    func aLoginThatIsRefusedAtTheStartEndsTheRun(shares: Bool) async throws {
+    func refusedLoginAtTheStartEndsTheRun(shares: Bool) async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
             fleet.user = "nobody_\(fleet.fleet)"
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aDatabaseThatIsMissingAtTheStartEndsTheRun(shares: Bool) async throws {
+    func missingEngineDatabaseAtTheStartEndsTheRun(shares: Bool) async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
             fleet.database = fleet.server.uniqueName("missing")
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aRightThatIsMissingIsNamed(shares: Bool) async throws {
+    func missingPrivilegeIsNamed(shares: Bool) async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
             let user = fleet.server.uniqueName("poor")
@@ -265,7 +265,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aUserWhoMayNotConnectIsTold(shares: Bool) async throws {
+    func userWithoutConnectPrivilegeIsReported(shares: Bool) async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
             let user = fleet.server.uniqueName("stranger")
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func aProcessAlwaysDescribesItselfInTheSameWay() async throws {
+    @Test func processDescriptionIsStable() async throws {
         let first = StateLock.thisProcess
         try await Task.sleep(for: .milliseconds(1100))
         #expect(StateLock.thisProcess == first)
@@ -289,7 +289,7 @@ import Testing
     // MARK: - Marks that are written late
 
     /// CouchDB lets a write of a local document pass that was under way while others wrote newer ones.
-    @Test func aMarkThatIsWrittenLateIsNoRestoredDatabase() async throws {
+    @Test func lateMarkWriteIsNotTakenForARestore() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             func runOnce() async throws {
@@ -322,7 +322,7 @@ import Testing
         try await fleet.sql("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'").rows == [[.int(1)]]
     }
 
-    @Test func aResetRemovesTheFleetOfFixToo() async throws {
+    @Test func resetAlsoRemovesTheFleetOfFix() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()
@@ -340,7 +340,7 @@ import Testing
 
     /// It becomes a member in a transaction that is under way.
     @Test(arguments: ["", "fix-"])
-    func aMemberThatIsStartingPreventsAReset(prefix: String) async throws {
+    func startingMemberPreventsAReset(prefix: String) async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()

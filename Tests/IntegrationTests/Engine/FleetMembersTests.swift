@@ -42,7 +42,7 @@ import Testing
 
     // MARK: - Draining
 
-    @Test func aMemberThatRunsAndIsDrainedStandsByAndAnotherTakesOverAtOnce() async throws {
+    @Test func drainedMemberGoesOnStandbyAndAnotherTakesOverAtOnce() async throws {
         try await EngineTestBed.with(lease: .seconds(3)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (first, report) = try fleet.bot(rules, member: 1)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aDrainedMemberThatGivesTheLeaseUpIsStillListed() async throws {
+    @Test func drainedMemberStaysListed() async throws {
         try await EngineTestBed.with { fleet in
             let engine = try fleet.engine()
             let queue = engine.makeQueue()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func aMemberThatSharesAndIsDrainedGivesEverythingBack() async throws {
+    @Test func drainedSharingMemberReleasesEverything() async throws {
         // Long enough that a busy machine loses no lease.
         try await EngineTestBed.with(lease: .seconds(10)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aDrainedProcessStaysDrainedWhenItsRulesChange() async throws {
+    @Test func drainedProcessStaysDrainedWhenItsRulesChange() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let place = try fleet.place(rules, member: 1)
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: - Releasing
 
-    @Test func theLeasesOfAMemberThatIsReleasedGoToOthersAndNothingIsLost() async throws {
+    @Test func leasesOfAReleasedMemberGoToOthersAndNothingIsLost() async throws {
         try await EngineTestBed.with(lease: .seconds(3), countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let bots = try (1...2).map { try Self.shared(fleet, rules, member: $0) }
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func aMemberThatRunsAndIsReleasedStopsAndAnotherTakesOver() async throws {
+    @Test func releasedMemberStopsAndAnotherTakesOver() async throws {
         try await EngineTestBed.with(lease: .seconds(3)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (first, report) = try fleet.bot(rules, member: 1)
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func theLeaseOfACommandOutlivesItsTime() async throws {
+    @Test func leaseOfACommandIsRenewed() async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             let (engine, other) = (try fleet.engine(), try fleet.engine())
             let queue = engine.makeQueue()
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func aCheckpointThatIsSetMovesNoLogThatNobodyHasUsed() async throws {
+    @Test func settingTheCheckpointMovesNoUnusedLog() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func theOnlyMemberTakesItsLeasesAgain() async throws {
+    @Test func onlyMemberTakesItsLeasesAgain() async throws {
         try await EngineTestBed.with(lease: .seconds(2)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, _) = try Self.shared(fleet, rules, member: 1)
@@ -233,7 +233,7 @@ import Testing
 
     // MARK: - What is seen
 
-    @Test func membersWithDifferentRulesAreSeen() async throws {
+    @Test func differentRulesOfMembersAreReported() async throws {
         try await EngineTestBed.with(lease: .seconds(3)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let others = try fleet.bed.rules(EngineTestBed.apples.replacing("task: apple", with: "task: pear"))
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func whoWatchesAMemberSeesTheFleetAndNothingOfAnEngineThatIsAway() async throws {
+    @Test func statusOfAMemberShowsTheFleetUnlessTheEngineIsUnreachable() async throws {
         try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(3)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, report) = try Self.shared(fleet, rules, member: 1)
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func aLeaseThatIsLostCountsOnce() {
+    @Test func lostLeaseIsCountedOnce() {
         let tally = FleetTally()
         tally.note(.gained(.feed, takeovers: 0))
         tally.note(.gained(.partition(1), takeovers: 0))
@@ -300,7 +300,7 @@ import Testing
         return log
     }
 
-    @Test func aChangeThatEndedItsProcessesIsADeadLetterThatCanBeRetried() async throws {
+    @Test func changeThatCrashedItsProcessesIsARetryableDeadLetter() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, _) = try Self.shared(fleet, rules, member: 1)
@@ -372,7 +372,7 @@ import Testing
     // MARK: - Who is there
 
     /// Once it was any that had a lease, another one each time.
-    @Test func whoHoldsASharedStateIsWhoReadsTheFeed() async throws {
+    @Test func holderOfASharedStateIsTheLeader() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...1) { try await fleet.wait(until: .following, $0[0]) }
@@ -396,7 +396,7 @@ import Testing
         }
     }
 
-    @Test func aResetNamesAllThatMustStop() async throws {
+    @Test func resetNamesAllMembersThatMustStop() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()
@@ -413,7 +413,7 @@ import Testing
     }
 
     /// Nobody has named a fleet then.
-    @Test func aListOfFleetsThatFailsNamesTheServer() async throws {
+    @Test func failedListOfFleetsNamesTheServer() async throws {
         try await EngineTestBed.with { bed in
             var fleet = bed
             fleet.database = fleet.server.uniqueName("missing")

@@ -34,19 +34,19 @@ import Testing
     }
 
     /// Those behind it are missing from the answer, although its end names a later sequence.
-    @Test func nothingIsReadPastARowThatTheGatewayFailedOn() async throws {
+    @Test func feedIsNotReadPastAnErrorRow() async throws {
         let part = try await read([ScriptedServer.row(1), Self.failed], last: 9)
         #expect(part.entries.map(\.sequence) == ["1"])
         #expect(part.sequence.flatMap { SequenceID($0) }?.queryValue == "1")
     }
 
-    @Test func aFeedThatBeginsWithSuchARowIsReadAgain() async throws {
+    @Test func feedThatStartsWithAnErrorRowIsReadAgain() async throws {
         let error = await #expect(throws: GatewayError.self) { try await read([Self.failed], last: 9) }
         #expect(error?.code == .serverError)
     }
 
     /// The database may be another one, before the first request, after one that failed, and when the feed goes back.
-    @Test func theDatabaseIsConfirmedBeforeMoreIsRead() async throws {
+    @Test func databaseIsConfirmedBeforeMoreIsRead() async throws {
         let server = try ScriptedServer { _, number in
             switch number {
             case 1: .init(status: 503, body: "{}")
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func nothingIsReadFromAnotherDatabase() async throws {
+    @Test func otherDatabaseIsNotRead() async throws {
         let server = try ScriptedServer { _, _ in ScriptedServer.feed([ScriptedServer.row(1)], last: 1) }
         defer { server.server.stop() }
         let gateway = Gateway(try GatewayURL(server.server.url("/todo")))
@@ -85,7 +85,7 @@ import Testing
         await gateway.shutdown()
     }
 
-    @Test func anEmptyAnswerThatMovesOnMovesTheLog() async throws {
+    @Test func emptyAnswerWithANewSequenceMovesTheLog() async throws {
         let part = try await read([], last: 5)
         #expect(part.entries.isEmpty)
         #expect(part.sequence.flatMap { SequenceID($0) }?.queryValue == "5")

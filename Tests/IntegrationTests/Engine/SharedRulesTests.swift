@@ -27,7 +27,7 @@ import Testing
         while try await !model.faults().isEmpty { try await Task.sleep(for: Self.pause) }
     }
 
-    @Test(arguments: [1, 2]) func theTotalsAreThoseOfAFullCount(seed: Int) async throws {
+    @Test(arguments: [1, 2]) func totalsEqualAFullCount(seed: Int) async throws {
         try await EngineTestBed.with { fleet in
             var random = SplitMix64(seed: UInt64(seed))
             let rules = try fleet.bed.rules(CountsModel.rules)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// The version before is forgotten while documents are counted for the new one.
-    @Test func anUpdateOfRulesThatCountEnds() async throws {
+    @Test func updateOfCountingRulesCompletes() async throws {
         try await EngineTestBed.with { fleet in
             let new = try fleet.bed.rules(CountsModel.rules)
             let old = try fleet.bed.rules(Self.otherVersion)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func withoutRulesThatCountNothingIsKeptForThem() async throws {
+    @Test func noCountsAreStoredWithoutCountingRules() async throws {
         try await EngineTestBed.with { fleet in
             let counting = try fleet.bed.rules(CountsModel.rules)
             let model = CountsModel(phone: fleet.bed.phone, tasks: 20)
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// It comes and goes, while the others stay.
-    @Test func aMemberWithOtherRulesChangesNoTotals() async throws {
+    @Test func memberWithOtherRulesChangesNoTotals() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(CountsModel.rules)
             let other = try fleet.bed.rules(Self.otherVersion)
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: - Times
 
-    @Test func aTimerFiresOnceWhicheverMemberHasTheDocument() async throws {
+    @Test func timerFiresOnceInAFleet() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(
                 """
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// More of them than are read at once.
-    @Test func timesThatWaitForAReceiverHoldUpNoOtherTimes() async throws {
+    @Test func timersThatWaitForAReceiverDelayNoOthers() async throws {
         let receiver = try TestReceiver { _, _ in .answer(503) }
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func aScheduledPassRunsOnceForAll() async throws {
+    @Test func scheduledPassRunsOnceInAFleet() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let clock = SetClock()
@@ -303,7 +303,7 @@ import Testing
     }
 
     /// A receiver refuses the events of some documents. They wait in the log; the others of their partition go on.
-    @Test func whatWaitsForAReceiverHoldsUpNothingElse() async throws {
+    @Test func documentsThatWaitForAReceiverDelayNoOthers() async throws {
         let isUp = Locked(false)
         let receiver = try TestReceiver { _, _ in isUp.withLock { $0 } ? .answer(204) : .answer(503) }
         try await EngineTestBed.with { fleet in
@@ -327,7 +327,7 @@ import Testing
     }
 
     /// Once a member that was an hour ahead fired times an hour early, and one that was behind an hour late.
-    @Test(arguments: [-3600, 3600]) func timesAreTheEnginesWhateverAMembersClockSays(lead: Int) async throws {
+    @Test(arguments: [-3600, 3600]) func timersUseTheEnginesClock(lead: Int) async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(
                 """
@@ -354,7 +354,7 @@ import Testing
     }
 
     /// Receivers refuse signatures that seem to be old.
-    @Test func signaturesHaveTheEnginesTime() async throws {
+    @Test func signaturesUseTheEnginesClock() async throws {
         let receiver = try TestReceiver()
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(Self.tellingOrders(to: receiver))
@@ -371,7 +371,7 @@ import Testing
     }
 
     /// The first member of a new fleet once began with its own clock, until it had renewed its place.
-    @Test func aMemberKnowsTheTimeBeforeItWorks() async throws {
+    @Test func memberKnowsTheEnginesTimeBeforeItWorks() async throws {
         try await EngineTestBed.with { fleet in
             let engine = try fleet.engine()
             engine.clock.watch {
@@ -387,7 +387,7 @@ import Testing
     }
 
     /// A receiver answers nothing for long. What is for it waits in the log; the others of their partition go on.
-    @Test func whatWaitsForASlowReceiverHoldsUpNothingElse() async throws {
+    @Test func slowReceiverDelaysNoOtherDocuments() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { _, _ in
             mayAnswer.block { $0 }
@@ -493,7 +493,7 @@ import Testing
         }
     }
 
-    @Test func fourMembersLeaveTheDocumentsThatOneLeaves() async throws {
+    @Test func fourMembersGiveTheSameDocumentsAsOne() async throws {
         let alone = Locked<[String]>([])
         try await BotTestBed.with { bed in
             let rules = try bed.rules(Self.chains)

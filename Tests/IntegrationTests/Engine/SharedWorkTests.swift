@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aMemberThatJoinsGetsAShare() async throws {
+    @Test func joiningMemberGetsAShare() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...1) { first in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func chainsOfRulesGoOnOverPartitions() async throws {
+    @Test func ruleChainsCrossPartitions() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(
                 """
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsKilledLosesNothing() async throws {
+    @Test func killedEngineServerLosesNothing() async throws {
         try await EngineTestBed.with(server: try TestPostgres()) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...2) { reports in
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func oneThatRunsAloneWaitsForThoseThatShare() async throws {
+    @Test func activeMemberWaitsForSharingMembers() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...1) { reports in
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func aResetOfTheDatabaseMovesTheLog() async throws {
+    @Test func databaseResetMovesTheLog() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.sharing(rules, members: 1...1) { reports in
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// At the next request for the feed, whichever member reads it; not at the next check of the mark.
-    @Test func aResetOfTheGatewaysDatabaseIsNoticedBeforeItIsRead() async throws {
+    @Test func databaseResetIsDetectedBeforeTheFeedIsRead() async throws {
         try await BotTestBed.withTrouble { bed, embedded in
             let server = try TestPostgres.shared
             let fleet = EngineTestBed(bed: bed, server: server, fleet: server.uniqueName("reset"))
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func membersOfTwoKindsThatStartAtOnceDoNotWorkTogether() async throws {
+    @Test func membersOfTwoRolesDoNotWorkTogether() async throws {
         try await EngineTestBed.with(countsRevisions: true) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let kinds = try (1...4).map { number in
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func catchingUpIsRefused() throws {
+    @Test func catchUpOfChangedRulesIsRefusedInAFleet() throws {
         let error = #expect(throws: RunError.self) { try Sharing.check(catchesUp: true) }
         #expect(error?.description.contains("leave it out") == true)
         try Sharing.check(catchesUp: false)

@@ -12,7 +12,7 @@ import Testing
 
 /// One member of a fleet is active, the others are on standby.
 @Suite(.limitedParallelism) struct StandbyTests {
-    @Test func aStandbyGoesOnWhereTheOtherStopped() async throws {
+    @Test func standbyContinuesWhereTheOtherStopped() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bed.load((1...20).map { task("a\($0)", "apple") })
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func oneRunsAndTheOtherWaits() async throws {
+    @Test func oneMemberIsActiveAndTheOtherOnStandby() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { first in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aOneShotRunBesideAnotherEnds() async throws {
+    @Test func oneShotRunEndsIfAnotherMemberIsActive() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { first in
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func whoLosesTheLeaseStandsByAndWritesNothingMore() async throws {
+    @Test func memberThatLosesTheLeaseGoesOnStandbyAndWritesNothing() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { report in
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: - An engine in trouble
 
-    @Test func aServerThatIsKilledLosesNothing() async throws {
+    @Test func killedEngineServerLosesNothing() async throws {
         try await EngineTestBed.with(server: try TestPostgres()) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { report in
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aFrozenServerStopsTheRunUntilItGoesOn() async throws {
+    @Test func frozenEngineServerStopsTheRunUntilItResumes() async throws {
         try await EngineTestBed.with(server: try TestPostgres(), lease: .seconds(2)) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.running(rules, member: 1) { report in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatForgetsIsRefused() async throws {
+    @Test func engineThatMayLoseWritesIsRefused() async throws {
         try await EngineTestBed.with(server: try TestPostgres(settings: ["fsync=off"])) { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             let (bot, _) = try fleet.bot(rules, member: 1, once: true)
@@ -130,7 +130,7 @@ import Testing
 
     // MARK: - Not this fleet
 
-    @Test func anotherDatabaseIsRefused() async throws {
+    @Test func stateOfAnotherDatabaseIsRefused() async throws {
         try await EngineTestBed.with { fleet in
             let rules = try fleet.bed.rules(EngineTestBed.apples)
             try await fleet.bot(rules, member: 1, once: true).bot.run()

@@ -49,7 +49,7 @@ import Testing
 
     // MARK: - A receiver that is in order
 
-    @Test func eachEventArrivesSignedAndOnceAndEightAreUnderWayTogether() async throws {
+    @Test func eventsArriveSignedOnceAndEightAtATime() async throws {
         let receiver = try TestReceiver(gathering: 8) { _, _ in .answer(204) }
         try await BotTestBed.with { bed in
             let secrets = [[UInt8]](repeating: [], count: 2).map { _ in (0..<32).map { _ in UInt8.random(in: 0...255) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func tombstonesAreTold() async throws {
+    @Test func tombstonesAreSent() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with(countsRevisions: true) { bed in
             let rules = try bed.rules(
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aPassSendsAndADryRunDoesNot() async throws {
+    @Test func passSendsWebhooksAndADryRunDoesNot() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             // The files are not needed for a preview.
@@ -125,7 +125,7 @@ import Testing
         ("token_file: t", "other", "a", "there is no such file"),
         ("user: amy, password_file: p", "other", "a", "can't read the password file"),
     ])
-    func aFileThatCannotBeUsedEndsTheRunAtItsStart(
+    func unusableFileEndsTheRunAtItsStart(
         webhook: String, file: String, content: String, message: String
     ) async throws {
         try await BotTestBed.with { bed in
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func aSecretThatIsReplacedIsUsedWithoutARestart() async throws {
+    @Test func replacedSecretIsUsedWithoutARestart() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             let file = bed.directory + "/token"
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func theChangesOfADocumentAreToldInOrder() async throws {
+    @Test func changesOfADocumentAreSentInOrder() async throws {
         let receiver = try TestReceiver { _, number in
             Thread.sleep(forTimeInterval: number.isMultiple(of: 3) ? 0.03 : 0)
             return .answer(200)
@@ -193,7 +193,7 @@ import Testing
 
     // MARK: - A receiver that is not
 
-    @Test func aReceiverThatIsDownGetsEverythingOnceItIsUp() async throws {
+    @Test func recoveredReceiverGetsAllEvents() async throws {
         let isUp = Locked(false)
         let receiver = try TestReceiver { _, _ in isUp.withLock { $0 } ? .answer(200) : .close }
         try await BotTestBed.with { bed in
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func aOneShotRunGivesUpAndTheNextOneSendsTheRest() async throws {
+    @Test func oneShotRunGivesUpAndTheNextOneSendsTheRest() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             let broken = try bed.rules(rules("http://127.0.0.1:1/hook"))
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: [500, 502, 503, 504, 408, 425, 429])
-    func whatMayPassIsTriedAgainWithTheSameID(status: Int) async throws {
+    func temporaryFailureIsRetriedWithTheSameID(status: Int) async throws {
         let receiver = try TestReceiver { _, number in .answer(number < 4 ? status : 200) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
@@ -283,7 +283,7 @@ import Testing
         ),
         (302, ["Location: /elsewhere"], "", "answered HTTP 302, a redirect; redirects are not followed"),
     ])
-    func whatIsRefusedForGoodIsADeadLetter(
+    func refusedEventIsADeadLetter(
         status: Int, headers: [String], body: String, reason: String
     ) async throws {
         let receiver = try TestReceiver { request, _ in
@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test(arguments: [TestReceiver.Reply.answer(500), .close])
-    func anEventThatTheReceiverNeverTakesIsADeadLetterOnceOthersAreTaken(reply: TestReceiver.Reply) async throws {
+    func failingEventIsADeadLetterOnceOthersAreAccepted(reply: TestReceiver.Reply) async throws {
         let receiver = try TestReceiver { request, _ in request.documentID == "o1" ? reply : .answer(200) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
@@ -336,7 +336,7 @@ import Testing
     }
 
     @Test(arguments: [TestReceiver.Reply.hangInBody, .endless])
-    func anAnswerThatNobodyWantsNeedNotEnd(reply: TestReceiver.Reply) async throws {
+    func unneededResponseNeedNotEnd(reply: TestReceiver.Reply) async throws {
         let receiver = try TestReceiver { _, _ in reply }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))
@@ -346,7 +346,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverThatDoesNotAnswerInTimeIsTriedAgain() async throws {
+    @Test func timedOutRequestIsRetried() async throws {
         let receiver = try TestReceiver { _, number in number < 2 ? .hang : .answer(200) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url, "timeout: 200ms"))
@@ -356,7 +356,7 @@ import Testing
         }
     }
 
-    @Test func timesThatWaitForAReceiverHoldUpNoOtherTimes() async throws {
+    @Test func timersThatWaitForAReceiverDelayNoOthers() async throws {
         let receiver = try TestReceiver { _, _ in .answer(503) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -380,7 +380,7 @@ import Testing
 
     // MARK: - A slow receiver
 
-    @Test func aSlowReceiverHoldsUpNoOtherChanges() async throws {
+    @Test func slowReceiverDelaysNoOtherChanges() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { _, _ in
             mayAnswer.block { $0 }
@@ -407,7 +407,7 @@ import Testing
         }
     }
 
-    @Test func whatASlowReceiverAnswersIsWrittenWhileOthersWait() async throws {
+    @Test func responseOfASlowReceiverIsWrittenWhileOthersWait() async throws {
         let mayAnswer = Monitor(false)
         let receiver = try TestReceiver { request, _ in
             if request.documentID != "o1" { mayAnswer.block { $0 } }
@@ -433,7 +433,7 @@ import Testing
 
     private let merging = "response: { merge: { payment: { jq: $response.body.id }, code: { jq: $response.status } } }"
 
-    @Test func theAnswerIsWrittenIntoTheDocumentAndRulesSeeIt() async throws {
+    @Test func responseIsMergedAndRulesSeeIt() async throws {
         let receiver = try TestReceiver { request, _ in
             .answer(201, headers: ["Content-Type: application/json"], body: #"{"id":"p-\#(request.documentID)"}"#)
         }
@@ -454,7 +454,7 @@ import Testing
         }
     }
 
-    @Test func aRunThatFollowsSeesTheAnswerToo() async throws {
+    @Test func daemonAlsoSeesTheMergedResponse() async throws {
         let receiver = try TestReceiver { _, _ in .answer(200, body: #"{"id":"p"}"#) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -469,7 +469,7 @@ import Testing
         }
     }
 
-    @Test func aPassWritesAnswersAndItsRulesSeeThem() async throws {
+    @Test func passMergesResponsesAndItsRulesSeeThem() async throws {
         let receiver = try TestReceiver { _, _ in .answer(200, body: #"{"id":"p"}"#) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -485,7 +485,7 @@ import Testing
         }
     }
 
-    @Test func aRuleThatFiresOnItsOwnAnswerEndsAsADeadLetter() async throws {
+    @Test func ruleThatFiresOnItsOwnResponseEndsAsADeadLetter() async throws {
         let receiver = try TestReceiver { _, number in .answer(200, body: #"{"id":\#(number)}"#) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url, merging))
@@ -497,7 +497,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatChangesMeanwhileIsDecidedAgain() async throws {
+    @Test func documentChangedMeanwhileIsDecidedAgain() async throws {
         let revisions = Locked<[String]>([])
         let change = Locked<(@Sendable () -> Void)?>(nil)
         let receiver = try TestReceiver { request, number in
@@ -536,7 +536,7 @@ import Testing
     }
 
     @Test(arguments: [TestReceiver.Reply.hangInBody, .close])
-    func anAnswerThatIsWantedAndCutIsAskedForAgain(reply: TestReceiver.Reply) async throws {
+    func cutResponseIsRequestedAgain(reply: TestReceiver.Reply) async throws {
         let receiver = try TestReceiver { _, number in number == 0 ? reply : .answer(200, body: #"{"id":"p"}"#) }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(
@@ -550,7 +550,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsTooLargeIsADeadLetter() async throws {
+    @Test func oversizedResponseIsADeadLetter() async throws {
         let receiver = try TestReceiver { _, _ in .endless }
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url, merging))
@@ -564,7 +564,7 @@ import Testing
 
     /// Numbers in other forms are addresses, too, and so are names that lead there.
     @Test(arguments: ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]"])
-    func nothingIsSentToALinkLocalAddress(host: String) async throws {
+    func linkLocalReceiverIsRefused(host: String) async throws {
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules("http://\(host)/latest/meta-data/"))
             try await bed.load(orders(1))
@@ -616,7 +616,7 @@ import Testing
         }
     }
 
-    @Test func aPrivateAuthorityMustBeNamed() async throws {
+    @Test func privateAuthorityMustBeNamed() async throws {
         guard TestCertificate.openSSL != nil else { return }
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let server = try SecureTestServer(certificate, answers: false)
@@ -645,7 +645,7 @@ import Testing
         }
     }
 
-    @Test func aReceiverMayAskForACertificate() async throws {
+    @Test func receiverMayRequireACertificate() async throws {
         guard TestCertificate.openSSL != nil else { return }
         let certificate = try TestCertificate(for: "IP:127.0.0.1")
         let own = try TestCertificate(for: "DNS:bot")
@@ -669,7 +669,7 @@ import Testing
 
     // MARK: - What is known of a receiver that is down
 
-    @Test func aReceiverThatIsDownIsKnownUntilItAnswersAgain() async throws {
+    @Test func receiverIsReportedDownUntilItAnswers() async throws {
         let (isUp, accepted) = (Locked(false), Monitor(0))
         let receiver = try TestReceiver { _, _ in
             guard isUp.withLock({ $0 }) else { return .answer(503) }
@@ -701,7 +701,7 @@ import Testing
 
     // MARK: - After a reset
 
-    @Test func aResetStopsARunWithEffectsOutsideUnlessToldOtherwise() async throws {
+    @Test func resetStopsARunWithOutsideEffectsUnlessConfigured() async throws {
         let receiver = try TestReceiver()
         try await BotTestBed.with { bed in
             let rules = try bed.rules(rules(receiver.url))

@@ -26,7 +26,7 @@ import Transfer
 
     private func text(_ value: JSONValue?) -> String { String(decoding: value?.bytes ?? [], as: UTF8.self) }
 
-    @Test func theTargetHasEveryLeafWithItsAttachments() async throws {
+    @Test func targetGetsEveryLeafWithItsAttachments() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             let state = try await server.replicate(to: file)
@@ -36,7 +36,7 @@ import Transfer
         }
     }
 
-    @Test func itGoesTheOtherWayToo() async throws {
+    @Test func replicationWorksInBothDirections() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(file)
             let state = try await file.replicate(to: server)
@@ -45,7 +45,7 @@ import Transfer
         }
     }
 
-    @Test func aSecondRunTransfersNothing() async throws {
+    @Test func secondRunTransfersNothing() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             let first = try await server.replicate(to: file)
@@ -59,7 +59,7 @@ import Transfer
     }
 
     /// Both ends note the same session, in the form of CouchDB's replicator.
-    @Test func bothEndsKnowTheCheckpoint() async throws {
+    @Test func checkpointIsStoredAtBothEnds() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             let state = try await server.replicate(to: file)
@@ -72,7 +72,7 @@ import Transfer
     }
 
     /// A target that was emptied has no checkpoint: it gets everything again.
-    @Test func aNewTargetGetsEverything() async throws {
+    @Test func newTargetGetsEverything() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             try await server.replicate(to: file)
@@ -85,7 +85,7 @@ import Transfer
 
     /// Revisions with large attachments are stored one by one, the others together.
     @Test(arguments: [["w"], ["b"], ["b", "c"], ["b", "w"], []])
-    func aTargetThatKeepsOneLeafKeepsTheWinner(large: [String]) async throws {
+    func targetThatKeepsOneLeafKeepsTheWinner(large: [String]) async throws {
         try await BotTestBed.withTwoFiles(targetKeepsConflicts: false) { source, target in
             for name in ["b", "c", "w", "z"] {
                 let attachment = #","_attachments":{"x":{"data":"eA==","content_type":"text/plain"}}"#
@@ -115,7 +115,7 @@ import Transfer
 
     // MARK: - Conflicts
 
-    @Test func conflictsStayConflictsWhereTheTargetKeepsThem() async throws {
+    @Test func conflictsAreReplicatedIfTheTargetKeepsThem() async throws {
         try await BotTestBed.withTwoFiles { source, target in
             try await source.store("c", "b a", #","n":1"#)
             try await source.store("c", "c a", #","n":2"#)
@@ -127,7 +127,7 @@ import Transfer
         }
     }
 
-    @Test func aTargetThatKeepsOneLeafRefusesTheOthers() async throws {
+    @Test func targetThatKeepsOneLeafRefusesTheOthers() async throws {
         try await BotTestBed.withTwoFiles(targetKeepsConflicts: false) { source, target in
             try await source.store("c", "b a", #","n":1"#)
             try await source.store("c", "c a", #","n":2"#)
@@ -140,7 +140,7 @@ import Transfer
         }
     }
 
-    @Test func theDeletionOfALosingBranchIsNotMissed() async throws {
+    @Test func deletionOfALosingBranchIsReplicated() async throws {
         try await BotTestBed.withTwoFiles(targetKeepsConflicts: false) { source, target in
             try await source.store("c", "c a", #","n":2"#)
             try await source.replicate(to: target)
@@ -154,7 +154,7 @@ import Transfer
         }
     }
 
-    @Test func bothWaysMakeBothEndsEqual() async throws {
+    @Test func replicationBothWaysMakesBothEndsEqual() async throws {
         try await BotTestBed.withTwoFiles { source, target in
             try await source.store("c", "b a", #","n":1"#)
             try await target.store("c", "c a", #","n":2"#)
@@ -172,7 +172,7 @@ import Transfer
 
     // MARK: - Parts
 
-    @Test func aSelectorLimitsWhatIsReplicated() async throws {
+    @Test func selectorLimitsReplication() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             let state = try await server.replicate(to: file) { settings in
@@ -186,7 +186,7 @@ import Transfer
     }
 
     /// The shape changes in one direction, and back in the other.
-    @Test func mappingsChangeTheShapeOnTheWay() async throws {
+    @Test func mappingsChangeReplicatedDocuments() async throws {
         try await BotTestBed.withTwoFiles { source, target in
             try await source.store("a", "a", #","name":"Amy","_attachments":{"x":{"data":"eA=="}}"#)
             try await source.store("gone", "a", #","_deleted":true"#)
@@ -212,7 +212,7 @@ import Transfer
     }
 
     /// It is the remedy for documents that were refused.
-    @Test func namedDocumentsAreTriedAgain() async throws {
+    @Test func namedDocumentsAreRetried() async throws {
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
                 try await fill(source)
@@ -226,7 +226,7 @@ import Transfer
         }
     }
 
-    @Test func batchesMayBeSmallAndMany() async throws {
+    @Test func smallBatchesWork() async throws {
         try await BotTestBed.withTwo { server, file in
             try await fill(server)
             let state = try await server.replicate(to: file) { settings in
@@ -241,7 +241,7 @@ import Transfer
 
     // MARK: - Trouble
 
-    @Test func aDatabaseIsNotReplicatedOntoItself() async throws {
+    @Test func databaseIsNotReplicatedOntoItself() async throws {
         try await BotTestBed.withEmbedded { bed in
             await #expect { try await bed.replicate(to: bed) } throws: {
                 "\($0)".contains("source and target are the same database")
@@ -249,7 +249,7 @@ import Transfer
         }
     }
 
-    @Test func faultsOnTheWayChangeNothing() async throws {
+    @Test func faultsDoNotChangeTheResult() async throws {
         let faults =
             #"{"on":["_bulk_get","_bulk_docs","_revs_diff","_changes","_local","attachment"],"status":503,"share":0.2},{"on":["_bulk_get","_changes"],"cut":[0,4000],"share":0.2}"#
         try await BotTestBed.withTrouble { source, sourceServer in
@@ -268,7 +268,7 @@ import Transfer
     }
 
     /// Its checkpoint must not say that the new database has what the old one had.
-    @Test func aTargetThatIsMadeAnewGetsEverythingAgain() async throws {
+    @Test func recreatedTargetGetsEverythingAgain() async throws {
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
                 try await fill(source)
@@ -293,7 +293,7 @@ import Transfer
     }
 
     /// What was replicated before the source vanished is not transferred again.
-    @Test func aSourceThatVanishesIsContinuedLater() async throws {
+    @Test func vanishedSourceIsContinuedLater() async throws {
         try await BotTestBed.withTrouble { source, sourceServer in
             try await fill(source)
             try await BotTestBed.withTrouble { target, _ in
@@ -319,7 +319,7 @@ import Transfer
         }
     }
 
-    @Test func aTargetThatRefusesDocumentsGetsTheOthers() async throws {
+    @Test func targetThatRefusesDocumentsGetsTheOthers() async throws {
         try await BotTestBed.withTrouble { target, targetServer in
             try await BotTestBed.withFile { source in
                 try await fill(source)

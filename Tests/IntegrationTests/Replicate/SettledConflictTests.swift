@@ -87,7 +87,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways, ["source", "target"]) func theLaterDateStays(keeps: Bool, later: String) async throws {
+    @Test(arguments: ways, ["source", "target"]) func laterDateStays(keeps: Bool, later: String) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             func body(_ name: String) -> String {
                 #","n":"\#(name)","updatedAt":"2026-11-2\#(name == later ? 5 : 4)T10:00:00Z""#
@@ -104,7 +104,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways, ["deletes-win", "merge"]) func aDeletionAtTheSource(keeps: Bool, policy: String) async throws
+    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheSource(keeps: Bool, policy: String) async throws
     {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","_deleted":true"#, #","a":0,"b":1"#)
@@ -112,7 +112,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways, ["deletes-win", "merge"]) func aDeletionAtTheTarget(keeps: Bool, policy: String) async throws
+    @Test(arguments: ways, ["deletes-win", "merge"]) func deletionAtTheTarget(keeps: Bool, policy: String) async throws
     {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","_deleted":true"#)
@@ -122,7 +122,7 @@ import Transfer
 
     /// The settlement of two edits names revisions that no server has. A deletion that is looked at later is not stopped by
     /// these.
-    @Test func aDeletionAfterASettlementOfEdits() async throws {
+    @Test func deletionAfterResolvedEdits() async throws {
         try await with(sourceKeepsConflicts: true) { source, target in
             for bed in [source, target] { try await bed.store("x", "a", #","a":0,"b":0"#) }
             for history in ["s2 a", "s3 s2 a", "s4 s3 s2 a"] { try await source.store("x", history, #","a":1,"b":0"#) }
@@ -140,7 +140,7 @@ import Transfer
 
     /// The end that keeps all leaves gets the edit beside its deletion first, or the deletion beside its edit.
     @Test(arguments: ["source", "target"], ["deletes-win", "merge"])
-    func aDeletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
+    func deletionIfTheTargetKeepsAllLeaves(deletes: String, policy: String) async throws {
         try await BotTestBed.withFile(keepsConflicts: false) { source in
             try await BotTestBed.withFile(keepsConflicts: true) { target in
                 let (edit, deletion) = (#","a":1,"b":0"#, #","_deleted":true"#)
@@ -175,7 +175,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: ways) func whatIsSetAsideIsNamedAndLeft(keeps: Bool) async throws {
+    @Test(arguments: ways) func leftConflictIsNamedAndUnchanged(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             let counts = try await replicate(source, target, "set-aside")
@@ -185,7 +185,7 @@ import Transfer
     }
 
     /// A run without a policy passes the conflict by. One with a policy compares all revisions again.
-    @Test(arguments: ways) func conflictsThatEarlierRunsHaveLeft(keeps: Bool) async throws {
+    @Test(arguments: ways) func conflictsLeftByEarlierRuns(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             #expect(try await replicate(source, target).failed >= 1)
@@ -206,7 +206,7 @@ import Transfer
     }
 
     /// After a settlement, edits at either end are plain updates at the other.
-    @Test(arguments: ways) func editsAfterASettlement(keeps: Bool) async throws {
+    @Test(arguments: ways) func editsAfterAResolution(keeps: Bool) async throws {
         try await with(sourceKeepsConflicts: keeps) { source, target in
             try await diverge(source, target, #","a":1,"b":0"#, #","a":0,"b":1"#)
             try await replicate(source, target, "merge")
@@ -228,7 +228,7 @@ import Transfer
     }
 
     /// The program would add up more and more if what it has decided were decided again.
-    @Test(arguments: ways, [2, 3]) func aSettlementThatStopsHalfWay(keeps: Bool, writes: Int) async throws {
+    @Test(arguments: ways, [2, 3]) func interruptedResolution(keeps: Bool, writes: Int) async throws {
         let refusal = #"{"on":"_bulk_docs","refuse_documents":{"status":403},"after":\#(writes),"times":1}"#
         let configure = { (configuration: inout EmbeddedGateway.Configuration) in
             configuration.allowsConflicts = keeps

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aLeafThatArrivesBesideTheBotsOwnRevision() async throws {
+    @Test func leafThatArrivesWithTheBotsOwnRevision() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0,"m":0"#)
             let rules = try rules(bed)
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// Their leaves are read a few documents at a time.
-    @Test func documentsThatAreTooMuchAtOnce() async throws {
+    @Test func documentsThatExceedTheBudget() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<12 { try await storeConflict(bed, "t\(number)") }
             let counters = try await bed.runOnce(rules(bed)) { settings in
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func theWinnerStaysAndIsNotReadForEver() async throws {
+    @Test func keptWinnerIsNotReadForEver() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let counters = try await bed.runOnce(rules(bed, "winner"))
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSetAsideIsADeadLetterAndCanBeRetried() async throws {
+    @Test func leftConflictIsARetryableDeadLetter() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let counters = try await bed.runOnce(rules(bed, "set-aside"))
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aRuleThatMayBeSkippedLeavesTheDocumentToTheOthers() async throws {
+    @Test func skippableRuleLeavesTheDocumentToOthers() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let rules = try bed.rules(
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// A decision to resolve says nothing about what the document adds to totals, or when its time is.
-    @Test func totalsAndTimesAreThoseOfTheResolvedDocument() async throws {
+    @Test func totalsAndTimersUseTheResolvedDocument() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0,"m":0,"due":4102444800"#)
             let rules = try bed.rules(
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func aDryRunShowsAndWritesNothing() async throws {
+    @Test func dryRunShowsTheResolutionAndWritesNothing() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let counters = try await bed.runOnce(rules(bed)) { settings in
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func aDeletionWinsOverAnEdit() async throws {
+    @Test func deletionWinsOverAnEdit() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("t", "a", #","type":"task","n":0"#)
             try await bed.store("t", "b a", #","_deleted":true"#)

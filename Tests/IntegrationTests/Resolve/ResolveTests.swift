@@ -65,7 +65,7 @@ import Transfer
         }
     }
 
-    @Test func aDeletionAgainstAnEditFollowsThePolicy() async throws {
+    @Test func deletionAgainstAnEditFollowsThePolicy() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for id in ["x", "y"] {
                 try await bed.store(id, "a", #","type":"\#(id)","n":0"#)
@@ -79,7 +79,7 @@ import Transfer
         }
     }
 
-    @Test func aDocumentThatIsCreatedAnewIsNotDeletedAgain() async throws {
+    @Test func recreatedDocumentIsNotDeletedAgain() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0"#)
             try await bed.store("x", "b a", #","_deleted":true"#)
@@ -92,7 +92,7 @@ import Transfer
         }
     }
 
-    @Test func anAncestorThatIsGone() async throws {
+    @Test func missingAncestor() async throws {
         try await BotTestBed.keepingConflicts { bed in
             // The server knows its id only.
             try await bed.store("x", "b a", #","n":1,"b":true"#)
@@ -104,7 +104,7 @@ import Transfer
     }
 
     /// CouchDB compacts databases by itself while they are written to.
-    @Test func ancestorsThatAreForgottenDuringTheRun() async throws {
+    @Test func ancestorsForgottenDuringTheRun() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for number in 0..<120 {
                 try await bed.store("d\(number)", "a", #","x":0,"y":0"#)
@@ -150,7 +150,7 @@ import Transfer
         }
     }
 
-    @Test func theWinnerStaysAsItIsAndAnyOtherLeafComesAfterIt() async throws {
+    @Test func winnerStaysAndOtherLeavesFollowIt() async throws {
         try await BotTestBed.keepingConflicts { bed in
             for (id, earlier) in [("x", "b"), ("y", "c")] {
                 try await bed.store(id, "a")
@@ -175,7 +175,7 @@ import Transfer
         }
     }
 
-    @Test func aDryRunWritesNothing() async throws {
+    @Test func dryRunWritesNothing() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0,"m":0"#)
             try await bed.store("x", "b a", #","n":0,"m":1"#)
@@ -194,7 +194,7 @@ import Transfer
         }
     }
 
-    @Test func whatIsSetAsideIsNamedAndLeftAlone() async throws {
+    @Test func leftConflictIsNamedAndNotChanged() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "b a", #","n":1"#)
             try await bed.store("x", "c a", #","n":2"#)
@@ -204,7 +204,7 @@ import Transfer
         }
     }
 
-    @Test func anEditInTheMeantimeIsNotLost() async throws {
+    @Test func concurrentEditIsNotLost() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await bed.store("x", "a", #","n":0,"m":0"#)
             try await bed.store("x", "b a", #","n":0,"m":1"#)

@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         ["winner", "last-update-wins"], ["last-update-wins", "winner"], ["last-update-wins", "jq:.[0]"],
     ])
-    func theDocumentSurvives(policies: [String]) async throws {
+    func documentSurvivesTwoPolicies(policies: [String]) async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let (one, other) = (makeProgram(bed), makeProgram(bed))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whatAUserDeletesStaysDeleted() async throws {
+    @Test func documentDeletedByAUserStaysDeleted() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let program = makeProgram(bed)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whatAPolicyDeletesStaysDeleted() async throws {
+    @Test func documentDeletedByAPolicyStaysDeleted() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let (one, other) = (makeProgram(bed), makeProgram(bed))
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// The leaves that the feed named are no leaves any more, and CouchDB may have forgotten their bodies.
-    @Test func leavesThatAreGoneAreLookedForAnew() async throws {
+    @Test func missingLeavesAreReadAgain() async throws {
         try await BotTestBed.keepingConflicts { bed in
             try await storeConflict(bed)
             let program = makeProgram(bed)

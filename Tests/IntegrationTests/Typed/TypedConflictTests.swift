@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func theValueThatIsSavedIsTakenWithoutDates() async throws {
+    @Test func savedValueWinsWithoutDates() async throws {
         try await with(theirs: #""type":"note","text":"theirs","count":1"#) { bed, note in
             note.text = "mine"
             _ = try await bed.keyspace.save(&note, onConflict: .merge)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["2026-11-20T10:00:00Z", "2026-11-24T10:00:00Z"]) func theLaterDateWins(date: String) async throws
+    @Test(arguments: ["2026-11-20T10:00:00Z", "2026-11-24T10:00:00Z"]) func laterDateWins(date: String) async throws
     {
         let first = #""type":"note","text":"a","at":"2026-11-21T10:00:00Z""#
         try await with(theirs: #""type":"note","text":"theirs","at":"\#(date)""#, first: first) { bed, note in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func aDeletionWinsOrLoses() async throws {
+    @Test func deletionWinsOrLoses() async throws {
         for (policy, survives) in [(ConflictPolicy.deletesWin, false), (.merge, true), (.lastUpdateWins, true)] {
             try await with(theirs: #""_deleted":true"#) { bed, note in
                 note.text = "mine"
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// The result of a merge must fit the type and its rules.
-    @Test func aResultThatIsNotValidIsNotWritten() async throws {
+    @Test func invalidResultIsNotWritten() async throws {
         struct Disorder: Error {}
         struct Pair: DocumentCodable {
             static let conflictPolicy = ConflictPolicy.merge
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotFitStays() async throws {
+    @Test func documentOfAnotherTypeStays() async throws {
         try await with(theirs: #""type":"note","text":5"#) { bed, note in
             note.text = "mine"
             guard case .conflict(with: .misfit) = try await bed.keyspace.save(&note, onConflict: .merge) else {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func withoutAPolicyOfTheTypeAConflictIsReported() async throws {
+    @Test func conflictIsReportedWithoutAPolicy() async throws {
         try await with(theirs: #""type":"note","text":"theirs""#) { bed, note in
             note.text = "mine"
             guard case .conflict = try await bed.keyspace.save(&note, onConflict: .declared) else {

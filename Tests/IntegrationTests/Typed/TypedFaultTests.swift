@@ -13,7 +13,7 @@ import Testing
         for name in Self.names { try await bed.put(name, #""type":"note","text":"\#(name)""#) }
     }
 
-    @Test func aFeedGoesOnAfterACut() async throws {
+    @Test func feedContinuesAfterACut() async throws {
         try await TypedTestBed.withFaults(Self.cuts) { bed in
             try await load(bed)
             var missing = Set(Self.names)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aLiveQueryTellsEachDocumentOnce() async throws {
+    @Test func liveQueryDeliversEachDocumentOnce() async throws {
         try await TypedTestBed.withFaults(#"[{"on":"_changes","cut":500,"times":3},{"rewind":10,"times":5}]"#) { bed in
             try await load(bed)
             var told: [String] = []
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aWriteWhoseAnswerWasLostIsRecognised() async throws {
+    @Test func writeWithALostAnswerIsRecognized() async throws {
         try await TypedTestBed.withFaults(
             #"""
             [{"on":"document","method":"PUT","drop":"after","times":1},
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatRefusesSaysSo() async throws {
+    @Test func refusalOfTheDatabaseIsReported() async throws {
         try await TypedTestBed.withFaults(
             #"[{"on":"document","status":{"code":403,"body":"{\"error\":\"forbidden\",\"reason\":\"no\"}"}}]"#
         ) { bed in

@@ -24,7 +24,7 @@ import Testing
         return texts
     }
 
-    @Test func theFeedGoesOnAfterADocumentThatDoesNotFit() async throws {
+    @Test func feedContinuesAfterADocumentOfAnotherType() async throws {
         try await TypedTestBed.with { bed in
             let first = try await bed.put("a", #""type":"note","text":"a""#)
             try await bed.put("b", #""type":"note","text":5"#)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aFeedContinuesWhereItEnded() async throws {
+    @Test func feedContinuesWhereItEnded() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("a", #""type":"note","text":"a""#)
             var last: SequenceID?
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledTaskLeavesTheFeed() async throws {
+    @Test func cancelledTaskLeavesTheFeed() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("a", #""type":"note","text":"a""#)
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -81,7 +81,7 @@ import Testing
         return found.sorted()
     }
 
-    @Test func whatMatchesIsListed() async throws {
+    @Test func matchingDocumentsAreListed() async throws {
         try await TypedTestBed.with { bed in
             for (id, count) in [("a", "1"), ("b", "2"), ("c", "3")] {
                 try await bed.put(id, #""type":"note","text":"\#(id)","count":\#(count)"#)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoSelectorIsRefused() {
+    @Test func invalidSelectorIsRefused() {
         let error = #expect(throws: DocumentSelectorError.self) { try DocumentSelector(json: #"{"a": {"$less": 1}}"#) }
         #expect(error?.description.contains("selector:1:") == true)
     }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aLiveQueryTellsWhatIsThereAndWhatBecomesOfIt() async throws {
+    @Test func liveQueryDeliversDocumentsAndTheirChanges() async throws {
         try await TypedTestBed.with { bed in
             let a = try await bed.put("a", #""type":"note","text":"a1","count":1"#)
             let b = try await bed.put("b", #""type":"note","text":"b1","count":2"#)
@@ -134,7 +134,7 @@ import Testing
 
     // MARK: - Errors
 
-    @Test func aFeedOfAMissingKeyspaceEnds() async throws {
+    @Test func feedOfAMissingKeyspaceEnds() async throws {
         try await TypedTestBed.with { bed in
             let missing = try bed.keyspace.keyspace("no-such-database")
             let error = await #expect(throws: GatewayError.self) {

@@ -25,16 +25,16 @@ import Testing
         }
     }
 
-    @Test func aKeyspaceThatAnswersIsUsable() async throws {
+    @Test func reachableKeyspaceIsUsable() async throws {
         try await TypedTestBed.with { try await $0.keyspace.logIn() }
     }
 
-    @Test func whereNobodyListens() async throws {
+    @Test func closedPortIsUnreachable() async throws {
         let error = try await login("http://127.0.0.1:1/todo")
         #expect(name(error) == "unreachable")
     }
 
-    @Test func aMissingDatabaseIsNoAccess() async throws {
+    @Test func missingDatabaseIsNoAccess() async throws {
         try await TypedTestBed.with { bed in
             let missing = try bed.keyspace.keyspace("no-such-database")
             let error = await #expect(throws: LoginError.self) { try await missing.logIn() }
@@ -47,7 +47,7 @@ import Testing
         (.accessDenied, .unauthorized, "no access"), (.accessDenied, .forbidden, "no access"),
         (.unknownDatabaseOrLogin, .unauthorized, "no access"), (.databaseOffline, .unavailable, "unreachable"),
     ])
-    func anAnswerHasAReason(cause: GatewayError.Cause, code: GatewayError.Code, expected: String) {
+    func refusalHasAReason(cause: GatewayError.Cause, code: GatewayError.Code, expected: String) {
         var error = GatewayError(code, "no")
         error.cause = cause
         #expect(name(LoginError(error)) == expected)

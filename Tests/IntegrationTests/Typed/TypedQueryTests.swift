@@ -47,7 +47,7 @@ import Testing
     }
 
     /// The index may be behind.
-    @Test func whatTheServerFindsIsReadAndMatchedAgain() async throws {
+    @Test func queryResultsAreReadAndMatchedAgain() async throws {
         try await list { _ in
             Self.found(["b", "gone", "c"])
         } _: { server, texts in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aFullPageIsFollowedByTheNext() async throws {
+    @Test func fullPageIsFollowedByTheNext() async throws {
         let page = Array(repeating: "gone", count: 999) + ["a"]
         try await list { number in
             Self.found(number == 0 ? page : ["b"])
@@ -72,7 +72,7 @@ import Testing
         (400, #"{"error":"invalid_operator","reason":"Invalid operator"}"#),
         (404, #"{"error":"not_found","reason":"missing"}"#), (403, "<html>Forbidden</html>"),
     ])
-    func whereQueriesAreNotOfferedAllDocumentsAreRead(status: Int, body: String) async throws {
+    func allDocumentsAreReadWithoutQueries(status: Int, body: String) async throws {
         try await list { _ in
             .init(status: status, headers: Self.headers, body: body)
         } _: { server, texts in

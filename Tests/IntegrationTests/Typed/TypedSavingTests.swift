@@ -8,7 +8,7 @@ import Testing
 
 /// Values that are saved as documents.
 @Suite(.limitedParallelism) struct TypedSavingTests {
-    @Test func aNewDocumentIsSavedAndRead() async throws {
+    @Test func newDocumentIsSavedAndRead() async throws {
         try await TypedTestBed.with { bed in
             var note = Note(origin: DocumentOrigin(bed.id("n1")), text: "hello", at: Date(timeIntervalSince1970: 1.5))
             guard case .saved(let revision) = try await bed.keyspace.save(&note) else {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func whatTheTypeDoesNotKnowStays() async throws {
+    @Test func unknownMembersStay() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("n1", #""type":"note","text":"a","big":12345678901234567890123,"x":{"y":[1,2]}"#)
             var note = try #require(try await bed.note("n1"))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func whatHasNotChangedIsNotWritten() async throws {
+    @Test func unchangedDocumentIsNotWritten() async throws {
         try await TypedTestBed.with { bed in
             let revision = try await bed.put("n1", #""type":"note","text":"a","at":"2026-11-20T11:00:00+01:00""#)
             var note = try #require(try await bed.note("n1"))
@@ -76,7 +76,7 @@ import Testing
 
     private static let theirs = #""type":"note","text":"theirs","count":2,"more":2"#
 
-    @Test func aConflictCarriesTheOtherVersion() async throws {
+    @Test func conflictCarriesTheOtherVersion() async throws {
         try await withConflict(theirs: Self.theirs) { bed, note in
             guard case .conflict(with: .document(let theirs)) = try await bed.keyspace.save(&note) else {
                 Issue.record("no conflict")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func aConflictWithADeletion() async throws {
+    @Test func conflictWithADeletion() async throws {
         try await withConflict(theirs: nil) { bed, note in
             guard case .conflict(with: .deleted) = try await bed.keyspace.save(&note) else {
                 Issue.record("no conflict")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aConflictWithWhatDoesNotFit() async throws {
+    @Test func conflictWithADocumentOfAnotherType() async throws {
         try await withConflict(theirs: #""type":"note","text":5"#) { bed, note in
             guard case .conflict(with: .misfit(let error)) = try await bed.keyspace.save(&note)
             else {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func theOtherVersionCanBeChangedAndSaved() async throws {
+    @Test func otherVersionCanBeChangedAndSaved() async throws {
         try await withConflict(theirs: Self.theirs) { bed, note in
             guard case .conflict(with: .document(var theirs)) = try await bed.keyspace.save(&note) else {
                 Issue.record("no conflict")
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// As after a write whose answer was lost.
-    @Test func aConflictWithTheSameContentIsSaved() async throws {
+    @Test func conflictWithTheSameContentIsSaved() async throws {
         try await withConflict(theirs: #""more":1.0,"count":1,"text":"mine","type":"note""#) { bed, note in
             guard case .saved(let revision) = try await bed.keyspace.save(&note) else {
                 Issue.record("not saved")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentIsDeletedUnlessItWasChanged() async throws {
+    @Test func documentIsDeletedUnlessItWasChanged() async throws {
         try await withConflict(theirs: Self.theirs) { bed, note in
             guard case .conflict(with: .document(let theirs)) = try await bed.keyspace.delete(note) else {
                 Issue.record("no conflict")
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: - Attachments
 
-    @Test func anAttachmentIsStoredReadReplacedAndRemoved() async throws {
+    @Test func attachmentIsStoredReadReplacedAndRemoved() async throws {
         try await TypedTestBed.with { bed in
             let keyspace = bed.keyspace
             var note = Note(
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - What can't be saved or read
 
-    @Test func aDocumentThatDoesNotFitSaysWhere() async throws {
+    @Test func typeMismatchNamesItsPlace() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("n1", #""type":"note","text":"a","labels":["x",5]"#)
             let error = await #expect(throws: DocumentDecodingError.self) {
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// Otherwise it would be written, and the error would say that it was not.
-    @Test func whatCannotBeReadAgainIsNotWritten() async throws {
+    @Test func unreadableDocumentIsNotWritten() async throws {
         struct Stubborn: DocumentCodable {
             static let documentType: String? = "note"
             var origin = DocumentOrigin()
@@ -214,7 +214,7 @@ import Testing
     }
 
     /// Each save builds on the one before.
-    @Test func aValueIsSavedAgainAndAgain() async throws {
+    @Test func valueIsSavedRepeatedly() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("n1", #""type":"note","text":"a""#)
             var note = try #require(try await bed.note("n1"))
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentOfAnotherTypeDoesNotFit() async throws {
+    @Test func documentOfAnotherTypeIsATypeMismatch() async throws {
         try await TypedTestBed.with { bed in
             try await bed.put("n1", #""type":"other","text":"a""#)
             let error = await #expect(throws: DocumentDecodingError.self) {
