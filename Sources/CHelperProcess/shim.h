@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/// No program that this process starts may gain rights, and nobody may trace it or dump its memory.
+/// Programs that this process starts gain no rights. No process may trace it or dump its memory.
 static inline bool chelper_harden_process(void) {
     // Swift does not import variadic functions.
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;

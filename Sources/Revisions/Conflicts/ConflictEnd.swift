@@ -1,7 +1,7 @@
 /// How work on a document in conflict ended. What was decided is a `ConflictResolution`.
 package enum ConflictEnd: Sendable, Equatable {
     case resolved
-    /// There is no conflict, or no longer: somebody else has resolved it.
+    /// There is no conflict, or another program has already resolved it.
     case nothing
     /// The document has changed since it was read: it is to be read and decided again.
     case changed

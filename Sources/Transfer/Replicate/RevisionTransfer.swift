@@ -215,7 +215,7 @@ struct RevisionTransfer: Sendable {
         case .stored: report.noteWritten(revision)
         case .refused(isConflict: true, _):
             report.count { $0.conflicts += 1 }
-            // Nobody misses the end of a branch that has lost anyway, unless it may win after all.
+            // The deletion of a losing branch may be dropped, unless a policy can let it win.
             if revision.revision.isLosingDeletion, settings.policies?.letDeletionsWin != true { return }
             refused.withLock { $0.append(revision.revision) }
         case .refused(isConflict: false, let reason):
