@@ -1,6 +1,6 @@
 internal import GatewayClient
 
-/// Requests that show what a failed read or write means: is the gateway in trouble, or only one document?
+/// Requests that show whether a failed read or write is the gateway's problem or only one document's.
 struct GatewayProbe: Sendable {
     /// The longest `Retry-After` that a probe waits for.
     private static let longestHold: Duration = .seconds(60)
@@ -9,8 +9,8 @@ struct GatewayProbe: Sendable {
     let gateway: Gateway
     let pauses: Pauses
 
-    /// Whether this user may write and the gateway can write now: sends `_bulk_docs` without documents.
-    func letsWritesPass() async -> Bool {
+    /// Whether the gateway accepts writes of this user now: sends `_bulk_docs` without documents.
+    func acceptsWrites() async -> Bool {
         do {
             try await ask { _ = try await gateway.bulkDocs([]) }
             return true

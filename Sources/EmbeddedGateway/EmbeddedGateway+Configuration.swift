@@ -7,14 +7,15 @@ extension EmbeddedGateway {
         /// The database's name, the last segment of the URL: a lowercase letter, then lowercase letters, digits and
         /// `_$()+-`. Default: `todo`.
         package var database: String
-        /// Where the database is kept. Default: in memory.
+        /// Where the database is stored. Default: in memory.
         package var storage: Storage
-        /// The address to listen on. Default: the loopback, because without ``users`` anybody who reaches the port may
-        /// do all.
+        /// The address to listen on. Default: the loopback address, because without ``users`` anyone who can reach the
+        /// port has full access.
         package var host: String
         /// The port to listen on. Default: 0, which picks a free one.
         package var port: Int
-        /// The address for administrators, as Sync Gateway's port 4985: whoever reaches it may do all. Nil (default): none.
+        /// The address for administrators, like Sync Gateway's port 4985. Anyone who can reach it has full access. Nil
+        /// (default): none.
         package var administration: (host: String, port: Int)?
         /// The collections of the database as `SCOPE.COLLECTION`; ignored if ``users`` names collections. All share one
         /// sequence; channels are granted per collection. Default: `_default._default`.
@@ -22,7 +23,7 @@ extension EmbeddedGateway {
         /// Whether a document may have several branches that are not deleted. Default: false, as in Sync Gateway 4;
         /// version 3 can be configured to allow it.
         package var allowsConflicts = false
-        /// How many generations of a document's history are kept. Default: 1000; at least 20.
+        /// The number of generations kept of a document's history. Default: 1000; at least 20.
         package var revisionsLimit = 1_000
         /// Who may use the database. Nil (default): no users, and GUEST may read and write all.
         package var users: Users?
@@ -31,7 +32,7 @@ extension EmbeddedGateway {
         /// Whether each request is logged when it is answered, at the level `debug`. Default: false, for a program that logs
         /// its own requests.
         package var logsRequests = false
-        /// Logs errors of the gateway itself, and that a database file was made.
+        /// Logs internal errors of the gateway, and the creation of a database file.
         package var logger: Logger
 
         /// The other settings are properties with defaults.
@@ -47,12 +48,12 @@ extension EmbeddedGateway {
         }
     }
 
-    /// Where the database is kept.
+    /// Where the database is stored.
     package enum Storage: Sendable, CustomStringConvertible {
-        /// Gone when the gateway stops.
+        /// Lost when the gateway stops.
         case memory
-        /// An SQLite file at this path; made if it is missing. While it is open, `-wal` and `-shm` files are beside it,
-        /// and `-lock`, which keeps out a second gateway.
+        /// An SQLite file at this path, created if it is missing. While it is open, there are also `-wal` and `-shm`
+        /// files, and a `-lock` file that prevents a second gateway from opening it.
         case file(String)
 
         /// For messages; contains the path.
@@ -81,12 +82,12 @@ extension EmbeddedGateway {
         /// The administrative address, if there is one.
         package let administration: (host: String, port: Int)?
 
-        /// For example `http://127.0.0.1:4985/todo`; nil without an administrative address.
+        /// For example `http://127.0.0.1:4985/todo`. Nil without an administrative address.
         package var administrationURL: String? {
             administration.map { "http://\(HostAndPort.text($0.host, $0.port))/\(database)" }
         }
 
-        /// For example `http://127.0.0.1:4984/todo`; an IPv6 host is in brackets.
+        /// For example `http://127.0.0.1:4984/todo`. An IPv6 host is in brackets.
         package var url: String {
             "http://\(HostAndPort.text(host, port))/\(database)"
         }
@@ -95,15 +96,15 @@ extension EmbeddedGateway {
 
 /// Why the gateway did not start.
 package struct EmbeddedGatewayError: Error, CustomStringConvertible {
-    /// What kept the gateway from starting.
+    /// The reason why the gateway did not start.
     package struct Code: Equatable, Sendable {
         private let name: String
 
-        /// The name of the database or of a collection is one that Sync Gateway would refuse.
+        /// Sync Gateway would refuse the name of the database or of a collection.
         package static let invalidName = Code(name: "invalidName")
-        /// The file can't be made, read or written.
+        /// The file can't be created, read or written.
         package static let cannotOpenFile = Code(name: "cannotOpenFile")
-        /// The file is not a gateway's database; it was not changed.
+        /// The file is not a gateway's database. It was not changed.
         package static let foreignFile = Code(name: "foreignFile")
         /// Another gateway has the file open.
         package static let fileInUse = Code(name: "fileInUse")

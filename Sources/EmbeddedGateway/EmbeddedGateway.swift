@@ -13,10 +13,13 @@ internal import NIOConcurrencyHelpers
 /// await gateway.stop()
 /// ```
 ///
-/// Differences from Sync Gateway: members of documents keep their order and spelling, which Sync Gateway sorts.
-/// Without a sync function, channels come from the member `channels`, and are granted only by
-/// ``Configuration-swift.struct/users``. It skips no sequences. Of the admin API it has only users, roles, the sync
-/// function and `_resync`, on a port of its own. Unsupported paths answer 404 `unknown URL`.
+/// Differences from Sync Gateway:
+/// - Members of documents keep their order and spelling, which Sync Gateway sorts.
+/// - Without a sync function, channels come from the member `channels`, and are granted only by
+///   ``Configuration-swift.struct/users``.
+/// - It skips no sequences.
+/// - Of the admin API it has only users, roles, the sync function and `_resync`, on a separate port.
+/// - Unsupported paths answer 404 `unknown URL`.
 package final class EmbeddedGateway: Sendable {
     private struct Running {
         let router: Router
@@ -31,12 +34,12 @@ package final class EmbeddedGateway: Sendable {
         case running(Running)
     }
 
-    /// As given; port 0 stays 0, see ``Address/port``.
+    /// As given. Port 0 stays 0, see ``Address/port``.
     package let configuration: Configuration
     private let state = NIOLockedValueBox(State.idle)
     let faults = FaultInjection()
 
-    /// Nothing is opened before ``start()``.
+    /// Opens nothing before ``start()``.
     package init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
 
     /// Opens the database and listens.
@@ -78,7 +81,7 @@ package final class EmbeddedGateway: Sendable {
 
     /// Ends open feeds, closes all connections and the file. Does nothing if the gateway is not running.
     ///
-    /// Acknowledged writes are in the file; only its lock file stays beside it. The gateway can be started again; a
+    /// Acknowledged writes are in the file; only its lock file remains next to it. The gateway can be started again. A
     /// database in memory is lost.
     package func stop() async {
         let running = state.withLockedValue { state -> Running? in
@@ -96,7 +99,7 @@ package final class EmbeddedGateway: Sendable {
 
     /// Serves while `body` runs.
     ///
-    /// - Throws: As ``start()``, and what `body` throws.
+    /// - Throws: As ``start()``, and any error of `body`.
     package func whileServing<Result>(_ body: (Address) async throws -> Result) async throws -> Result {
         let address = try await start()
         do {
@@ -133,13 +136,13 @@ package final class EmbeddedGateway: Sendable {
 
     /// Nil while the gateway is not running.
     var router: Router? { running?.router }
-    /// Runs the faults that are due at fixed times; nil while the gateway is not running.
+    /// Runs the faults that are due at fixed times. Nil while the gateway is not running.
     var faultClock: FaultClock? { running?.clock }
-    /// For tests, to count waiting feeds; nil while the gateway is not running.
+    /// For tests, to count waiting feeds. Nil while the gateway is not running.
     var signal: ChangeSignal? { router?.store.signal }
 
-    /// Collections with documents in the file, if none of them is served; otherwise empty. Shows that the configured
-    /// collections are probably wrong.
+    /// Collections with documents in the file, if none of them is served; otherwise empty. A non-empty list means that
+    /// the configured collections are probably wrong.
     package func collectionsBeside() throws -> [String] {
         guard let store = router?.store else { return [] }
         let names = try store.collectionsWithDocuments()
@@ -157,7 +160,7 @@ package final class EmbeddedGateway: Sendable {
         name.utf8.count <= 128 && name.wholeMatch(of: /[a-z][-a-z0-9_$()+]*/) != nil
     }
 
-    /// Whether it is `SCOPE.COLLECTION`.
+    /// Whether the text is `SCOPE.COLLECTION`.
     static func isCollectionName(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 2

@@ -7,7 +7,7 @@ internal import HTTPServing
 struct RequestError: Error, Equatable {
     let status: Int
     let reason: String
-    /// Header fields of the answer that belong to this error.
+    /// Header fields that belong to this error's answer.
     var headers: [HTTPField] = []
 
     init(_ status: Int, _ reason: String, headers: [HTTPField] = []) {
@@ -51,7 +51,7 @@ struct RequestError: Error, Equatable {
 
 extension RequestError {
     static let missing = RequestError(404, "missing")
-    /// The bodies of other requests use all memory for them.
+    /// The bodies of other requests use the whole body memory.
     static let tooManyBodies = RequestError(
         503, "too many large requests at the same time", headers: [HTTPField("Retry-After", "1")])
     static let deleted = RequestError(404, "deleted")

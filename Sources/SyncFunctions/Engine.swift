@@ -1,22 +1,22 @@
 internal import CDuktape
 internal import Glibc
 
-/// The JavaScript engine with one sync function. Lives in the helper process.
+/// The JavaScript engine with one sync function, in the helper process.
 struct Engine {
-    /// The function does not parse, or is none.
+    /// The function does not parse, or is not a function.
     struct Refusal: Error {
         let message: String
-        /// From 1; 0 if it is not known.
+        /// The line, from 1. 0 if it is unknown.
         let line: Int
     }
 
     private let context: OpaquePointer
 
-    /// Nil if there is no memory for it.
+    /// Nil if there is not enough memory.
     init?() {
         guard let context = cduk_create() else { return nil }
         self.context = context
-        // The engine's own reading of numbers rounds halves up.
+        // The engine's own number parser rounds halves up.
         duk_push_c_function(
             context,
             { context in
@@ -29,7 +29,7 @@ struct Engine {
         duk_set_top(context, 0)
     }
 
-    /// Takes the text of one function expression.
+    /// Sets the function, given as the text of one function expression.
     func set(_ source: [UInt8]) throws(Refusal) {
         defer { duk_set_top(context, 0) }
         let checked: [UInt8]
@@ -56,7 +56,7 @@ struct Engine {
 
     /// Runs the function.
     ///
-    /// - Returns: What it did, as JSON in Duktape's UTF-8, with surrogates; nil if memory ran out.
+    /// - Returns: The result as JSON in Duktape's UTF-8, with surrogates. Nil if memory ran out.
     func call(_ input: ArraySlice<UInt8>) -> [UInt8]? {
         defer { duk_set_top(context, 0) }
         duk_get_global_string(context, "S$")

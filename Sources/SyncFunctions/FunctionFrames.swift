@@ -1,6 +1,6 @@
 /// The kind of a message between this process and a helper process for a sync function.
 enum FunctionFrame: UInt8 {
-    /// To the process, first: the milliseconds of a call, and the bytes of memory that it may take.
+    /// To the process, first: the time limit of a call in milliseconds, and its memory limit in bytes.
     case limits = 1
     /// To the process: the function. Answered with `ready` or `refused`.
     case function
@@ -8,7 +8,7 @@ enum FunctionFrame: UInt8 {
     case call
 
     case ready
-    /// The line, and the message.
+    /// The line and the message.
     case refused
     case result
 }

@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// What a sync function is called with.
+/// The input of a sync function.
 package struct SyncFunctionCall: Sendable {
     /// The new revision, as JSON.
     package var document: [UInt8]
-    /// The parent revision, as JSON; nil if there is none.
+    /// The parent revision, as JSON. Nil if there is none.
     package var parent: [UInt8]?
-    /// The user who writes; nil for an administrator.
+    /// The user who writes. Nil for an administrator.
     package var user: Writer?
 
     package struct Writer: Sendable {
@@ -28,7 +28,7 @@ package struct SyncFunctionCall: Sendable {
         self.user = user
     }
 
-    /// For the prelude's `call`.
+    /// The argument of the prelude's `call`.
     var text: [UInt8] {
         var text = JSONWriter(minimumCapacity: document.count + (parent?.count ?? 0) + 256)
         text.object { text in
@@ -48,10 +48,10 @@ package struct SyncFunctionCall: Sendable {
         return Self.readable(text.bytes, numbers: false)
     }
 
-    /// JSON as the engine should read it.
+    /// JSON in a form that the engine reads correctly.
     ///
-    /// Numbers that a double can't hold become strings, as in otto. Characters beyond U+FFFF are escaped, because
-    /// Duktape would take one for a single unit.
+    /// Numbers that a double can't represent become strings, as in otto. Characters beyond U+FFFF are escaped, because
+    /// Duktape would read each as a single unit.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: `9007199254740993` and `1e400` are strings, `1e-400` is 0.
     static func readable(_ json: [UInt8], numbers: Bool = true) -> [UInt8] {
@@ -107,7 +107,7 @@ package struct SyncFunctionCall: Sendable {
         }
     }
 
-    /// Whether JavaScript holds a number: an integer up to 2^53, or any other in the range of a double.
+    /// Whether JavaScript can represent a number: an integer up to 2^53, or any other number in the range of a double.
     private static func fits(_ number: ArraySlice<UInt8>) -> Bool {
         let text = String(decoding: number, as: UTF8.self)
         guard number.contains(where: { ![UInt8(ascii: "-")].contains($0) && !(48...57 ~= $0) }) else {

@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What a sync function did.
+/// The result of a sync function.
 package struct SyncFunctionResult: Sendable, Equatable {
     /// The arguments of one call of `access` or `role`.
     package struct Grant: Sendable, Equatable {
@@ -21,12 +21,12 @@ package struct SyncFunctionResult: Sendable, Equatable {
     package var expiry: [[UInt8]] = []
     /// The first refusal.
     package var rejection: (status: Int, reason: String)?
-    /// Whether it ended with an exception that refuses nothing.
+    /// Whether it ended with an exception that does not refuse the write.
     package var hasFailed = false
-    /// What it logged, and its exception.
+    /// Its log output, and its exception.
     package var log: [String] = []
 
-    /// - Parameter text: From the prelude's `call`, in Duktape's UTF-8.
+    /// - Parameter text: The result of the prelude's `call`, in Duktape's UTF-8.
     init?(_ text: [UInt8]) {
         guard let root = try? JSONText(SurrogatePairs.joined(text)).root else { return nil }
         channels = Self.texts(root["channels"])
@@ -55,7 +55,7 @@ package struct SyncFunctionResult: Sendable, Equatable {
 
 /// Duktape writes a character beyond U+FFFF as two surrogates of three bytes each.
 enum SurrogatePairs {
-    /// Valid UTF-8: pairs become the character, single surrogates U+FFFD.
+    /// Converts to valid UTF-8: pairs become the character, single surrogates U+FFFD.
     static func joined(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(0xED) else { return bytes }
         var result: [UInt8] = []

@@ -5,7 +5,7 @@ internal import HelperProcesses
 package enum SyncFunctionHelper {
     static let purpose = HelperPurpose(processName: "changebot-sync-function")
 
-    /// To be called first in `main`. In a helper process, serves until its input ends and never returns.
+    /// Must be called first in `main`. In a helper process, serves until its input ends and never returns.
     package static func serveIfAsked() {
         purpose.serveIfAsked {
             var server = FunctionServer()

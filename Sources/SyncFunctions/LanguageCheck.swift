@@ -1,7 +1,7 @@
-/// Refuses what Duktape takes and otto, an engine for ES5, does not: `const`, `**`, members of objects such as `{a}`,
-/// `{m() {}}` and `{[a]: 1}`, and regular expressions that look around or back.
+/// Refuses syntax that Duktape accepts and otto, an ES5 engine, does not: `const`, `**`, object members such as `{a}`,
+/// `{m() {}}` and `{[a]: 1}`, and regular expressions with lookaround or backreferences.
 ///
-/// Only these: Duktape itself refuses most of what is newer.
+/// Only these: Duktape itself refuses most newer syntax.
 struct LanguageCheck {
     private let text: [UInt8]
     private var at = 0
@@ -9,16 +9,16 @@ struct LanguageCheck {
     /// Whether a slash here would begin a regular expression.
     private var expectsValue = true
 
-    /// The places of the semicolons after the last other token.
+    /// The positions of the semicolons after the last other token.
     private var lastSemicolons: [Int] = []
-    /// Whole numbers that doubles can't hold.
+    /// Integers that doubles can't represent.
     private var largeNumbers: [Range<Int>] = []
     /// Directives that otto ignores.
     private var strictDirectives: [Range<Int>] = []
     private var structure = LiteralStructure()
 
-    /// The text as Duktape should get it: with large numbers rounded, because Duktape rounds halves up, and without
-    /// `'use strict'`, which otto ignores.
+    /// The text for Duktape: large numbers are rounded, because Duktape rounds halves up, and `'use strict'` is
+    /// removed, because otto ignores it.
     static func checked(_ text: [UInt8]) throws(LanguageError) -> [UInt8] {
         var check = LanguageCheck(text: text)
         while check.at < text.count {
@@ -30,7 +30,7 @@ struct LanguageCheck {
         return check.rewritten
     }
 
-    /// The text without the semicolons at its end, where only comments may follow; unchanged if it is refused.
+    /// The text without semicolons at its end, where only comments may follow. Unchanged if the text is refused.
     static func withoutLastSemicolons(_ text: [UInt8]) -> [UInt8] {
         var check = LanguageCheck(text: text)
         while check.at < text.count {
@@ -83,7 +83,7 @@ struct LanguageCheck {
         }
     }
 
-    /// 2^53 has 16 digits. Octal, fractions and exponents are left as they are.
+    /// 2^53 has 16 digits. Octal numbers, fractions and exponents are left unchanged.
     private mutating func noteNumber(_ word: Range<Int>) {
         let digits = text[word]
         guard digits.count >= 16, digits.first != UInt8(ascii: "0"), digits.allSatisfy({ 48...57 ~= $0 }),
@@ -198,7 +198,7 @@ struct LanguageCheck {
     }
 }
 
-/// What otto would not take.
+/// Syntax that otto does not accept.
 struct LanguageError: Error {
     let message: String
     /// From 1.

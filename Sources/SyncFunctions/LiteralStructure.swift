@@ -1,4 +1,4 @@
-/// Follows the brackets of a script, to find members of objects that ES5 does not have: `{a}`, `{m() {}}`, `{[a]: 1}`.
+/// Tracks the brackets of a script to find object members that ES5 lacks: `{a}`, `{m() {}}`, `{[a]: 1}`.
 struct LiteralStructure {
     enum Token {
         /// A name, reserved word, number, text or regular expression.
@@ -14,19 +14,19 @@ struct LiteralStructure {
         case other
     }
 
-    /// What of a member of the innermost object has been read.
+    /// The part of the innermost object's member that has been read.
     private enum Member {
         case none
         case name
         /// `get` or `set`: the name may follow.
         case accessor
-        /// What follows is read until the next comma.
+        /// The rest is read until the next comma.
         case rest
     }
 
     private var open: [Bracket] = []
     private var member = Member.rest
-    /// How many question marks of the innermost bracket wait for their colon, for each open bracket and outside.
+    /// For each open bracket, and outside of brackets, the number of question marks that still need their colon.
     private var conditions = [0]
     /// Whether the last colon belongs to `a ? b : c`, and not to a label, a `case` or a member.
     private var endsCondition = false
@@ -86,7 +86,7 @@ struct LiteralStructure {
         "return", "typeof", "case", "in", "delete", "void", "throw", "new", "instanceof",
     ]
 
-    /// Whether a brace here begins an object, and not a block.
+    /// Whether a brace here begins an object instead of a block.
     private var opensLiteral: Bool {
         switch previous {
         case nil: false

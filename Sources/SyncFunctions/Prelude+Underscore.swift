@@ -1,5 +1,5 @@
 extension Prelude {
-    /// The functions of Underscore that sync functions use most, as `_.NAME(…)`; without chains.
+    /// The functions of Underscore that sync functions use most, as `_.NAME(…)`. Without chaining.
     ///
     /// - Note: Source: Sync Gateway has Underscore 1.4.4; https://underscorejs.org.
     static let underscore = #"""

@@ -1,12 +1,12 @@
-/// The JavaScript that surrounds a sync function: the functions it may call, and otto's view of documents.
+/// The JavaScript around a sync function: the functions that it may call, and otto's view of documents.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1, whose engine is otto (ES5).
 enum Prelude {
-    /// Evaluates to an object with `call(text)`, which runs the function and returns what it did, as JSON; and
+    /// Evaluates to an object with `call(text)`, which runs the function and returns its result as JSON, and
     /// `set(function)`.
     static let text = environment + underscore
 
-    /// Defines the globals. Names that begin with a capital `S` and a dollar sign are this file's own.
+    /// Defines the globals. Names that begin with `S$` are reserved for this file.
     private static let environment = #"""
         var realUserCtx, shouldValidate = false, syncFn;
         var S$ = (function (global) {

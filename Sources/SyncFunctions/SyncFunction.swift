@@ -3,14 +3,14 @@ internal import Locking
 
 /// A sync function in JavaScript, which runs in a helper process.
 ///
-/// A function that takes too long or too much memory, or crashes the engine, costs one call: the process is replaced.
-/// The process has no environment, files or network. It ends with this object.
+/// A function that exceeds its time or memory, or crashes the engine, fails only one call: the process is replaced. The
+/// process has no environment, files or network. It ends with this object.
 package final class SyncFunction: Sendable {
     /// The limits of one function.
     package struct Limits: Sendable {
-        /// Processor time for one call. On a busy machine the elapsed time may be ten times as long. Default: 10 s.
+        /// Processor time for one call. On a busy machine the elapsed time may be ten times longer. Default: 10 s.
         package var time: Duration = .seconds(10)
-        /// Bytes of memory of the process beyond what it has at its start. Default: 256 MiB.
+        /// Bytes of memory of the process beyond its initial size. Default: 256 MiB.
         package var memory = 256 << 20
 
         package init() {}
@@ -19,16 +19,16 @@ package final class SyncFunction: Sendable {
     /// Why there was no result.
     package enum Failure: Error, Equatable {
         case timedOut
-        /// The process ended, most likely for lack of memory.
+        /// The process ended, most likely because it ran out of memory.
         case crashed
-        /// No process could be started; with the system's message.
+        /// No process could be started; contains the system's message.
         case notStarted(String)
     }
 
-    /// The function does not parse, or is none.
+    /// The text does not parse, or is not a function.
     package struct Refusal: Error, Equatable, CustomStringConvertible {
         package let message: String
-        /// The line in the function, from 1; nil if it is not known.
+        /// The line in the function, from 1. Nil if it is unknown.
         package let line: Int?
 
         package init(message: String, line: Int?) {
@@ -45,7 +45,7 @@ package final class SyncFunction: Sendable {
 
     package let source: String
     package let limits: Limits
-    /// Calls come one after the other, from threads that may block.
+    /// Calls are serialized, from threads that may block.
     private let session: Locked<Session>
 
     /// Starts the process.
@@ -60,14 +60,14 @@ package final class SyncFunction: Sendable {
         try session.withLock { session in try session.start() }
     }
 
-    /// The text of a function in a configuration, where a semicolon may stand behind it.
+    /// The text of a function in a configuration, where a semicolon may follow it.
     ///
     /// - Note: Source: tried on Sync Gateway 4.1.1; its `_config/sync` refuses the semicolon.
     package static func ofConfiguration(_ source: String) -> String {
         String(decoding: LanguageCheck.withoutLastSemicolons(Array(source.utf8)), as: UTF8.self)
     }
 
-    /// Runs the function. Blocks the calling thread, up to the limit of time.
+    /// Runs the function. Blocks the calling thread, at most until the time limit.
     package func call(_ call: SyncFunctionCall) throws(Failure) -> SyncFunctionResult {
         try session.withLock { session throws(Failure) in try session.call(call.text) }
     }
@@ -76,7 +76,7 @@ package final class SyncFunction: Sendable {
     private final class Session: @unchecked Sendable {
         let source: [UInt8]
         let limits: Limits
-        /// Nil after it ended.
+        /// Nil after the process has ended.
         private var channel: HelperChannel?
         private let clock = ContinuousClock()
 
@@ -112,7 +112,7 @@ package final class SyncFunction: Sendable {
         }
 
         func call(_ text: [UInt8]) throws(Failure) -> SyncFunctionResult {
-            let channel = try living()
+            let channel = try runningChannel()
             channel.add { frames in
                 frames.begin(FunctionFrame.call.rawValue)
                 frames.append(text)
@@ -128,7 +128,7 @@ package final class SyncFunction: Sendable {
             }
         }
 
-        private func living() throws(Failure) -> HelperChannel {
+        private func runningChannel() throws(Failure) -> HelperChannel {
             if let channel, channel.isAlive { return channel }
             channel = nil
             do { try start() } catch {

@@ -4,7 +4,7 @@ import Testing
 @Suite struct AdaptiveRateTests {
     private let start = ContinuousClock.now
 
-    /// Writes as fast as the rate lets it, `documents` at a time. Returns when the last write began.
+    /// Writes as fast as the rate allows, `documents` at a time. Returns when the last write began.
     private func write(
         _ rate: inout AdaptiveRate, _ documents: Int, for span: Duration, from begin: ContinuousClock.Instant
     )
@@ -13,33 +13,33 @@ import Testing
         var now = begin
         var total = 0
         while true {
-            let turn = rate.turn(for: documents, now: now)
-            if turn > begin + span { return (total, begin + span) }
+            let time = rate.reserveTime(for: documents, now: now)
+            if time > begin + span { return (total, begin + span) }
             // A write takes 10 ms.
-            now = turn + .milliseconds(10)
+            now = time + .milliseconds(10)
             rate.noteWritten(documents, now: now)
             total += documents
         }
     }
 
-    @Test func withoutRefusalsNobodyWaits() {
+    @Test func writesDoNotWaitWithoutRefusals() {
         var rate = AdaptiveRate()
         for step in 0..<1000 {
             let now = start + .milliseconds(step)
-            #expect(rate.turn(for: 250, now: now) == now)
+            #expect(rate.reserveTime(for: 250, now: now) == now)
             rate.noteWritten(250, now: now)
         }
         #expect(rate.limit == nil)
     }
 
-    @Test func aRefusalHalvesWhatWasWrittenLately() {
+    @Test func refusalHalvesTheRecentRate() {
         var rate = AdaptiveRate()
         for second in 0..<5 { rate.noteWritten(1000, now: start + .seconds(second)) }
         rate.noteRefusal(now: start + .seconds(5))
         #expect(rate.limit == 500)
     }
 
-    @Test func refusalsOfWhatWasUnderWayTogetherAreOne() {
+    @Test func refusalsOfConcurrentWritesCountOnce() {
         var rate = AdaptiveRate()
         for second in 0..<5 { rate.noteWritten(1000, now: start + .seconds(second)) }
         for writer in 0..<4 { rate.noteRefusal(now: start + .seconds(5) + .milliseconds(writer * 200)) }
@@ -49,36 +49,36 @@ import Testing
         #expect(rate.limit == 250)
     }
 
-    @Test func nothingBeginsBeforeTheGatewaySaysSo() {
+    @Test func noWriteBeginsBeforeRetryAfter() {
         var rate = AdaptiveRate()
         rate.noteRefusal(retryAfter: .seconds(30), now: start)
-        #expect(rate.turn(for: 1, now: start + .seconds(1)) == start + .seconds(30))
+        #expect(rate.reserveTime(for: 1, now: start + .seconds(1)) == start + .seconds(30))
     }
 
-    /// All but the first writer went on after ten seconds.
+    /// All writers except the first continued after ten seconds.
     @Test(arguments: [true, false])
-    func everyWriterWaitsForTheGatewaysTime(hasLimit: Bool) {
+    func everyWriterWaitsForRetryAfter(hasLimit: Bool) {
         var rate = AdaptiveRate()
         if hasLimit { rate.noteRefusal(now: start) }
         rate.noteWritten(100, now: start)
         rate.noteRefusal(retryAfter: .seconds(60), now: start + .milliseconds(500))
         for writer in 0..<20 {
-            let turn = rate.turn(for: 100, now: start + .seconds(1 + writer))
-            #expect(turn >= start + .milliseconds(60_500), "writer \(writer)")
-            #expect(turn <= start + .milliseconds(70_500), "writer \(writer)")
+            let time = rate.reserveTime(for: 100, now: start + .seconds(1 + writer))
+            #expect(time >= start + .milliseconds(60_500), "writer \(writer)")
+            #expect(time <= start + .milliseconds(70_500), "writer \(writer)")
         }
     }
 
-    @Test func whatGetsThroughMeanwhileDoesNotLiftTheHold() {
+    @Test func acceptedWriteDoesNotEndRetryAfter() {
         var rate = AdaptiveRate()
         rate.noteRefusal(retryAfter: .seconds(60), now: start)
         for second in 1..<50 { rate.noteWritten(5000, now: start + .seconds(second)) }
-        #expect(rate.turn(for: 1, now: start + .seconds(50)) >= start + .seconds(60))
+        #expect(rate.reserveTime(for: 1, now: start + .seconds(50)) >= start + .seconds(60))
         rate.noteRefusal(retryAfter: .seconds(1), now: start + .seconds(51))
-        #expect(rate.turn(for: 1, now: start + .seconds(52)) >= start + .seconds(60))
+        #expect(rate.reserveTime(for: 1, now: start + .seconds(52)) >= start + .seconds(60))
     }
 
-    @Test func theRateStaysBelowWhatIsBorneAndComesBack() {
+    @Test func rateStaysBelowTheRefusedRateAndRecovers() {
         var rate = AdaptiveRate()
         rate.noteWritten(1000, now: start)
         rate.noteRefusal(now: start + .seconds(1))
@@ -91,8 +91,8 @@ import Testing
         #expect(rate.limit == nil)
     }
 
-    /// While nothing gets through, refusals say nothing of the rate: an outage must not be paid for afterwards.
-    @Test func anOutageDoesNotLowerTheRateAgainAndAgain() {
+    /// If no write succeeds, refusals are no evidence of the rate: an outage must not slow down later writes.
+    @Test func outageLowersTheRateOnce() {
         var rate = AdaptiveRate()
         for second in 0..<100 { rate.noteRefusal(now: start + .seconds(second * 2)) }
         #expect(rate.limit == 500)
@@ -101,14 +101,14 @@ import Testing
         #expect(rate.limit == nil)
     }
 
-    @Test func itNeverStopsAltogether() {
+    @Test func rateHasAMinimum() {
         var rate = AdaptiveRate()
         for second in 0..<100 {
             rate.noteWritten(1, now: start + .seconds(second * 2))
             rate.noteRefusal(now: start + .seconds(second * 2) + .milliseconds(100))
         }
         #expect(rate.limit == 10)
-        _ = rate.turn(for: 1000, now: start + .seconds(200))
-        #expect(rate.turn(for: 1, now: start + .seconds(200)) <= start + .seconds(210))
+        _ = rate.reserveTime(for: 1000, now: start + .seconds(200))
+        #expect(rate.reserveTime(for: 1, now: start + .seconds(200)) <= start + .seconds(210))
     }
 }

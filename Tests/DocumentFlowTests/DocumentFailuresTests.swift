@@ -3,12 +3,12 @@ import Testing
 
 @testable import DocumentFlow
 
-/// What the rows of an answer mean, beside each other and after those of before.
+/// The interpretation of rows within one answer and after earlier answers.
 @Suite struct DocumentFailuresTests {
     private typealias Row = DocumentFailures.Row
     private static let start = ContinuousClock.now
     private static let failed = BulkOutcome.failed(reason: "boom")
-    /// So Sync Gateway says that its sync function failed over a document.
+    /// Sync Gateway's reason when its sync function fails on a document.
     private static let own = BulkOutcome.failed(reason: "Exception in JS sync function")
 
     private func row(_ id: String, _ outcome: BulkOutcome) -> Row {
@@ -17,7 +17,7 @@ import Testing
 
     private func written(_ id: String) -> Row { row(id, .written(RevisionID("1-a"))) }
 
-    @Test func rowsThatAllFailAreAnOutage() {
+    @Test func allRowsFailingIsAnOutage() {
         let failures = DocumentFailures()
         let error = failures.outage(in: [row("a", Self.failed), row("b", Self.failed)], bytes: 0)
         #expect(error?.code == .serverError)
@@ -25,7 +25,7 @@ import Testing
         #expect(failures.outage(in: [], bytes: 0) == nil)
     }
 
-    @Test func aDocumentThatFailsWhileOthersAreWrittenIsRejectedAtTheTenthTime() {
+    @Test func documentFailingWhileOthersAreWrittenIsRejectedAfterTenFailures() {
         var failures = DocumentFailures()
         for time in 1...10 {
             let rows = [row("a", Self.failed), written("b\(time)")]
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aFailureOfTheDocumentItselfIsRejectedAtTheThirdTime() {
+    @Test func failureOfTheDocumentItselfIsRejectedAfterThree() {
         #expect(Self.own.isOwnFailure)
         var failures = DocumentFailures()
         for time in 1...3 {
@@ -44,26 +44,26 @@ import Testing
         }
     }
 
-    /// Beside a document's own failure, nothing was written: the other one may have met an outage.
-    @Test func whatFailsBesideAnOwnFailureIsUndecided() {
+    /// Apart from a document's own failure, nothing was written: an outage may have caused the other failure.
+    @Test func documentFailingWithAKnownCauseIsUndecided() {
         var failures = DocumentFailures()
         let outcomes = failures.outcomes(for: [row("a", Self.own), row("b", Self.failed)], bytes: 0, now: Self.start)
         #expect(outcomes == [Self.own, .undecided(reason: "boom")])
         #expect(!failures.hasFailed("b", now: Self.start))
     }
 
-    /// Once it is known to fail alone, an answer with nothing but it is no outage.
-    @Test func aKnownFailureIsNoOutage() {
+    /// A document known to fail alone does not make an outage of an answer with only this document.
+    @Test func knownFailureIsNotAnOutage() {
         var failures = DocumentFailures()
         _ = failures.outcomes(for: [row("a", Self.failed), written("b")], bytes: 0, now: Self.start)
         #expect(failures.hasFailed("a", now: Self.start))
-        // Nothing got through since.
+        // No write has succeeded since.
         #expect(failures.outage(in: [row("a", Self.failed)], bytes: 10, now: Self.start) != nil)
         #expect(failures.outage(in: [row("a", Self.failed)], bytes: 20, now: Self.start) == nil)
         #expect(failures.outage(in: [row("a", Self.failed), row("c", Self.failed)], bytes: 20, now: Self.start) != nil)
     }
 
-    @Test func aWriteAndTenMinutesForgive() {
+    @Test func writeOrTenMinutesResetFailures() {
         var failures = DocumentFailures()
         _ = failures.outcomes(
             for: [row("a", Self.failed), row("b", Self.failed), written("c")], bytes: 0, now: Self.start)
@@ -73,8 +73,8 @@ import Testing
         #expect(!failures.hasFailed("b", now: Self.start + .seconds(600)))
     }
 
-    /// A revision that comes twice in one answer counts once.
-    @Test func oneAnswerCountsOnce() {
+    /// A revision that appears twice in one answer counts once.
+    @Test func repeatedRowInOneAnswerCountsOnce() {
         var failures = DocumentFailures()
         for time in 1...9 {
             let rows = [row("a", Self.failed), row("a", Self.failed), written("b")]
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func afterTwentyDocumentsInARowItIsNoFirewall() {
+    @Test func twentyConsecutiveDocumentsAreNotBlamedOnAFirewall() {
         var failures = DocumentFailures()
         for _ in 0..<20 {
             #expect(failures.mayBeFirewall)

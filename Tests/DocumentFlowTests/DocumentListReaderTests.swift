@@ -4,9 +4,9 @@ import Logging
 import TestKit
 import Testing
 
-/// The list of documents, read from a gateway that fails in between.
+/// The list of documents, read from a gateway that fails intermittently.
 @Suite(.limitedParallelism) struct DocumentListReaderTests {
-    /// What the gateway does with a request for the list.
+    /// How the gateway answers a request for the list.
     enum Step: Sendable {
         case page([String])
         case status(Int)
@@ -21,7 +21,7 @@ import Testing
         return "{\"rows\":[\n" + rows.joined(separator: "\n,") + "\n],\n\"total_rows\":3,\"update_seq\":7}"
     }
 
-    /// Reads the list from a gateway that takes these steps, one per request. The last one is repeated.
+    /// Reads the list from a gateway that performs these steps, one per request. The last one is repeated.
     private func read(
         _ steps: [Step], retryFor: Duration = .seconds(60), _ body: (inout DocumentListReader) async throws -> Void
     ) async throws -> (requests: Int, retries: Int) {
@@ -64,7 +64,7 @@ import Testing
         ([.page(["a", "b"]), .page(["b", "c"]), .page(["c"])], ["a", "b", "c"], 0),
         ([.page(["a", "b"]), .status(500), .page(["b", "c"]), .page(["c"])], ["a", "b", "c"], 1),
     ])
-    func readsEachDocumentOnceWhateverFails(steps: [Step], ids: [String], retries: Int) async throws {
+    func eachDocumentIsReadOnceDespiteFailures(steps: [Step], ids: [String], retries: Int) async throws {
         var found: [String] = []
         let counts = try await read(steps) { list in
             while let batch = try await list.next() { found += batch.map(\.id.text) }
@@ -75,7 +75,7 @@ import Testing
         #expect(counts.requests >= retries + 1)
     }
 
-    @Test(arguments: [403, 405]) func aRefusalAtTheBeginningIsNoError(status: Int) async throws {
+    @Test(arguments: [403, 405]) func refusalOfTheFirstPageIsNotAnError(status: Int) async throws {
         let counts = try await read([.status(status)]) { list in
             let batch = try await list.next()
             #expect(batch == nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(counts.retries == 0)
     }
 
-    @Test func aRefusalAfterTheFirstPageIsAnError() async throws {
+    @Test func refusalAfterTheFirstPageIsAnError() async throws {
         await #expect(throws: RunError.self) {
             _ = try await read([.page(["a", "b"]), .status(403)]) { list in
                 while try await list.next() != nil {}
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func endsWithTheErrorOfThePolicy() async throws {
+    @Test func policyErrorEndsTheReading() async throws {
         let error = await #expect(throws: RunError.self) {
             _ = try await read([.status(500)], retryFor: .milliseconds(1)) { list in _ = try await list.next() }
         }

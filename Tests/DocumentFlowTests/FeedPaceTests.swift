@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayClient
 
 @Suite struct FeedPaceTests {
-    /// One answer: its rows as `(seq, id, rev)` and where it ends.
+    /// One answer: its rows as `(seq, id, rev)` and its last sequence.
     private func read(
         _ pace: inout FeedPace, _ rows: [(seq: Int, id: String, rev: String)], last: Int
     ) throws -> Duration? {
@@ -19,18 +19,18 @@ import Testing
         return pace.pause
     }
 
-    @Test func aHealthyBusyFeedIsNeverSlowedDown() throws {
+    @Test func busyHealthyFeedIsNotSlowedDown() throws {
         var pace = FeedPace(start: .start)
         for number in 1...10_000 {
-            // The same few documents again and again, and now and then an answer without news.
+            // The same few documents change repeatedly, with occasional empty answers.
             let row = (seq: number, id: "d\(number % 3)", rev: "\(number)-a")
             #expect(try read(&pace, [row], last: number) == nil)
             if number.isMultiple(of: 5) { #expect(try read(&pace, [], last: number) == nil) }
         }
     }
 
-    /// Users have no revision in the feed: each change of theirs looks like the one before, but for its sequence.
-    @Test func rowsWithoutARevisionAreTheirSequences() throws {
+    /// Users have no revision in the feed, so their changes differ only in the sequence.
+    @Test func rowsWithoutARevisionAreIdentifiedBySequence() throws {
         var pace = FeedPace(start: .start)
         for number in 1...50 {
             var parser = ChangesParser()
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 500])
-    func sequencesThatGoRoundAreHeldBack(cycle: Int) throws {
+    func repeatingSequencesAreSlowedDown(cycle: Int) throws {
         var pace = FeedPace(start: .start)
         var logged = 0
         for step in 0..<(cycle + 20) {
@@ -58,21 +58,21 @@ import Testing
         #expect(pace.hasStalledTooLong)
     }
 
-    /// Rows that come again and again under sequences that are always new.
+    /// Rows that repeat under ever new sequences.
     @Test(arguments: [1, 2, 40])
-    func changesThatComeAgainAndAgainAreHeldBack(answers: Int) throws {
+    func repeatingChangesAreSlowedDown(answers: Int) throws {
         var pace = FeedPace(start: .start)
         for step in 0..<(answers + 10) {
             let rows = (0..<5).map { (seq: step * 5 + $0, id: "d\(step % answers)-\($0)", rev: "1-a") }
             let pause = try read(&pace, rows, last: step * 5 + 5)
             #expect((pause != nil) == (step >= answers))
         }
-        // Something new at last.
+        // A new change.
         #expect(try read(&pace, [(seq: 100_000, id: "new", rev: "1-a")], last: 100_000) == nil)
         #expect(pace.answersWithoutProgress == 0)
     }
 
-    @Test func pausesGrowToSomeSeconds() throws {
+    @Test func pausesGrowToSeveralSeconds() throws {
         var pace = FeedPace(start: .start)
         var pauses: [Duration] = []
         for _ in 0..<9 {
@@ -81,7 +81,7 @@ import Testing
         #expect(pauses == [0.5, 0.5, 1, 2, 4, 5, 5, 5].map { .seconds($0) })
     }
 
-    @Test func whatIsRememberedIsBounded() {
+    @Test func memoryIsBounded() {
         var numbers = RecentNumbers()
         let areNew = (0..<5000).map { numbers.insert($0) }
         #expect(!areNew.contains(false))

@@ -4,7 +4,7 @@ import Locking
 import Logging
 import Testing
 
-/// What a run logs about a gateway that does not answer.
+/// The log lines about a gateway that does not answer.
 @Suite struct OutageTests {
     private static let refused = GatewayError(.cannotConnect, "refused")
 
@@ -34,8 +34,8 @@ import Testing
             RetryPolicy(settings, hasSucceeded: true), pauses: Pauses { _ in }, logger: lines.logger, noteRetry: {})
     }
 
-    /// Each writer logged it, each time.
-    @Test func anOutageOfSeveralWritersIsOneLine() async throws {
+    /// Each writer used to log each failure.
+    @Test func outageOfSeveralWritersIsLoggedOnce() async throws {
         let lines = Lines()
         var settings = RetryPolicy.Settings()
         settings.isDaemon = true
@@ -44,14 +44,14 @@ import Testing
             for index in writers.indices { try await writers[index].wait(after: Self.refused, "a write failed") }
         }
         #expect(lines.all.withLock { $0 } == ["warning a write failed"])
-        // Over at once: nobody wants to know.
+        // A short outage is not logged.
         for index in writers.indices { writers[index].succeed() }
         #expect(lines.all.withLock { $0.count } == 1)
         try await writers[0].wait(after: Self.refused, "a write failed")
         #expect(lines.all.withLock { $0.count } == 2)
     }
 
-    @Test func itsEndIsLoggedOnceAndALongOneAgain() {
+    @Test func endIsLoggedOnceAndALongOutageAgain() {
         let lines = Lines()
         let outage = Outage()
         let start = ContinuousClock.now
@@ -63,18 +63,18 @@ import Testing
         #expect(lines.all.withLock { $0 } == ["notice reached the gateway again after 70 s"])
     }
 
-    /// Each of these errors is logged: it may be about a single document.
-    @Test func whatTheGatewayAnswersIsNoOutage() {
+    /// Each of these errors is logged, because it may concern a single document.
+    @Test func gatewayErrorIsNotAnOutage() {
         let outage = Outage()
         for _ in 0..<3 { #expect(outage.note(GatewayError(.serverError, "no", status: 500))) }
     }
 
-    /// A sign-in page, or a 401, in place of the gateway made a warning every few seconds.
+    /// A sign-in page, or a 401, in place of the gateway used to log a warning every few seconds.
     @Test(arguments: [
         GatewayError(.malformedAnswer, "HTML"), GatewayError(.unauthorized, "no", status: 401),
         GatewayError(.serverError, "no", status: 500),
     ])
-    func whateverStopsTheRunIsLoggedOnceAMinute(error: GatewayError) {
+    func errorThatBlocksTheRunIsLoggedOncePerMinute(error: GatewayError) {
         let outage = Outage()
         let start = ContinuousClock.now
         #expect(outage.note(error, stopsAll: true, now: start))
@@ -82,10 +82,10 @@ import Testing
         #expect(outage.note(error, stopsAll: true, now: start + .seconds(60)))
     }
 
-    @Test func aWriterMeetsTheSamePageAsTheFeed() {
+    @Test func errorPageForAWriterJoinsTheOutageOfTheFeed() {
         let outage = Outage()
         let page = GatewayError(.malformedAnswer, "HTML")
-        // Only one document may cause it.
+        // A single document may be the cause.
         for _ in 0..<2 { #expect(outage.note(page)) }
         #expect(outage.note(page, stopsAll: true))
         #expect(!outage.note(page))

@@ -8,13 +8,12 @@ import Testing
     private let start = ContinuousClock.now
     private let outages = ReceiverOutages()
 
-    private func status(from seconds: Int, due: Int, waiting: Int, _ reason: String = "x") -> ReceiverOutages.Status
-    {
+    private func status(from seconds: Int, due: Int, waiting: Int, _ reason: String = "x") -> ReceiverOutages.Status {
         ReceiverOutages.Status(
             began: start + .seconds(seconds), reason: reason, nextAttempt: start + .seconds(due), waiting: waiting)
     }
 
-    @Test func receiversComeInOrderWithWhatTheirPartsKnow() {
+    @Test func receiversAreOrderedAndCombined() {
         let (run, pass) = (outages.makeReporter(nil), outages.makeReporter(nil))
         run.note(Receiver(.webhooks, "http://b"), status(from: 5, due: 9, waiting: 2, "old"))
         run.note(Receiver(.downloads, "http://b"), status(from: 1, due: 2, waiting: 1))
@@ -25,7 +24,7 @@ import Testing
             found.map(\.receiver)
                 == [Receiver(.downloads, "http://b"), Receiver(.webhooks, "http://a"), Receiver(.webhooks, "http://b")])
         #expect(found.last?.status == status(from: 3, due: 10, waiting: 6, "new"))
-        // A pass that has ended knows nothing any more.
+        // The reports of an ended pass are removed.
         pass.end()
         #expect(outages.status.last?.status == status(from: 5, due: 9, waiting: 2, "old"))
         run.note(Receiver(.webhooks, "http://b"), nil)
@@ -39,7 +38,7 @@ import Testing
         func note(_ event: RunEvent) { events.withLock { $0 += 1 } }
     }
 
-    @Test func onlyTheBeginningAndTheEndAreNews() {
+    @Test func observerIsNotifiedOnlyOfBeginningAndEnd() {
         let counter = Counter()
         let reporter = outages.makeReporter(counter)
         for waiting in 1...3 {

@@ -21,14 +21,14 @@ import Testing
     @Test(arguments: [
         Case(answers: [nil], waits: [], isAnswered: true),
         Case(answers: [heldBack(5), nil], waits: [.seconds(5)], isAnswered: true),
-        // The gateway's own answer is no request that was held back: the caller decides how long to wait.
+        // The gateway itself answered, so the caller decides how long to wait.
         Case(answers: [GatewayError(.unavailable, "busy", retryAfter: .seconds(5))], waits: [], isAnswered: false),
-        // Once only, and not for longer than the caller wants.
+        // Once only, and at most as long as the caller permits.
         Case(answers: [heldBack(5), heldBack(5)], waits: [.seconds(5)], isAnswered: false),
         Case(answers: [heldBack(60), nil], waits: [.seconds(60)], isAnswered: true),
         Case(answers: [heldBack(61)], waits: [], isAnswered: false),
     ])
-    func aRetryAfterIsWaitedForOnce(test: Case) async throws {
+    func retryAfterIsWaitedForOnce(test: Case) async throws {
         let (waits, left) = (Locked<[Duration]>([]), Locked(test.answers))
         let pauses = Pauses { duration in waits.withLock { $0.append(duration) } }
         var isAnswered = true
@@ -44,7 +44,7 @@ import Testing
         #expect(left.withLock { $0.isEmpty })
     }
 
-    @Test func aRunThatStopsDoesNotSendItAgain() async {
+    @Test func stoppingRunDoesNotSendTheRequestAgain() async {
         let pauses = Pauses { _ in throw RunIsStopping() }
         await #expect(throws: RunIsStopping.self) {
             try await pauses.waitOutRetryAfter(upTo: .seconds(60)) { throw Self.heldBack(1) }

@@ -20,22 +20,22 @@ import Testing
         if case .end(let failure) = step { failure.code } else { nil }
     }
 
-    @Test func aOneShotJobDoesNotWaitForAFirstContactThatIsRefused() {
+    @Test func oneShotJobEndsIfTheFirstContactIsRefused() {
         var policy = makePolicy(daemon: false)
         #expect(code(policy.nextStep(after: Self.refused)) == .unreachable)
     }
 
-    @Test func aOneShotJobWaitsForItsFirstContactIfSoConfigured() {
+    @Test func oneShotJobCanBeConfiguredToWaitForTheFirstContact() {
         var policy = makePolicy(daemon: false, waitsForFirstContact: true)
         #expect(code(policy.nextStep(after: Self.refused)) == nil)
     }
 
-    @Test func aDaemonWaitsForItsFirstContact() {
+    @Test func daemonWaitsForTheFirstContact() {
         var policy = makePolicy(daemon: true)
         for _ in 0..<1000 { #expect(code(policy.nextStep(after: Self.refused)) == nil) }
     }
 
-    /// Sync Gateway says 401 of a database that it has not: deleted, and perhaps about to be made again.
+    /// Sync Gateway answers 401 for a missing database, which may be about to be recreated.
     @Test func daemonWaitsForAMissingDatabase() {
         var gone = GatewayError(.unauthorized, "Login required", status: 401)
         gone.cause = .unknownDatabaseOrLogin
@@ -48,7 +48,7 @@ import Testing
         #expect(code(job.nextStep(after: gone)) == .notAllowed)
     }
 
-    @Test func aOneShotJobGivesUpAfterItsTimeOfTroubleInARow() {
+    @Test func oneShotJobGivesUpAfterRetryForWithoutASuccess() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
         #expect(code(policy.nextStep(after: Self.refused, now: start)) == nil)
@@ -56,7 +56,7 @@ import Testing
         #expect(code(policy.nextStep(after: Self.refused, now: start + .seconds(11))) == .gaveUp)
     }
 
-    @Test func theLastWaitOfAOneShotJobEndsWithItsTime() {
+    @Test func lastWaitOfAOneShotJobEndsWithRetryFor() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(3), hasSucceeded: true)
         let start = ContinuousClock.now
         for attempt in 0..<20 {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aSuccessEndsTheTrouble() {
+    @Test func successResetsTheTime() {
         var policy = makePolicy(daemon: false, retryFor: .seconds(10), hasSucceeded: true)
         let start = ContinuousClock.now
         _ = policy.nextStep(after: Self.refused, now: start)
@@ -78,24 +78,24 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whatAnswersWithHTMLThreeTimesInARowIsNoGateway(daemon: Bool) {
+    func threeConsecutiveHTMLAnswersAreNotAGateway(daemon: Bool) {
         var policy = makePolicy(daemon: daemon)
         #expect(code(policy.nextStep(after: Self.html)) == nil)
         #expect(code(policy.nextStep(after: Self.html)) == nil)
         #expect(code(policy.nextStep(after: Self.html)) == .notAGateway)
     }
 
-    @Test func htmlAfterAProperAnswerIsTroubleThatPasses() {
+    @Test func htmlAfterAValidAnswerIsTemporary() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         for _ in 0..<10 { #expect(code(policy.nextStep(after: Self.html)) == nil) }
     }
 
-    @Test func aPasswordThatIsRefusedAtFirstIsRefused() {
+    @Test func passwordRefusedAtFirstContactEndsTheRun() {
         var policy = makePolicy(daemon: true)
         #expect(code(policy.nextStep(after: GatewayError(.unauthorized, "no", status: 401))) == .notAllowed)
     }
 
-    @Test func aPasswordThatWasAcceptedIsTriedOnceMore() {
+    @Test func acceptedPasswordIsTriedOnceMore() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let no = GatewayError(.unauthorized, "no", status: 401)
         guard case .retry(let wait) = policy.nextStep(after: no) else {
@@ -106,22 +106,22 @@ import Testing
         #expect(code(policy.nextStep(after: no)) == .notAllowed)
     }
 
-    /// CouchDB refuses everybody for about a second when an administrator's password is set.
-    @Test func aDaemonToleratesARefusalForAMoment() {
+    /// CouchDB refuses all users for about a second when an administrator's password is set.
+    @Test func daemonToleratesARefusalForTenSeconds() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let (no, start) = (GatewayError(.unauthorized, "no", status: 401), ContinuousClock.now)
-        // What went wrong before does not count.
+        // Earlier failures do not count.
         #expect(code(policy.nextStep(after: Self.refused, now: start - .seconds(60))) == nil)
         for second in [0, 2, 9] { #expect(code(policy.nextStep(after: no, now: start + .seconds(second))) == nil) }
         #expect(code(policy.nextStep(after: no, now: start + .seconds(11))) == .notAllowed)
     }
 
-    @Test func aMissingDatabaseEndsTheRun() {
+    @Test func missingDatabaseEndsTheRun() {
         var policy = makePolicy(daemon: true)
         #expect(code(policy.nextStep(after: GatewayError(.notFound, "no", status: 404))) == .databaseMissing)
     }
 
-    @Test func theGatewaysOwnWordOnWaitingIsKept() {
+    @Test func retryAfterIsHonoured() {
         var policy = makePolicy(daemon: true, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(17))
         guard case .retry(let delay) = policy.nextStep(after: error) else {
@@ -131,8 +131,8 @@ import Testing
         #expect(delay >= .seconds(17))
     }
 
-    /// It has not waited for the time that it says it has.
-    @Test func aRetryAfterBeyondTheLimitIsReported() {
+    /// The error used to state a wait that had not happened.
+    @Test func retryAfterBeyondTheLimitIsReported() {
         var policy = makePolicy(daemon: false, hasSucceeded: true)
         let error = GatewayError(.unavailable, "busy", status: 503, retryAfter: .seconds(86_400))
         guard case .end(let failure) = policy.nextStep(after: error) else {
@@ -144,8 +144,8 @@ import Testing
 }
 
 @Suite struct BackoffTests {
-    /// A schedule that grew without a cap once put a reader to sleep for hours.
-    @Test func noWaitIsLongerThanTheCapHoweverManyFailures() {
+    /// Without a cap, a reader once slept for hours.
+    @Test func noWaitExceedsTheCap() {
         var backoff = Backoff(random: { 0.999_999 })
         var previous = Duration.zero
         for attempt in 0..<10_000 {
@@ -161,7 +161,7 @@ import Testing
         #expect(backoff.next() == .zero)
     }
 
-    @Test func aSuccessStartsOver() {
+    @Test func successResetsTheWait() {
         var backoff = Backoff(random: { 1 })
         let first = backoff.next()
         for _ in 0..<5 { _ = backoff.next() }

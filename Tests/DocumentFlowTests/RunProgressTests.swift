@@ -4,8 +4,8 @@ import Testing
 @testable import DocumentFlow
 
 @Suite struct RunProgressTests {
-    /// A dead letter that is refused keeps its change from being passed: the run must end even if the share sinks again.
-    @Test func aShareOfErrorsThatWasExceededStaysSo() async throws {
+    /// A refused dead letter holds back its change, so the run must end even if the percentage falls again.
+    @Test func exceededErrorPercentageStaysExceeded() async throws {
         let progress = RunProgress(start: .start)
         let limit = ErrorLimit.percent(10)
         await progress.count { $0.matched = 100 }
@@ -15,15 +15,15 @@ import Testing
         await #expect(throws: RunError.self) { try await progress.check(limit) }
     }
 
-    @Test func withoutALimitAllDeadLettersAreKept() async throws {
+    @Test func allDeadLettersAreKeptWithoutALimit() async throws {
         let progress = RunProgress(start: .start)
         #expect(await progress.admit(1000, nil) == 1000)
         try await progress.check(nil)
         #expect(await progress.counters.deadLetters == 1000)
     }
 
-    /// A bot that read changes of others, one by one, woke the disk for each.
-    @Test func aFewChangesThatNeedNoWorkAreNotWorthACheckpoint() async throws {
+    /// A bot used to write to the disk for each single change of others.
+    @Test func fewChangesWithoutWorkCauseNoCheckpoint() async throws {
         let progress = RunProgress(start: .start)
         let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
         _ = await progress.advance(through: [], to: sequences[0], changes: 999, bytes: 0)
@@ -36,7 +36,7 @@ import Testing
         #expect(await !progress.isCheckpointDue)
     }
 
-    @Test func finishedWorkIsWorthACheckpointOnceTheSafeSequenceHasPassedIt() async throws {
+    @Test func finishedWorkCausesACheckpointOnceTheSafeSequencePassesIt() async throws {
         let progress = RunProgress(start: .start)
         let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
         let tickets = await progress.advance(
@@ -49,14 +49,14 @@ import Testing
         #expect(await !progress.isCheckpointDue)
     }
 
-    @Test func theEndOfTheRunEndsTheWaitForACheckpoint() async {
+    @Test func endOfTheRunEndsTheWaitForACheckpoint() async {
         let progress = RunProgress(start: .start)
         async let isDue = progress.untilCheckpointIsDue()
         await progress.end()
         #expect(await !isDue)
     }
 
-    @Test func aRunIsSettledOnceAllItsChangesAreFinished() async throws {
+    @Test func runIsSettledOnceAllChangesAreFinished() async throws {
         let progress = RunProgress(start: .start)
         try await progress.untilSettled(atMost: .seconds(600))
         let sequences = try (1...3).map { try #require(SequenceID("\($0)")) }
@@ -69,7 +69,7 @@ import Testing
         try await settled
     }
 
-    @Test func aRunThatEndsDoesNotWaitForItsChanges() async throws {
+    @Test func endingRunDoesNotWaitForItsChanges() async throws {
         let progress = RunProgress(start: .start)
         let sequence = try #require(SequenceID("1"))
         _ = await progress.advance(through: [(nil, sequence)], to: sequence, changes: 1, bytes: 0)

@@ -10,7 +10,7 @@ import Testing
         #expect(tracker.safeSequence == sequence(7))
     }
 
-    @Test func anOpenChangeHoldsTheSafeSequenceBeforeIt() {
+    @Test func openChangeHoldsBackTheSafeSequence() {
         var tracker = SafeSequenceTracker(start: .start)
         tracker.pass(to: sequence(3))
         let ticket = tracker.open(sequence(4))
@@ -20,7 +20,7 @@ import Testing
         #expect(tracker.safeSequence == sequence(9))
     }
 
-    @Test func finishingOutOfOrderWaitsForTheOldest() {
+    @Test func safeSequenceWaitsForTheOldestChange() {
         var tracker = SafeSequenceTracker(start: sequence(10))
         let first = tracker.open(sequence(11))
         let second = tracker.open(sequence(12))
@@ -32,7 +32,7 @@ import Testing
         #expect(tracker.safeSequence == sequence(13))
     }
 
-    @Test func sequencesAreNotComparedButKeptInOrderOfArrival() throws {
+    @Test func sequencesKeepTheirOrderOfArrival() throws {
         var tracker = SafeSequenceTracker(start: .start)
         let odd = try #require(SequenceID("\"29:11\""))
         let ticket = tracker.open(odd)
@@ -41,9 +41,9 @@ import Testing
         #expect(tracker.safeSequence == sequence(5))
     }
 
-    /// Whatever the order of completions, the safe sequence never passes unfinished work and ends at the end.
+    /// In any order of completions, the safe sequence never passes unfinished work and finally reaches the end.
     @Test(arguments: 0..<50)
-    func noOrderOfCompletionsPassesUnfinishedWork(seed: UInt64) {
+    func safeSequenceNeverPassesUnfinishedWork(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var tracker = SafeSequenceTracker(start: sequence(0))
         var open: [(number: Int, ticket: SafeSequenceTracker.Ticket)] = []

@@ -2,7 +2,7 @@ import Locking
 import Testing
 
 @Suite struct SignalTests {
-    @Test func aSignalThatCameBeforeEndsTheNextWaitOnly() async throws {
+    @Test func earlierSignalEndsOnlyTheNextWait() async throws {
         let signal = Signal()
         signal.raise()
         signal.raise()
@@ -12,7 +12,7 @@ import Testing
         #expect(.now >= deadline)
     }
 
-    @Test func aSignalEndsAWaitBeforeItsDeadline() async throws {
+    @Test func signalEndsAWaitBeforeItsDeadline() async throws {
         let signal = Signal()
         let deadline = ContinuousClock.now + .seconds(3600)
         async let wait: Void = signal.wait(until: deadline)
@@ -21,7 +21,7 @@ import Testing
         #expect(.now < deadline)
     }
 
-    @Test func aCancelledWaitLeavesNoSignal() async throws {
+    @Test func cancelledWaitLeavesNoSignal() async throws {
         let signal = Signal()
         let waiting = Task { try await signal.wait() }
         waiting.cancel()

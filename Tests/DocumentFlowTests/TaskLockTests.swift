@@ -4,7 +4,7 @@ import Testing
 @Suite struct TaskLockTests {
     private struct Oops: Error {}
 
-    @Test func onlyOneTaskAtATimeIsInside() async {
+    @Test func onlyOneTaskHoldsTheLock() async {
         let (lock, inside, most) = (TaskLock(), Locked(0), Locked(0))
         await withTaskGroup { group in
             for _ in 0..<50 {
@@ -24,7 +24,7 @@ import Testing
         #expect(most.withLock { $0 } == 1)
     }
 
-    @Test func anErrorLeavesItFree() async {
+    @Test func errorReleasesTheLock() async {
         let lock = TaskLock()
         await #expect(throws: Oops.self) { try await lock.withLock { () async throws(Oops) in throw Oops() } }
         #expect(await lock.withLock { true })

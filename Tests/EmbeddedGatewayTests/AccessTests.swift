@@ -6,7 +6,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Who may see what.
+/// Access to documents by channels.
 @Suite struct AccessTests {
     private static let pass = PasswordHash("pass")
 
@@ -29,7 +29,7 @@ import Testing
         return gateway
     }
 
-    /// `SEQ:ID` of each row, with `-` behind what was removed.
+    /// `SEQ:ID` of each row, followed by `-` for removals.
     private func rows(_ gateway: TestGateway, _ name: String, _ query: String = "") async throws -> [String] {
         let answer = try await gateway.answer("GET", "/open/_changes?\(query)", fields: Self.basic(name))
         let rows = SmallJSON(answer.bytes)?["results"]?.elements ?? []
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func everybodySeesHisChannelsOnly() async throws {
+    @Test func usersSeeOnlyTheirChannels() async throws {
         let gateway = try await gateway(Self.users(["a": ["A"], "b": ["B"], "all": ["*"]]))
         let all = Self.basic("all")
         for (id, channels) in [
@@ -63,7 +63,7 @@ import Testing
         #expect(keys.contains(#"{"key":"inB","error":"forbidden","status":403}"#))
     }
 
-    @Test func whatIsOutOfReachIsNotRewritten() async throws {
+    @Test func inaccessibleDocumentsCannotBeOverwritten() async throws {
         let gateway = try await gateway(Self.users(["a": ["A"], "w": ["*"]]))
         let put = try await gateway.answer("PUT", "/open/d", #"{"channels":"B","v":1}"#, fields: Self.basic("w"))
         let revision = try #require(put.field("Etag")?.filter { $0 != "\"" })
@@ -92,14 +92,14 @@ import Testing
         #expect(try await gateway.answer("GET", "/").status == 200)
     }
 
-    @Test func aPasswordIsCheckedEachTime() async throws {
+    @Test func passwordIsCheckedForEachRequest() async throws {
         let gateway = try await gateway(Self.users(["a": ["A"]]))
         for (password, status) in [("pass", 200), ("pass", 200), ("other", 401), ("pass", 200), ("", 401)] {
             #expect(try await gateway.answer("GET", "/open/", fields: Self.basic("a", password)).status == status)
         }
     }
 
-    @Test func rolesLendTheirChannels() async throws {
+    @Test func rolesGrantTheirChannels() async throws {
         var users = Self.users(["a": []])
         users.roles = ["reader": ["A"]]
         users.accounts["a"]?.roles = ["reader"]
@@ -110,7 +110,7 @@ import Testing
         #expect(session.contains(#""userCtx":{"channels":{"!":1,"A":3},"name":"a"}"#))
     }
 
-    @Test func whatWasThereBeforeAGrantComesAtTheGrant() async throws {
+    @Test func olderDocumentsAreDueAtTheGrant() async throws {
         var users = Self.users(["a": ["A"], "w": ["*"]])
         let gateway = try await gateway(users)
         for (id, channel) in [("1", "A"), ("2", "B"), ("3", "B")] {
@@ -128,8 +128,8 @@ import Testing
         #expect(cut.hasSuffix("],\n\"last_seq\":\"7:5\"}\n"))
     }
 
-    /// - Note: Source: asked, Sync Gateway 4.1.1.
-    @Test(arguments: ["A", "*"]) func tombstonesFromBeforeAGrantDoNotCome(channel: String) async throws {
+    /// - Note: Source: tried on Sync Gateway 4.1.1.
+    @Test(arguments: ["A", "*"]) func olderTombstonesAreNotDueAtTheGrant(channel: String) async throws {
         var users = Self.users(["a": [], "w": ["*"]])
         let gateway = try await gateway(users)
         for id in ["1", "2"] {
@@ -143,7 +143,7 @@ import Testing
         #expect(try await rows(gateway, "a") == ["7:5 2", "7 _user/a"])
     }
 
-    @Test func whoeverIsGivenAllGetsAllAtTheGrant() async throws {
+    @Test func grantOfAllChannelsMakesAllDocumentsDue() async throws {
         var users = Self.users(["a": [], "w": ["*"]])
         let gateway = try await gateway(users)
         for id in ["1", "2"] { _ = try await gateway.answer("PUT", "/open/\(id)", "{}", fields: Self.basic("w")) }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func pagesOfABackfillHoldEveryDocumentOnce() async throws {
+    @Test func backfillPagesContainEveryDocumentOnce() async throws {
         var users = Self.users(["a": []])
         let gateway = try await gateway(users)
         let docs = (0..<2_300).map { #"{"_id":"d\#($0)","channels":"A"}"# }.joined(separator: ",")
@@ -168,7 +168,7 @@ import Testing
         #expect(all.last == "2303 _user/a")
     }
 
-    @Test func aDocumentThatLeavesIsRemovedAndComesBack() async throws {
+    @Test func documentThatLeavesAChannelIsRemovedAndReappears() async throws {
         let gateway = try await gateway(Self.users(["a": ["A", "C"], "w": ["*"]]))
         var revision = ""
         for (channel, expected) in [
@@ -191,7 +191,7 @@ import Testing
     @Test(arguments: [
         ("A", ["2 _user/a", "4 1", "6 3"]), ("B", ["2 _user/a"]), ("A,C", ["2 _user/a", "4 1", "6 3", "7 4"]),
     ])
-    func channelsMayBeChosen(channels: String, expected: [String]) async throws {
+    func channelsCanBeFiltered(channels: String, expected: [String]) async throws {
         let gateway = try await gateway(Self.users(["a": ["A", "C"], "w": ["*"]]))
         for (id, channel) in [("1", "A"), ("2", "B"), ("3", "A"), ("4", "C")] {
             _ = try await gateway.answer("PUT", "/open/\(id)", "{\"channels\":\"\(channel)\"}", fields: Self.basic("w"))
@@ -203,14 +203,14 @@ import Testing
         #expect(all == ["3 _user/w", "5 2"])
     }
 
-    /// A clock that a test moves.
+    /// A clock that a test advances.
     private final class Clock: Sendable {
         private let seconds = Atomic(1_000_000)
         var now: Int { seconds.load(ordering: .sequentiallyConsistent) }
         func advance(by count: Int) { seconds.add(count, ordering: .sequentiallyConsistent) }
     }
 
-    @Test func aSessionLastsADayAndIsRenewed() async throws {
+    @Test func sessionLastsADayAndIsRenewed() async throws {
         let clock = Clock()
         let gateway = try TestGateway(sessions: Sessions(now: { clock.now }))
         try await gateway.router.accounts.replace(with: Self.users(["a": ["A"]]))
@@ -241,7 +241,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/_session", fields: fields).text.contains(#""name":null"#))
     }
 
-    @Test func usersOfAFileAreTheSameAgain() async throws {
+    @Test func usersOfAFileSurviveARestart() async throws {
         try await withTemporaryFile { path in
             for _ in 0..<2 {
                 let gateway = try TestGateway(storage: .file(path))

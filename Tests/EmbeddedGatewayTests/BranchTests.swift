@@ -35,7 +35,7 @@ import Testing
         (["9-z", "10-a 9-y"], "10-a"),
         (["1-a", "1-b", "1-A"], "1-b"),
     ])
-    func theHighestLeafWins(pushed: [String], winning: String) async throws {
+    func highestLeafWins(pushed: [String], winning: String) async throws {
         let gateway = try TestGateway(rules: Self.branching)
         for names in pushed { try await push(gateway, names) }
         #expect(try await winner(gateway) == winning)
@@ -43,7 +43,7 @@ import Testing
         #expect(found.field("Etag") == "\"\(winning)\"")
     }
 
-    @Test func whatIsNotDeletedWinsAgainstWhatIs() async throws {
+    @Test func liveLeafWinsOverATombstone() async throws {
         let gateway = try TestGateway(rules: Self.branching)
         try await push(gateway, "1-a")
         try await push(gateway, "2-b 1-a")
@@ -54,7 +54,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/a").text == #"{"error":"not_found","reason":"deleted"}"#)
     }
 
-    @Test func anyLeafMayBeContinuedWhereConflictsAreAllowed() async throws {
+    @Test func anyLeafMayBeContinuedIfConflictsAreAllowed() async throws {
         let gateway = try TestGateway(rules: Self.branching)
         for names in ["1-a", "2-b 1-a", "2-c 1-a"] { try await push(gateway, names) }
         #expect(try await gateway.put("a?rev=2-b", #"{"v":1}"#).status == 201)
@@ -70,13 +70,13 @@ import Testing
         ("2-b 1-a", "", nil), ("1-a", "", nil), ("3-t 1-a", #","_deleted":true"#, 409),
         ("2-t 1-a", #","_deleted":true"#, 409),
     ])
-    func oneLineOfRevisionsIsKeptOtherwise(names: String, members: String, status: Int?) async throws {
+    func conflictsAreRefusedByDefault(names: String, members: String, status: Int?) async throws {
         let gateway = try TestGateway()
         try await push(gateway, "2-b 1-a")
         #expect(try await push(gateway, names, members) == status)
     }
 
-    @Test func aDeletedDocumentMayBeginAnew() async throws {
+    @Test func deletedDocumentMayBeRecreated() async throws {
         let gateway = try TestGateway()
         try await push(gateway, "2-b 1-a", #","_deleted":true"#)
         #expect(try await push(gateway, "2-x 1-a") == 409)
@@ -84,7 +84,7 @@ import Testing
         #expect(try await winner(gateway) == "1-n")
     }
 
-    @Test func theBranchesOfADocumentAreListed() async throws {
+    @Test func branchesOfADocumentAreListed() async throws {
         let gateway = try TestGateway(rules: Self.branching)
         for names in ["2-b 1-a", "2-c 1-a"] { try await push(gateway, names, #","v":1"#) }
         let json = [HTTPField("Accept", "application/json")]
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [("revs_limit=2", "3,2"), ("revs_limit=9", "3,2,1"), ("revs_from=%5B%222-b%22%5D", "3,2")])
-    func historyIsCutWhereTheClientKnowsIt(query: String, generations: String) async throws {
+    func historyEndsAtARevisionThatTheClientHas(query: String, generations: String) async throws {
         let gateway = try TestGateway()
         try await push(gateway, "3-c 2-b 1-a")
         let names = ["1": "a", "2": "b", "3": "c"]

@@ -4,12 +4,12 @@ import Testing
 @testable import EmbeddedGateway
 
 @Suite(.limitedParallelism) struct ChangeSignalTests {
-    @Test func whoComesLateDoesNotWait() async {
+    @Test func waitForAPassedSequenceReturnsAtOnce() async {
         let signal = ChangeSignal(lastSequence: 5)
         await signal.wait(past: 4)
     }
 
-    @Test func aCommitWakesThoseWhoWaitForItOnly() async throws {
+    @Test func commitWakesOnlyTasksThatWaitForIt() async throws {
         let signal = ChangeSignal(lastSequence: 5)
         let near = Task { await signal.wait(past: 5) }
         let far = Task { await signal.wait(past: 100) }
@@ -22,7 +22,7 @@ import Testing
         #expect(signal.waitingCount == 0)
     }
 
-    @Test func aCancelledCallReturnsWheneverItIsCancelled() async {
+    @Test func cancelledWaitReturns() async {
         let signal = ChangeSignal(lastSequence: 0)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<2_000 { group.addTask { await signal.wait(past: 0) } }
@@ -31,7 +31,7 @@ import Testing
         #expect(signal.waitingCount == 0)
     }
 
-    @Test func theDeadlineEndsTheWait() async throws {
+    @Test func deadlineEndsTheWait() async throws {
         let signal = ChangeSignal(lastSequence: 0)
         #expect(try await signal.wait(past: 0, until: .now) == false)
         #expect(signal.waitingCount == 0)

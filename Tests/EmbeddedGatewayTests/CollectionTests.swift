@@ -10,7 +10,7 @@ import Testing
         try await TestGateway(database: "open", collections: ["_default._default", "_default.lists", "shop.tasks"])
     }
 
-    @Test func eachHasDocumentsOfItsOwn() async throws {
+    @Test func collectionsHaveSeparateDocuments() async throws {
         let gateway = try await gateway()
         for (keyspace, value) in [("open", 1), ("open.lists", 2), ("open.shop.tasks", 3)] {
             #expect(try await gateway.answer("PUT", "/\(keyspace)/a", "{\"v\":\(value)}").status == 201)
@@ -36,7 +36,7 @@ import Testing
         #expect(try await rows("open.shop.tasks") == [])
     }
 
-    @Test func localDocumentsStayInTheirs() async throws {
+    @Test func localDocumentsBelongToTheirCollection() async throws {
         let gateway = try await gateway()
         #expect(try await gateway.answer("PUT", "/open.lists/_local/x", #"{"v":1}"#).status == 201)
         #expect(try await gateway.answer("GET", "/open/_local/x").status == 404)
@@ -46,7 +46,7 @@ import Testing
             try await gateway.answer("GET", "/open.lists/_local/x").text == #"{"_id":"_local/x","_rev":"0-1","v":1}"#)
     }
 
-    @Test func channelsAreFilteredInEach() async throws {
+    @Test func channelsAreFilteredPerCollection() async throws {
         let gateway = try await gateway()
         for (keyspace, id) in [("open", "a"), ("open.lists", "b")] {
             _ = try await gateway.answer("PUT", "/\(keyspace)/\(id)", #"{"channels":"A"}"#)
@@ -56,7 +56,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/\(query)").text.contains(#""last_seq":"2""#))
     }
 
-    @Test func channelsAreGivenInEach() async throws {
+    @Test func channelsAreGrantedPerCollection() async throws {
         let gateway = try await gateway()
         var users = EmbeddedGateway.Users()
         users.guest = .init(channels: ["A"])
@@ -78,7 +78,7 @@ import Testing
         #expect(session.contains(#""channels":{"!":1,"A":1}"#))
     }
 
-    @Test func theUsersFileMayNameTheCollections() async throws {
+    @Test func usersFileMayListTheCollections() async throws {
         let file = #"{"databases":{"todo":{"scopes":{"s":{"collections":{"c":{}}}},"guest":{"disabled":false}}}}"#
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.users = try EmbeddedGateway.Users.parse(Array(file.utf8), database: "todo")
@@ -94,12 +94,12 @@ import Testing
     }
 
     @Test(arguments: ["open.", "open..lists", "open.nope", "open.shop.lists", "open._default.lists.x"])
-    func whatIsNotThereIsReported(keyspace: String) async throws {
+    func unknownKeyspaceIsReported(keyspace: String) async throws {
         let answer = try await gateway().answer("GET", "/\(keyspace)/a")
         #expect(answer.text == #"{"error":"not_found","reason":"keyspace \#(keyspace) not found"}"#)
     }
 
-    @Test func aFileKeepsItsCollections() async throws {
+    @Test func fileKeepsItsCollections() async throws {
         try await withTemporaryFile { path in
             for _ in 0..<2 {
                 let store = try Store(.file(path))
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aNameOfACollectionStandsInAnAddress() async throws {
+    @Test func invalidCollectionNameIsRefused() async throws {
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.collections = ["a.b", "c/d"]
         let error = await #expect(throws: EmbeddedGatewayError.self) {

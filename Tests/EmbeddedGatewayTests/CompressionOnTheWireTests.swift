@@ -14,7 +14,7 @@ import Testing
         ("GET", "/open/_changes?feed=longpoll", "gzip", true),
         ("POST", "/open/_bulk_get", "gzip", false),
     ])
-    func answersArePackedForThoseWhoTakeIt(method: String, target: String, accepted: String, isCompressed: Bool)
+    func answersAreCompressedIfTheClientAcceptsIt(method: String, target: String, accepted: String, isCompressed: Bool)
         async throws
     {
         let gateway = try TestGateway()
@@ -24,7 +24,7 @@ import Testing
         #expect(compressed.field("Content-Encoding") == (isCompressed ? "gzip" : nil))
         let plain = try await gateway.answer(method, target, #"{"docs":[]}"#)
         let bytes = isCompressed ? try Gzip.decompress(compressed.bytes, limit: Self.limit) : compressed.bytes
-        // The parts of a multipart answer are parted by a line that is made up each time.
+        // The boundary of a multipart answer is random.
         if target.hasSuffix("_bulk_get") {
             #expect(bytes.count == plain.bytes.count)
         } else {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aClientThatAcceptsGzipGetsCompressedDocuments() async throws {
+    @Test func clientThatAcceptsGzipGetsCompressedDocuments() async throws {
         let fields = [
             HTTPField.json, HTTPField("Accept-Encoding", "gzip"), HTTPField("User-Agent", "CouchbaseLite/1.3"),
         ]
@@ -56,7 +56,7 @@ import Testing
                 "Document too large!"
             ),
         ] as [(String, [UInt8], Int, String?)])
-    func packedBodiesAreUnpackedOrRefused(
+    func compressedBodiesAreDecompressedOrRefused(
         encoding: String, body: [UInt8], status: Int, reason: String?
     ) async throws {
         let request = Request(

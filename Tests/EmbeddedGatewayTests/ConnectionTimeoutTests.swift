@@ -27,10 +27,10 @@ import Testing
         "", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\n", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
         "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n1234",
     ])
-    func aRequestThatDoesNotGoOnEndsItsConnection(text: String) async throws {
+    func stalledRequestClosesItsConnection(text: String) async throws {
         try await withServer(Self.short) { server in
             try await RawConnection.with(port: server.port) { connection in
-                // A reset is an end too; on a busy machine it may come first.
+                // A reset also counts as an end; on a busy machine it may come first.
                 if !text.isEmpty { try? await connection.send(text) }
                 let answer = try? await connection.readToEnd()
                 #expect(answer ?? "" == "")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatNobodyReadsIsGivenUp() async throws {
+    @Test func unreadAnswerIsGivenUp() async throws {
         let (ends, end) = AsyncStream<Void>.makeStream()
         let endless: HTTPServer.Respond = { _ in
             Answer(
@@ -52,13 +52,13 @@ import Testing
             try await RawConnection.with(port: server.port) { connection in
                 try await connection.get("/")
                 for await _ in ends {}
-                // What is left in the sockets; a reset is an end too.
+                // Reads the rest in the sockets; a reset also counts as an end.
                 _ = try? await connection.readToEnd()
             }
         }
     }
 
-    @Test func aFeedMayBeSilentForLonger() async throws {
+    @Test func feedMayBeSilentForLonger() async throws {
         let gateway = try TestGateway(database: "todo")
         let router = gateway.router
         let limits = ConnectionTimeouts.Limits(writing: .milliseconds(20))

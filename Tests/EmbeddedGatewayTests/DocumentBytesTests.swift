@@ -16,7 +16,7 @@ import Testing
             "1-0a77714b889665e5c79c4ddc6e334604"
         ),
     ])
-    func revisionsAreNamedAsTheRealGatewayNamesThem(text: String, revision: String) throws {
+    func revisionIDsEqualTheRealGateways(text: String, revision: String) throws {
         let document = try IncomingDocument(JSONText(text).root)
         #expect(StoredRevisionID(after: nil, canonicalBody: document.canonicalBody).description == revision)
     }
@@ -26,7 +26,7 @@ import Testing
         (#"{"a":["\udbff\ud83d\ude00"]}"#, #"{"a":["\udbff😀"]}"#),
         (#"{"\ud7ff":"\ue000"}"#, #"{"\uD7FF":"\uE000"}"#),
     ])
-    func halvesOfSurrogatePairsStayEscapes(text: String, other: String) throws {
+    func loneSurrogatesStayEscaped(text: String, other: String) throws {
         let (canonical, again) = (
             CanonicalJSON.text(try JSONText(text).root), CanonicalJSON.text(try JSONText(other).root)
         )
@@ -35,13 +35,13 @@ import Testing
         #expect(try JSONText(canonical).root.isEquivalent(to: JSONText(text).root))
     }
 
-    @Test func bodiesThatDifferInAHalfSurrogateAreTwoRevisions() throws {
+    @Test func bodiesThatDifferInALoneSurrogateAreTwoRevisions() throws {
         let texts = [#"{"a":"\ud800"}"#, #"{"a":"\ud801"}"#, #"{"a":"\ufffd"}"#]
         let bodies = try texts.map { try IncomingDocument(JSONText($0).root).canonicalBody }
         #expect(Set(bodies).count == 3)
     }
 
-    @Test func aStubWithHalfASurrogateLeavesTheDatabaseReadable() async throws {
+    @Test func stubWithALoneSurrogateKeepsTheDatabaseReadable() async throws {
         let gateway = try TestGateway()
         let stub = #"{"_attachments":{"a":{"stub":true,"digest":"sha1-x","\ud800":"\udc00"}}}"#
         #expect(try await gateway.put("d", stub).status == 201)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aTombstoneIsNamedAfterItsParent() throws {
+    @Test func tombstoneRevisionDependsOnItsParent() throws {
         let parent = try #require(StoredRevisionID("1-386016876530a550f925a20d98bf1254"))
         let document = IncomingDocument.tombstone(of: nil)
         let revision = StoredRevisionID(after: parent, canonicalBody: document.canonicalBody)
@@ -68,7 +68,7 @@ import Testing
         (#"{"\u005fid":"x","é":"\u00e9\/"}"#, #"{"é":"\u00e9\/"}"#),
         (#"{"_foo":1,"nested":{"_id":2}}"#, #"{"_foo":1,"nested":{"_id":2}}"#),
     ])
-    func onlyTheGatewaysOwnMembersLeaveTheBody(text: String, body: String) throws {
+    func onlyReservedMembersAreRemovedFromTheBody(text: String, body: String) throws {
         let document = try IncomingDocument(JSONText(text).root)
         #expect(String(decoding: document.body, as: UTF8.self) == body)
     }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1", "0-a", "-1-a", "1-", "x-a", "99999999999-a"])
-    func whatIsNoRevisionIsNone(text: String) {
+    func invalidRevisionIDIsRefused(text: String) {
         #expect(StoredRevisionID(text) == nil)
     }
 }

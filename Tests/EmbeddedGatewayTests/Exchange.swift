@@ -4,7 +4,7 @@ import LosslessJSON
 
 @testable import EmbeddedGateway
 
-/// One line of a recording: a request and what a real gateway answered.
+/// One line of a recording: a request and the real gateway's answer.
 struct Exchange {
     let name: String
     let method: String
@@ -16,7 +16,7 @@ struct Exchange {
     let isAdministration: Bool
     /// The session that the answer began.
     let session: String?
-    /// Whether the reader ended the answer, which has no end of its own.
+    /// Whether the reader ended an endless answer.
     let isEndless: Bool
     private let recordedBody: String
 
@@ -32,7 +32,7 @@ struct Exchange {
             var status = entry["status"]?.integer
         else { return nil }
         var answer = entry["body"]?.string
-        // What came behind "100 Continue" was recorded as its body.
+        // The answer after "100 Continue" was recorded as its body.
         if status == 100, let whole = answer?.wholeMatch(of: /HTTP\/1\.1 (\d+)(?s:.*?)\r\n\r\n((?s:.*))/) {
             status = Int(whole.1) ?? status
             answer = String(whole.2)
@@ -62,7 +62,7 @@ struct Exchange {
     /// The first segment of the path, without scope and collection.
     var database: Substring { path.dropFirst().prefix { !"/.?".contains($0) } }
 
-    /// What was sent. Binary bodies were recorded in base64, chunked ones with their framing, long ones cut.
+    /// The body sent. Binary bodies were recorded in base64, chunked ones with their framing, long ones cut.
     var body: [UInt8] {
         if let decoded = Data(base64Encoded: recordedBody), ReplayExceptions.binary.contains(name) {
             return Array(decoded)
@@ -80,7 +80,7 @@ struct Exchange {
         return Array(recordedBody.utf8)
     }
 
-    /// What was answered; nil in place of the end if it was cut when it was recorded.
+    /// The beginning of the answer, if it was cut when it was recorded. Otherwise nil.
     var beginning: Substring? {
         guard let answer, answer.hasSuffix(" chars]"), let cut = answer.firstMatch(of: /\.\.\.\[\d+ chars\]$/) else {
             return nil
@@ -89,11 +89,11 @@ struct Exchange {
     }
 }
 
-/// An answer without what is another each time: versions, boundaries.
+/// An answer without the parts that change each time: versions, boundaries.
 struct ComparableAnswer {
     let text: String
 
-    /// - Parameter hasVersions: Whether the gateway that was recorded knew versions; they are left out otherwise.
+    /// - Parameter hasVersions: Whether the recorded gateway had versions. Otherwise they are removed.
     init(_ answer: String, hasVersions: Bool) {
         var text = answer
         if hasVersions {
@@ -118,7 +118,7 @@ struct ComparableAnswer {
         self.text = text
     }
 
-    /// Two bodies that differ in the id that a gateway made: that id, in both.
+    /// The generated ids of two bodies that differ only in them.
     func madeID(_ answer: ComparableAnswer) -> (recorded: String, made: String)? {
         let pattern = /"id":"([0-9a-f]{32})"/
         guard let old = text.firstMatch(of: pattern)?.1, let new = answer.text.firstMatch(of: pattern)?.1, old != new
@@ -129,7 +129,7 @@ struct ComparableAnswer {
     /// Whether `other` continues after this exchange, apart from the last vector.
     func isBeginning(of other: ComparableAnswer) -> Bool { other.text.hasPrefix(text.dropLast(100)) }
 
-    /// Byte for byte, or, where the answer holds documents, the same content line by line.
+    /// Compares byte for byte, or, if the answer contains documents, the content line by line.
     func isSame(as other: ComparableAnswer) -> Bool {
         if text == other.text { return true }
         let lines = (text.split(whereSeparator: \.isNewline), other.text.split(whereSeparator: \.isNewline))

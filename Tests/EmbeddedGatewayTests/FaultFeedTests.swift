@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// What goes wrong with the rows of a feed, and with what is in the database.
+/// Faults of a feed's rows and of the database.
 @Suite(.limitedParallelism) struct FaultFeedTests {
     private func router(documents: Int, _ fault: String, seed: Int = 1) async throws -> Router {
         let gateway = try TestGateway(database: "todo")
@@ -29,22 +29,22 @@ import Testing
         }
     }
 
-    @Test(arguments: ["normal", "longpoll"]) func rowsComeTwice(feed kind: String) async throws {
+    @Test(arguments: ["normal", "longpoll"]) func rowsAreDuplicated(feed kind: String) async throws {
         let router = try await router(documents: 3, #"{"duplicate":1}"#)
         let feed = try await feed(router, "since=1&feed=\(kind)")
         #expect(rows(feed).map(\.id) == ["d0", "d0", "d1", "d1", "d2", "d2"])
         #expect(feed["last_seq"]?.string == "4")
     }
 
-    @Test func aShareOfTheRowsComesTwice() async throws {
+    @Test func shareOfTheRowsIsDuplicated() async throws {
         let router = try await router(documents: 200, #"{"duplicate":0.5}"#)
         let count = rows(try await feed(router)).count
         #expect((250...350).contains(count))
         #expect(rows(try await feed(try await self.router(documents: 200, #"{"duplicate":0.5}"#))).count == count)
     }
 
-    /// A client that continues from any row, in the order in which they came, misses no other row.
-    @Test(arguments: 1...20) func reorderedRowsTellFromWhereToGoOn(seed: Int) async throws {
+    /// A client that resumes from any row, in order of arrival, misses no other row.
+    @Test(arguments: 1...20) func reorderedRowsCanBeResumedFrom(seed: Int) async throws {
         let router = try await router(documents: 23, #"{"reorder":6}"#, seed: seed)
         let feed = try await feed(router)
         let rows = rows(feed)
@@ -60,7 +60,7 @@ import Testing
         #expect(rows.contains { $0.sequence.contains("::") })
     }
 
-    @Test(arguments: [(1, "2"), (3, "4")]) func lastSeqComesEarly(count: Int, last: String) async throws {
+    @Test(arguments: [(1, "2"), (3, "4")]) func lastSeqIsSentEarly(count: Int, last: String) async throws {
         let router = try await router(documents: 5, #"{"last_seq_early":\#(count)}"#)
         for kind in ["normal", "longpoll"] {
             let feed = try await feed(router, "since=1&feed=\(kind)")
@@ -73,7 +73,7 @@ import Testing
         #expect(continuous.hasSuffix("]}\n{\"last_seq\":\"\(last)\"}\n"), "\(continuous)")
     }
 
-    @Test func aFeedIsRewound() async throws {
+    @Test func feedIsRewound() async throws {
         let router = try await router(documents: 9, #"{"rewind":3,"every":2}"#)
         #expect(rows(try await feed(router, "since=9")).map(\.id) == ["d8"])
         #expect(rows(try await feed(router, "since=9")).map(\.id) == ["d5", "d6", "d7", "d8"])
@@ -83,7 +83,7 @@ import Testing
         #expect(rows(all).map(\.id).first == "_user/GUEST")
     }
 
-    @Test func otherRequestsAreLeftAlone() async throws {
+    @Test func otherRequestsAreUnaffected() async throws {
         let router = try await router(documents: 3, #"{"duplicate":1,"feed":"longpoll"},{"status":500,"on":"_local"}"#)
         #expect(rows(try await feed(router)).count == 3)
         #expect(await router.answer(Request("GET", "/todo/_all_docs")).status == 200)
@@ -108,7 +108,7 @@ import Testing
         #expect(Set(self.rows(try await feed(router)).map(\.id)) == written)
     }
 
-    @Test func aResetBeginsAnew() async throws {
+    @Test func resetEmptiesTheDatabase() async throws {
         let router = try await router(documents: 3, #"{"reset":true,"on":"database","after":1}"#)
         _ = await router.answer(Request("PUT", "/todo/_local/mark", fields: [.json], body: Array("{}".utf8)))
         let information = {
@@ -127,7 +127,7 @@ import Testing
         #expect(router.faults.counts == ["reset": 1])
     }
 
-    @Test func aResetEndsFeedsThatWait() async throws {
+    @Test func resetEndsWaitingFeeds() async throws {
         for kind in ["longpoll&timeout=900000", "longpoll&heartbeat=30000", "continuous&heartbeat=30000"] {
             let router = try await router(documents: 3, "")
             let waiting = Task {
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// A write that is committed before a reset and reported after it must not move the feed's end.
-    @Test func resetsAmongWritesLeaveTheFeedWhereTheDatabaseIs() async throws {
+    @Test func resetsDuringWritesKeepFeedAndDatabaseConsistent() async throws {
         let router = try await router(documents: 0, "")
         for round in 0..<20 {
             await withThrowingTaskGroup(of: Void.self) { group in
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseIsOfflineForATime() async throws {
+    @Test func databaseIsOfflineForATime() async throws {
         let router = try await router(documents: 3, #"{"offline":"1h","on":"_all_docs"}"#)
         #expect(await router.answer(Request("GET", "/todo/d0")).status == 200)
         for target in ["_all_docs", "d0", "_changes?feed=longpoll", "_local/a"] {
@@ -177,7 +177,7 @@ import Testing
         #expect(await router.answer(Request("GET", "/todo/d0")).status == 200)
     }
 
-    @Test func aSessionIsOver() async throws {
+    @Test func sessionExpires() async throws {
         let gateway = try TestGateway(database: "todo")
         var router = gateway.router
         let users = #"{"databases":{"todo":{"users":{"a":{"password":"secret","admin_channels":["*"]}}}}}"#
@@ -190,7 +190,7 @@ import Testing
             let answer = try await Collected(await router.answer(request))
             #expect(answer.status == 401 && answer.text.contains("Session Invalid"))
         }
-        // The second was refused: the session is really over. A request with name and password meets the fault again.
+        // The second request was refused, so the session has ended. A request with a password hits the fault again.
         let named = Request("GET", "/todo/d0", fields: [HTTPField("Authorization", "Basic YTpzZWNyZXQ=")])
         #expect(await router.answer(named).status == 401)
         #expect(await router.answer(named).status == 404)

@@ -9,7 +9,7 @@ import Testing
         try #require(try plan(#"{"faults":[{\#(members)}]}"#).faults.first)
     }
 
-    @Test func aPlanIsRead() throws {
+    @Test func planIsParsed() throws {
         let plan = try plan(
             #"""
             {"seed": 42, "faults": [
@@ -58,16 +58,16 @@ import Testing
         ),
         (#""hang":true,"on":"any""#, "no answer"),
     ])
-    func everyActionIsRead(members: String, description: String) throws {
+    func everyActionIsParsed(members: String, description: String) throws {
         #expect(try fault(members).description == description)
     }
 
-    @Test func whatIsDueAtATimeNeedsNoRequest() throws {
-        #expect(try fault(#""reset":true,"after":"2s""#).appointedAfter == .seconds(2))
-        #expect(try fault(#""offline":"1s","after":"2s""#).appointedAfter == .seconds(2))
-        #expect(try fault(#""reset":true,"after":2"#).appointedAfter == nil)
-        #expect(try fault(#""reset":true,"after":"2s","share":0.1"#).appointedAfter == nil)
-        #expect(try fault(#""hang":true,"after":"2s","times":1"#).appointedAfter == nil)
+    @Test func scheduledFaultNeedsNoRequest() throws {
+        #expect(try fault(#""reset":true,"after":"2s""#).scheduledAfter == .seconds(2))
+        #expect(try fault(#""offline":"1s","after":"2s""#).scheduledAfter == .seconds(2))
+        #expect(try fault(#""reset":true,"after":2"#).scheduledAfter == nil)
+        #expect(try fault(#""reset":true,"after":"2s","share":0.1"#).scheduledAfter == nil)
+        #expect(try fault(#""hang":true,"after":"2s","times":1"#).scheduledAfter == nil)
     }
 
     @Test(arguments: [
@@ -111,7 +111,7 @@ import Testing
         (#"{"faults":[{"hang":true,"after":"soon"}]}"#, 1, 33, "a number of requests, or a time"),
         (#"{"faults":[{"hang":true,"name":"a"},{"hang":true,"name":"a"}]}"#, 1, 57, "two faults are named \"a\""),
     ])
-    func mistakesNameTheirPlace(text: String, line: Int, column: Int, reason: String) throws {
+    func mistakesHaveTheirPosition(text: String, line: Int, column: Int, reason: String) throws {
         let error = #expect(throws: FaultPlanError.self) { try plan(text) }
         #expect(error?.mistakes.count == 1)
         #expect(error?.mistakes.first?.line == line)

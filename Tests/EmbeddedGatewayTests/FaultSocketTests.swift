@@ -3,7 +3,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Faults as a client on a socket meets them.
+/// Faults as seen by a client on a socket.
 @Suite(.limitedParallelism) struct FaultSocketTests {
     private func withGateway(
         _ faults: String, _ body: (EmbeddedGateway, Int) async throws -> Void
@@ -17,7 +17,7 @@ import Testing
     private static let put =
         "PUT /todo/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
 
-    @Test func aStatusTakesTheRequestsPlace() async throws {
+    @Test func statusReplacesTheAnswer() async throws {
         let faults = #"{"on":"document","status":{"code":503,"retry_after":7},"times":1}"#
         try await withGateway(faults) { gateway, port in
             try await RawConnection.with(port: port) { connection in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aProxyMayAnswer() async throws {
+    @Test func proxyPageReplacesTheAnswer() async throws {
         let faults = #"{"status":{"code":200,"body":"<html>sign in</html>"},"on":"_changes"}"#
         try await withGateway(faults) { _, port in
             try await RawConnection.with(port: port) { connection in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["before", "after"]) func aRequestIsDropped(when: String) async throws {
+    @Test(arguments: ["before", "after"]) func requestIsDropped(when: String) async throws {
         try await withGateway(#"{"drop":"\#(when)","method":"PUT"}"#) { gateway, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.send(Self.put)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 20, 119, 120]) func anAnswerIsCut(count: Int) async throws {
+    @Test(arguments: [0, 1, 20, 119, 120]) func answerIsCut(count: Int) async throws {
         try await withGateway(#"{"cut":\#(count),"on":"database"}"#) { _, port in
             let text = try await RawConnection.with(port: port) { connection in
                 try await connection.send("GET /todo/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func aFeedIsCutInItsMiddle() async throws {
+    @Test func feedIsCutInTheMiddle() async throws {
         try await withGateway(#"{"cut":40,"feed":"longpoll"}"#) { _, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get("/todo/_changes?feed=longpoll")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsShorterIsNotCut() async throws {
+    @Test func shorterAnswerIsNotCut() async throws {
         try await withGateway(#"{"cut":100000}"#) { _, port in
             try await RawConnection.with(port: port) { connection in
                 for _ in 0..<2 {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerComesInPieces() async throws {
+    @Test func answerIsSentInPieces() async throws {
         try await withGateway(#"{"slice":{"bytes":1,"pause":"0ms"}}"#) { _, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get("/todo/")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerIsLate() async throws {
+    @Test func answerIsDelayed() async throws {
         try await withGateway(#"{"latency":["20ms","30ms"],"on":"database"}"#) { gateway, port in
             try await RawConnection.with(port: port) { connection in
                 let begin = ContinuousClock.now
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func nothingAnswersUntilTheClientLeaves() async throws {
+    @Test func hangLastsUntilTheClientDisconnects() async throws {
         try await withGateway(#"{"hang":true,"on":"database"}"#) { gateway, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get("/todo/")
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["longpoll", "continuous"]) func aFeedSaysNothing(kind: String) async throws {
+    @Test(arguments: ["longpoll", "continuous"]) func feedSendsOnlyHeartbeats(kind: String) async throws {
         try await withGateway(#"{"heartbeats_only":"1ms"}"#) { _, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get("/todo/_changes?feed=\(kind)")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func theDatabaseIsResetAtATime() async throws {
+    @Test func databaseIsResetAtATime() async throws {
         try await withGateway(#"{"reset":true,"after":"1ms"},{"offline":"1h","after":"2ms"}"#) { gateway, port in
             while gateway.faultCounts != ["reset": 1, "offline": 1] { await Task.yield() }
             while gateway.router?.faults.isOffline != true { await Task.yield() }
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func aTestResetsTheDatabaseItself() async throws {
+    @Test func testCanResetTheDatabase() async throws {
         try await withGateway("") { gateway, port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.send(Self.put)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func whoIsNotLetInCountsForNothing() async throws {
+    @Test func unauthenticatedRequestsDoNotCount() async throws {
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.users = try EmbeddedGateway.Users.parse(
             Array(#"{"databases":{"todo":{}}}"#.utf8), database: "todo")

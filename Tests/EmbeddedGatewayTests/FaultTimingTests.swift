@@ -3,7 +3,7 @@ import Testing
 @testable import EmbeddedGateway
 
 @Suite struct FaultTimingTests {
-    /// The numbers of the requests, from 1 and one a second, that a fault applies to.
+    /// The numbers of the requests, from 1 and one per second, that a fault applies to.
     private func done(_ timing: FaultTiming, of count: Int, draws: [Double] = []) -> [Int] {
         var progress = FaultProgress()
         return (1...count).filter { number in
@@ -29,16 +29,16 @@ import Testing
         (FaultTiming(frequency: .share(0.5)), []),
         (FaultTiming(frequency: .share(0.51)), [1, 2, 3, 4, 5, 6, 7, 8]),
     ])
-    func aFaultHasItsTime(timing: FaultTiming, expected: [Int]) {
+    func faultFollowsItsTiming(timing: FaultTiming, expected: [Int]) {
         #expect(done(timing, of: 8) == expected)
     }
 
-    @Test func aShareIsDrawn() {
+    @Test func shareIsRandom() {
         #expect(done(FaultTiming(frequency: .share(0.3)), of: 4, draws: [0.1, 0.3, 0.29, 0.9]) == [1, 3])
         #expect(done(FaultTiming(frequency: .share(0)), of: 1, draws: [0]) == [])
     }
 
-    @Test func theSameSeedDrawsTheSame() {
+    @Test func sameSeedGivesTheSameNumbers() {
         func shares(_ seed: UInt64, fault: Int = 0) -> [Double] {
             (0..<1_000).map { request in
                 var numbers = SeededNumbers(seed: seed, fault: fault, request: request)
@@ -53,7 +53,7 @@ import Testing
         #expect((200...300).contains(low))
     }
 
-    @Test func numbersStayInTheirRange() {
+    @Test func numbersStayInRange() {
         var numbers = SeededNumbers(seed: 0, fault: 0, request: 0)
         let drawn = Set((0..<200).map { _ in numbers.number(in: 3...6) })
         #expect(drawn == [3, 4, 5, 6])
@@ -69,7 +69,7 @@ import Testing
         (["todo", "_unknown"], .document), (["todo", "a", "image"], .attachment),
         (["todo", "a", "b", "c"], .attachment),
     ])
-    func pathsHaveTheirKinds(path: [String], kind: RequestKind) {
+    func pathDeterminesTheKindOfRequest(path: [String], kind: RequestKind) {
         #expect(RequestKind(path) == kind)
     }
 }

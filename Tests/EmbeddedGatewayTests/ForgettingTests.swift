@@ -5,9 +5,9 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// What a database keeps, and for how long.
+/// Which data a database keeps, and for how long.
 @Suite struct ForgettingTests {
-    /// A clock that a test moves.
+    /// A clock that a test advances.
     private final class Clock: Sendable {
         private let seconds = Atomic(1_000_000)
         var now: Int { seconds.load(ordering: .sequentiallyConsistent) }
@@ -29,7 +29,7 @@ import Testing
         return try #require(answer.field("Etag")?.filter { $0 != "\"" })
     }
 
-    @Test func theBodyOfAnOldRevisionStaysForAWhile() async throws {
+    @Test func bodyOfAnOldRevisionIsKeptForAWhile() async throws {
         let clock = Clock()
         let gateway = try gateway(clock)
         let first = try await put(gateway, "a", #"{"v":1}"#, over: nil)
@@ -44,7 +44,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/a?revs=true").text.contains(String(first.dropFirst(2))))
     }
 
-    @Test func contentsGoWithTheLastRevisionThatNamesThem() async throws {
+    @Test func contentsAreRemovedWithTheirLastRevision() async throws {
         let clock = Clock()
         let gateway = try gateway(clock)
         let body = #"{"_attachments":{"x":{"data":"SGVsbG8sIFdvcmxk"}}}"#
@@ -62,7 +62,7 @@ import Testing
         #expect(try await attachmentCount(gateway) == 0)
     }
 
-    @Test func noBranchLosesItsEnd() async throws {
+    @Test func noBranchLosesItsLeaf() async throws {
         let gateway = try TestGateway(rules: WritingRules(allowsConflicts: true, revisionsLimit: 20))
         let names = { (count: Int, letter: String) in
             (1...count).reversed().map { "\($0)-\(letter)\($0)" }
@@ -77,7 +77,7 @@ import Testing
         #expect(try gateway.store.leaves(of: "a") == ["3-x3", "40-y40"])
     }
 
-    @Test func aFileOfTheFirstVersionOpens() async throws {
+    @Test func fileOfTheFirstVersionOpens() async throws {
         try await withTemporaryFile { path in
             let old = try DatabaseQueue(path: path)
             try Schema.migrator.migrate(old, upTo: "1: documents, attachments, local documents")

@@ -4,13 +4,13 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Damaged requests and files: refused or taken, never a crash.
+/// Mutated requests and files: accepted or refused, never a crash.
 @Suite(.limitedParallelism) struct FuzzTests {
     private static let body = Array(
         ("preamble\r\n--b1\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--b1 \t\n\nno\r\nheader\r\n--b\r\n--b12"
             + "\r\n-\r\r\n--b1\r\nContent-Type: text/plain\r\n\r\n\r\n--b1--\r\nepilogue --b1").utf8)
 
-    @Test(arguments: 0..<4) func damagedBodiesOfPartsAreTakenApartOrRefused(seed: UInt64) throws {
+    @Test(arguments: 0..<4) func mutatedMultipartBodiesAreSplitOrRefused(seed: UInt64) throws {
         var mutations = Damage(seed: seed, pieces: ["\r\n", "\n", "--", "--b1", "--b1--", ":", "\r\n\r\n"])
         var taken = 0
         for round in 0..<Damage.rounds(1500) {
@@ -45,7 +45,7 @@ import Testing
         "{", "}", "[", "]", ",", ":", "\"", "\\u", "1e999", "-1", "null", "99999999999999999999",
     ]
 
-    @Test(arguments: 0..<4) func damagedFilesAreReadOrRefusedWithTheirPlace(seed: UInt64) {
+    @Test(arguments: 0..<4) func mutatedFilesAreParsedOrRefusedWithAPosition(seed: UInt64) {
         var mutations = Damage(seed: seed, pieces: Self.json)
         var read = 0
         for round in 0..<Damage.rounds(1000) {
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Any bytes sent as documents get an answer, and the gateway keeps running.
-    @Test(arguments: 0..<2) func damagedDocumentsAreAnswered(seed: UInt64) async throws {
+    @Test(arguments: 0..<2) func mutatedDocumentsAreAnswered(seed: UInt64) async throws {
         let gateway = try TestGateway()
         var mutations = Damage(seed: seed, pieces: Self.json)
         let text = Array(
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// Damages texts at random, the same way for the same seed.
+/// Mutates texts at random, the same way for the same seed.
 private struct Damage {
     private var random: SeededNumbers
     private let pieces: [[UInt8]]
@@ -94,7 +94,7 @@ private struct Damage {
         self.pieces = pieces.map { Array($0.utf8) }
     }
 
-    /// `CHANGEBOT_FUZZ_ROUNDS` where it is set.
+    /// `CHANGEBOT_FUZZ_ROUNDS`, if set.
     static func rounds(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["CHANGEBOT_FUZZ_ROUNDS"].flatMap { Int($0) } ?? usual
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// What a sync function does to the documents and feeds of a gateway, beyond the recorded scenes.
+/// The effects of a sync function on documents and feeds, beyond the recorded scenes.
 @Suite(.limitedParallelism) struct GatewayFunctionTests {
     private static let grants = """
         function (doc, oldDoc) {
@@ -45,7 +45,7 @@ import Testing
             router.answer(Request(method, target, fields: [.json], body: Array(body.utf8))))
     }
 
-    /// `SEQ ID` of each row, with `!` behind what was revoked.
+    /// `SEQ ID` of each row, followed by `!` for revocations.
     private func rows(_ answer: Collected) -> [String] {
         (SmallJSON(answer.bytes)?["results"]?.elements ?? []).map { row in
             let sequence = row["seq"]?.integer.map(String.init) ?? row["seq"]?.string ?? "?"
@@ -57,7 +57,7 @@ import Testing
         rows(try await gateway.answer("GET", "/open/_changes?\(query)", fields: fields(name)))
     }
 
-    /// Runs `body` while a longpoll waits, and returns the rows of that.
+    /// Runs `body` while a longpoll waits, and returns the rows of the longpoll.
     private func waiting(
         _ gateway: TestGateway, _ name: String, _ query: String, _ body: () async throws -> Void
     ) async throws -> [String] {
@@ -68,7 +68,7 @@ import Testing
         return rows(try await answer)
     }
 
-    @Test func theParentHasItsAttachments() async throws {
+    @Test func parentHasItsAttachments() async throws {
         let gateway = try await gateway(
             """
             function (doc, oldDoc) {
@@ -84,7 +84,7 @@ import Testing
         #expect(answer.text.contains("undefined content_type,digest,length,revpos,stub,ver 2"), "\(answer.text)")
     }
 
-    @Test func theChannelStarOfAFilterStandsForAllChannelsOfTheUser() async throws {
+    @Test func starInAFilterMeansAllChannelsOfTheUser() async throws {
         let gateway = try await gateway()
         try await administer(gateway, "PUT", "/open/a", #"{"channels":"a"}"#)
         try await administer(gateway, "PUT", "/open/b", #"{"channels":"b"}"#)
@@ -111,11 +111,11 @@ import Testing
         ("-.a_%", true), (String(repeating: "a", count: 252) + ".c", false), ("_s.c", false), ("s.%c", false),
         ("s.", false), ("s.c.d", false), ("s", false),
     ])
-    func scopesAndCollectionsHaveTheNamesThatCouchbaseServerAllows(name: String, isValid: Bool) {
+    func scopeAndCollectionNamesFollowCouchbaseServer(name: String, isValid: Bool) {
         #expect(EmbeddedGateway.isCollectionName(name) == isValid)
     }
 
-    @Test func aWaitingFeedSeesAGrantAndThatItIsTakenBack() async throws {
+    @Test func waitingFeedSeesAGrantAndItsRevocation() async throws {
         let gateway = try await gateway()
         try await administer(gateway, "PUT", "/open/old", #"{"channels":"a"}"#)
         let start = "since=\(try gateway.store.lastSequence())"
@@ -131,7 +131,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/old", fields: fields("kim")).status == 403)
     }
 
-    @Test func aRoleByADocumentGivesItsChannels() async throws {
+    @Test func roleGrantedByADocumentGrantsItsChannels() async throws {
         let gateway = try await gateway()
         try await administer(gateway, "PUT", "/open/d", #"{"channels":"s"}"#)
         try await administer(gateway, "PUT", "/open/g", #"{"type":"grant","user":"role:staff","channel":"s"}"#)
@@ -143,7 +143,7 @@ import Testing
         #expect(try await changes(gateway, "lee", "since=0").count == 1)
     }
 
-    @Test func grantsByTwoDocumentsEndWithTheLast() async throws {
+    @Test func grantByTwoDocumentsEndsWithTheLast() async throws {
         let gateway = try await gateway()
         for id in ["g1", "g2"] {
             try await administer(gateway, "PUT", "/open/\(id)", #"{"type":"grant","user":"kim","channel":"a"}"#)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func grantsAreThereAfterARestart() async throws {
+    @Test func grantsSurviveARestart() async throws {
         try await withTemporaryFile { path in
             let first = try await gateway(storage: .file(path))
             try await administer(first, "PUT", "/open/d", #"{"channels":"a"}"#)
@@ -188,7 +188,7 @@ import Testing
         #expect(try await changes(gateway, "kim", "since=6").count == 2)
     }
 
-    @Test func aFunctionThatDoesNotParseChangesNothing() async throws {
+    @Test func invalidFunctionChangesNothing() async throws {
         let gateway = try await gateway("function (doc) { channel('first'); }")
         let answer = try await administer(gateway, "PUT", "/open/_config/sync", "function (doc) { let a; }")
         #expect(answer.status == 400)
@@ -198,7 +198,7 @@ import Testing
         #expect(try gateway.store.winner(of: "a")?.channels == ["first"])
     }
 
-    @Test func attachmentsAndReplicatedRevisionsAreAskedToo() async throws {
+    @Test func functionRunsForAttachmentsAndReplicatedRevisions() async throws {
         let gateway = try await gateway()
         let kim = fields("kim")
         #expect(
@@ -214,7 +214,7 @@ import Testing
         #expect(try gateway.store.winner(of: "r") == nil)
     }
 
-    @Test func administratorsHaveAPortOfTheirOwn() async throws {
+    @Test func administratorsHaveASeparatePort() async throws {
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.users = try EmbeddedGateway.Users.parse(
             Array(#"{"databases":{"todo":{"sync":`function (doc) { requireAdmin(); }`}}}"#.utf8), database: "todo")
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func usersAreMadeAndChanged() async throws {
+    @Test func usersAreCreatedAndChanged() async throws {
         let gateway = try await gateway()
         for (method, path, body, status) in [
             ("PUT", "_user/zoe", #"{"password":"pass","admin_channels":["z"]}"#, 201),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Bodies that are no JSON, or JSON of the wrong kind.
+/// Bodies that are not JSON, or JSON of the wrong type.
 @Suite(.limitedParallelism) struct HostileBodyTests {
     private static let places = [
         ("PUT", "/open/x"), ("POST", "/open/"), ("POST", "/open/_bulk_docs"), ("POST", "/open/_bulk_get"),
@@ -25,7 +25,7 @@ import Testing
             (#""x""#, "json: cannot unmarshal string into Go value of type db.Body"),
             ("7", "json: cannot unmarshal number into Go value of type db.Body"),
         ])
-    func whatIsNoObjectIsRefusedEverywhere(place: (String, String), text: (String, String)) async throws {
+    func bodyThatIsNotAnObjectIsRefusedEverywhere(place: (String, String), text: (String, String)) async throws {
         let answer = try await TestGateway().answer(place.0, place.1, text.0)
         let reason = text.1.replacing("\"", with: "\\\"")
         #expect(answer.text == #"{"error":"Bad Request","reason":"Bad JSON: \#(reason)"}"#)
@@ -53,7 +53,7 @@ import Testing
         ("[]", #"Invalid JSON: \"json: cannot unmarshal array into Go value of type struct\""#),
         ("{\"a\":", #"Invalid JSON: \"unexpected end of JSON input\""#),
     ])
-    func settingsOfTheFeedHaveTheirTypes(body: String, reason: String) async throws {
+    func feedSettingsMustHaveTheRightTypes(body: String, reason: String) async throws {
         let answer = try await TestGateway().answer("POST", "/open/_changes", body)
         #expect(answer.text == #"{"error":"Bad Request","reason":"\#(reason)"}"#)
     }
@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test(arguments: ["null", "{}", #"{"since":null,"limit":null,"feed":null,"doc_ids":null,"other":{}}"#])
-    func settingsThatSayNothingAreNone(body: String) async throws {
+    func emptyFeedSettingsAreIgnored(body: String) async throws {
         #expect(try await TestGateway().answer("POST", "/open/_changes", body).status == 200)
     }
 
     @Test(arguments: [
-        // What stands for a document.
+        // Values in place of a document.
         (#"{"_id":7}"#, 201), (#"{"_rev":7}"#, 201), (#"{"_deleted":"x"}"#, 201), (#"{"_attachments":"x"}"#, 201),
         (#"{"_attachments":[1]}"#, 201), (#"{"_attachments":{"a":1}}"#, 400), (#"{"_attachments":{"a":{}}}"#, 400),
         (#"{"_attachments":{"a":{"data":7}}}"#, 400), (#"{"_attachments":{"a":{"data":"="}}}"#, 500),
@@ -78,7 +78,7 @@ import Testing
         (#"{"_exp":{}}"#, 201), (#"{"channels":{"a":[7]}}"#, 201), (#"{"_sync":1}"#, 400), (#"{"_removed":true}"#, 404),
         (#"{"_rev":"x"}"#, 400), (#"{"_rev":"0-x"}"#, 400), (#"{"_rev":"99999999999999999999-x"}"#, 400),
     ])
-    func membersOfAWrongTypeAreRefusedOrPassedOver(document: String, status: Int) async throws {
+    func membersOfAWrongTypeAreRefusedOrIgnored(document: String, status: Int) async throws {
         #expect(try await TestGateway().put("x", document).status == status)
         let bulk = try await TestGateway().answer("POST", "/open/_bulk_docs", "{\"docs\":[\(document)]}")
         #expect(bulk.status == 201)
@@ -97,7 +97,7 @@ import Testing
         ("_all_docs", #"{"keys":[{}]}"#, 400), ("_session", #"{"name":7,"password":[]}"#, 401),
         ("_session", #"{"name":"a","password":7}"#, 401),
     ])
-    func membersOfACallHaveTheirTypes(call: String, body: String, status: Int) async throws {
+    func callMembersMustHaveTheRightTypes(call: String, body: String, status: Int) async throws {
         #expect(try await TestGateway().answer("POST", "/open/\(call)", body).status == status)
     }
 
@@ -110,7 +110,7 @@ import Testing
         ("filter=sync_gateway/bychannel&channels=", 400), ("filter=sync_gateway/bychannel&channels=,,%00,", 200),
         ("%zz=1&since=%zz", 200),
     ])
-    func queriesOfTheFeedAreRefusedOrPassedOver(query: String, status: Int) async throws {
+    func feedQueriesAreRefusedOrIgnored(query: String, status: Int) async throws {
         #expect(try await TestGateway().answer("GET", "/open/_changes?\(query)").status == status)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Clients that speak badly, half, slowly, or not at all: each gets its answer or its end, and the server stands.
+/// Clients that send invalid, partial, slow or no requests: each gets an answer or is disconnected.
 @Suite(.limitedParallelism) struct HostileConnectionTests {
     private func withGateway(_ body: (Int) async throws -> Void) async throws {
         try await EmbeddedGateway(.init(logger: .quiet)).whileServing { address in
@@ -21,7 +21,7 @@ import Testing
         ("/%00", 400), ("/a%00b", 400), ("/%ff%fe", 400), ("/%c0%ae", 400), ("/_local/..", 404), ("/_local/%2f", 404),
         ("/x/..%2f..", 404), ("/%5f%5fx", 404), ("/_all_docs/x", 404), ("/\u{1}", 400), ("/a\\..\\b", 404),
     ])
-    func pathsLeadNowhereElse(path: String, status: Int) async throws {
+    func pathsCannotEscape(path: String, status: Int) async throws {
         try await withGateway { port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get("/todo\(path.isEmpty ? "/x" : path)")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["http://x/todo/_all_docs", "HTTP://x:1/todo/_all_docs", "https://x/todo/_all_docs"])
-    func anAddressMayBeWhole(target: String) async throws {
+    func absoluteTargetIsAccepted(target: String) async throws {
         try await withGateway { port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.get(target)
@@ -54,7 +54,7 @@ import Testing
         "GET /todo/ HTTP/1.1\r\n\(String(repeating: "A: b\r\n", count: 20_000))\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ])
-    func whatIsNoRequestIsRefusedAndEnds(text: String) async throws {
+    func invalidRequestIsRefusedAndCloses(text: String) async throws {
         try await withGateway { port in
             try await RawConnection.with(port: port) { connection in
                 try await connection.send(text)
@@ -70,7 +70,7 @@ import Testing
         "GET /todo/_changes?feed=longpoll&since=99 HTTP/1.1\r\nHost: x\r\n\r\n",
         "GET /todo/_changes?feed=continuous HTTP/1.1\r\nHost: x\r\n\r\n",
     ])
-    func whoeverGoesAwayHalfWayHasWrittenNothing(text: String) async throws {
+    func interruptedRequestWritesNothing(text: String) async throws {
         try await withGateway { port in
             for _ in 0..<3 {
                 try await RawConnection.with(port: port) { connection in try await connection.send(text) }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aRequestMayComeByteByByte() async throws {
+    @Test func requestMayArriveByteByByte() async throws {
         try await withGateway { port in
             try await RawConnection.with(port: port) { connection in
                 let request =
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func manyRequestsAtOnceAreAnsweredInTheirOrder() async throws {
+    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
         try await withGateway { port in
             try await RawConnection.with(port: port) { connection in
                 let request = { (number: Int) in "GET /todo/d\(number) HTTP/1.1\r\nHost: x\r\nX: \(number)\r\n\r\n" }

@@ -5,9 +5,9 @@ import Testing
 @testable import EmbeddedGateway
 @testable import HTTPServing
 
-/// Clients that send large bodies, all at once: what of them is in memory is limited.
+/// Many clients that send large bodies: the memory for bodies is limited.
 @Suite(.limitedParallelism) struct IncomingBodiesTests {
-    @Test func theLongestWithoutProgressIsDropped() {
+    @Test func longestStalledBodyIsDropped() {
         var ledger = IncomingBodyLedger(limit: 10)
         let (first, second, third) = (ledger.begin(), ledger.begin(), ledger.begin())
         #expect(ledger.grow(first, by: 4) == [])
@@ -20,7 +20,7 @@ import Testing
         #expect(ledger.total == 2)
     }
 
-    @Test func completeBodiesStayAndTheGrowingOneIsRefused() {
+    @Test func completeBodiesAreKeptAndTheGrowingOneIsRefused() {
         var ledger = IncomingBodyLedger(limit: 10)
         let (complete, partial, late) = (ledger.begin(), ledger.begin(), ledger.begin())
         #expect(ledger.grow(complete, by: 8) == [])
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func unfinishedBodiesOfManyConnectionsAreLimitedTogether() async throws {
+    @Test func unfinishedBodiesShareALimit() async throws {
         let server = try await HTTPServer.startForTest(
             timeouts: Self.patient, bodies: IncomingBodies(limit: 1_000)
         ) { _ in .json([]) }
@@ -55,7 +55,7 @@ import Testing
         let first = await withTaskGroup(of: String.self) { group in
             for name in ["a", "b"] {
                 group.addTask {
-                    // A reset is an end too.
+                    // A reset also counts as an end.
                     let end = try? await RawConnection.with(port: port) { connection in
                         try await connection.send(Self.put(name, 600, of: 601))
                         return try await connection.readToEnd()
@@ -71,7 +71,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whereCompleteBodiesLeaveNoRoomTheNextOneMustWait() async throws {
+    @Test func bodyIsRefusedIfCompleteBodiesLeaveNoRoom() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         let (gates, gate) = AsyncStream<Void>.makeStream()
         let server = try await HTTPServer.startForTest(

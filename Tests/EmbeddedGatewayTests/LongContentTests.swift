@@ -8,13 +8,13 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Answers that have long contents of attachments in them. Serialized: several together would take hundreds of megabytes.
+/// Answers with long attachments. Serialized, because together they would use hundreds of megabytes.
 @Suite(.serialized, .limitedParallelism) struct LongContentTests {
     private static let pieceLimit = 1 << 20
     private static let contentLimit = 768 << 10
     private static let json = [HTTPField("Accept", "application/json")]
 
-    /// The longest content; made once, as a debug build takes long for it.
+    /// The longest content. Created once, because a debug build is slow.
     private static let longest = (0..<3_000_002).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) }
 
     private static func content(_ length: Int) -> [UInt8] {
@@ -31,7 +31,7 @@ import Testing
         return (gateway, try #require(JSONText(answer.bytes).root["rev"]?.string))
     }
 
-    /// Checks that the answer is sent in pieces, and that it is as long as its head says.
+    /// Checks that the answer is sent in pieces, and has the length stated in its head.
     private func pieces(_ gateway: TestGateway, _ request: Request) async throws -> (type: String, bytes: [UInt8]) {
         let answer = await gateway.router.answer(request)
         let type = try #require(answer.fields.first { $0.name == "Content-Type" }?.value)
@@ -74,7 +74,7 @@ import Testing
         [contentLimit * 2 - 1], [10, 2_000_000, 0, 200, 201, 1_000_000], [contentLimit, contentLimit],
     ]
 
-    @Test(arguments: lengths) func longContentsInADocumentComeInPieces(lengths: [Int]) async throws {
+    @Test(arguments: lengths) func longContentsInADocumentAreSentInPieces(lengths: [Int]) async throws {
         let (gateway, revision) = try await gateway(lengths)
         let target = "/open/a?attachments=true"
         let stubs = try JSONText(try await gateway.answer("GET", "/open/a").bytes).root
@@ -95,7 +95,7 @@ import Testing
         #expect(bytes == Array(document([length], revision, version).utf8))
     }
 
-    @Test(arguments: lengths) func longContentsBehindADocumentComeInPieces(lengths: [Int]) async throws {
+    @Test(arguments: lengths) func longContentsAfterADocumentAreSentInPieces(lengths: [Int]) async throws {
         guard lengths.reduce(0, +) > Self.pieceLimit else { return }
         let (gateway, _) = try await gateway(lengths)
         let (type, bytes) = try await pieces(gateway, Request("GET", "/open/a?attachments=true"))
@@ -103,7 +103,7 @@ import Testing
         try check(parts, lengths)
     }
 
-    /// The larger contents follow the document, the others are in it.
+    /// The larger contents follow the document, the others are inside it.
     private func check(_ parts: [MultipartSplitter.Part], _ lengths: [Int]) throws {
         let entries = try #require(try JSONText(Array(parts[0].content)).root["_attachments"])
         var following = parts.dropFirst()
@@ -120,7 +120,7 @@ import Testing
         #expect(following.isEmpty)
     }
 
-    @Test(arguments: [true, false]) func manyDocumentsComeInPieces(compressesParts: Bool) async throws {
+    @Test(arguments: [true, false]) func manyDocumentsAreSentInPieces(compressesParts: Bool) async throws {
         let lengths = [2_000_001, 100, 1_000_000]
         let (gateway, _) = try await gateway(lengths)
         let fields = [HTTPField.json] + (compressesParts ? [HTTPField("X-Accept-Part-Encoding", "gzip")] : [])
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func revisionsThatWereAskedForComeInPieces() async throws {
+    @Test func requestedRevisionsAreSentInPieces() async throws {
         let lengths = [2_000_000, 3]
         let (gateway, revision) = try await gateway(lengths)
         let names = "%5B%22\(revision)%22,%221-x%22,%22\(revision)%22%5D"
@@ -162,7 +162,7 @@ import Testing
         try check(self.parts(Array(parts[2].content), inner), lengths)
     }
 
-    @Test func revisionsWithLongBodiesAreMadeOneByOne() async throws {
+    @Test func revisionsWithLongBodiesAreGeneratedOneByOne() async throws {
         let gateway = try TestGateway()
         let filling = String(repeating: "x", count: 700_000)
         let written = try await gateway.put("a", "{\"v\":\"\(filling)\"}")
@@ -174,7 +174,7 @@ import Testing
         #expect(found.allSatisfy { $0["ok"]?["v"]?.string == filling })
     }
 
-    @Test func aLongBodyBesideContentsCountsWhileItWaits() async throws {
+    @Test func longBodyCountsAgainstTheLimitWhileItWaits() async throws {
         let filling = String(repeating: "x", count: 500_000)
         let (gateway, _) = try await gateway([1_600_000], body: "\"v\":\"\(filling)\"")
         let answer = await gateway.router.answer(Request("GET", "/open/a?attachments=true", fields: Self.json))
@@ -190,8 +190,8 @@ import Testing
         #expect(kept.last == 0)
     }
 
-    /// A compressed answer has another length.
-    @Test func aLongCompressedContentNamesNoLength() async throws {
+    /// A compressed answer has a different length.
+    @Test func longCompressedContentHasNoLength() async throws {
         let (gateway, revision) = try await gateway([2_000_000])
         let fields = Self.json + [HTTPField("Accept-Encoding", "gzip")]
         let answer = await gateway.router.answer(Request("GET", "/open/a?attachments=true", fields: fields))
@@ -200,14 +200,14 @@ import Testing
         #expect(try JSONText(plain).root["_rev"]?.string == revision)
     }
 
-    @Test func aContentThatWasRemovedMeanwhileCutsTheAnswer() async throws {
+    @Test func removedContentCutsTheAnswer() async throws {
         let (gateway, _) = try await gateway([2_000_000])
         let answer = await gateway.router.answer(Request("GET", "/open/a?attachments=true", fields: Self.json))
         try await gateway.store.database.write { db in try db.execute(sql: "DELETE FROM attachments") }
         await #expect(throws: ConnectionCut.self) { try await Collected(answer) }
     }
 
-    @Test func theHeadSaysTheLength() async throws {
+    @Test func headStatesTheLength() async throws {
         let (gateway, _) = try await gateway([2_000_000])
         let router = gateway.router
         let server = try await HTTPServer.startForTest { await router.answer($0) }

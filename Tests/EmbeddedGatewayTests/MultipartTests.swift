@@ -60,7 +60,7 @@ import Testing
         #expect(document["_attachments"]?["new"]?["data"]?.string == "eHl6")
     }
 
-    @Test func manyDocumentsComeInOneAnswer() async throws {
+    @Test func manyDocumentsAreSentInOneAnswer() async throws {
         let gateway = try await gateway()
         let body = #"{"docs":[{"id":"a"},{"id":"b"},{"id":"_x"},{"id":"a","rev":7},{"id":"a","rev":"1-x"}]}"#
         let answer = try await gateway.answer("POST", "/open/_bulk_get?attachments=true&revs=true", body)
@@ -102,7 +102,7 @@ import Testing
         ("--xyz", 500, "Internal error"), ("--xyz--", 500, "Internal error"),
         ("--xyz\r\n\r\n\r\n--xyz--", 400, "Bad JSON: EOF"),
     ])
-    func attachmentsMayFollowWhatIsPut(body: String, status: Int, text: String) async throws {
+    func attachmentsMayFollowTheDocument(body: String, status: Int, text: String) async throws {
         let type = [HTTPField("Content-Type", "multipart/related; boundary=\"xyz\"")]
         let gateway = try TestGateway()
         let answer = try await gateway.answer("PUT", "/open/a", body, fields: type)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: ["multipart/related", "multipart/related; boundary=", "multipart/related; x; boundary=\"\""])
-    func aBoundaryIsNeeded(type: String) async throws {
+    func boundaryIsRequired(type: String) async throws {
         let answer = try await TestGateway().answer(
             "PUT", "/open/a", "--\r\n", fields: [HTTPField("Content-Type", type)])
         #expect(answer.status == 500)
@@ -144,7 +144,7 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self).contains(Self.long))
     }
 
-    @Test func whatABrowserMightRunIsSaved() async throws {
+    @Test func executableTypesAreSentAsDownloads() async throws {
         let gateway = try TestGateway()
         try await gateway.put("a", #"{"_attachments":{"h":{"content_type":"text/html","data":""},"n":{"data":""}}}"#)
         for name in ["h", "n"] {

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A TCP connection that says exactly what a test wants said.
+/// A TCP connection that sends exactly what a test specifies.
 struct RawConnection {
     struct Closed: Error {}
 
@@ -36,9 +36,9 @@ struct RawConnection {
 
     func get(_ target: String) async throws { try await send("GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n") }
 
-    /// Reads up to and with `end`.
+    /// Reads up to and including `end`.
     ///
-    /// - Throws: ``Closed`` if the other side ends before.
+    /// - Throws: ``Closed`` if the connection ends before.
     mutating func read(through end: String) async throws -> String {
         let end = Array(end.utf8)
         while true {
@@ -64,7 +64,7 @@ struct RawConnection {
         return (head, String(decoding: received[..<count], as: UTF8.self))
     }
 
-    /// What still comes until the other side ends.
+    /// The rest until the other side closes the connection.
     mutating func readToEnd() async throws -> String {
         while let part = try await inbound.next() { received += part.readableBytesView }
         defer { received = [] }

@@ -2,16 +2,16 @@ import Encodings
 
 @testable import EmbeddedGateway
 
-/// What of a recording the embedded gateway does not repeat, with the reasons.
+/// The exchanges of a recording that the embedded gateway does not repeat, with the reasons.
 struct ReplayExceptions {
-    /// By the exchange's name; with ` #2` behind it for the second one of that name, and so on.
+    /// By the exchange's name, followed by ` #2` for the second exchange of that name, and so on.
     var reasons: [String: String]
     /// Sequences that the real gateway used in exchanges that are not repeated, by the name of the next exchange that
     /// is: they are passed over, so that later sequences are the recorded ones.
     var sequences: [String: Int] = [:]
-    /// Exchanges that began, or came to the document, before another one that was answered earlier.
+    /// Exchanges that began, or reached the document, before another one that was answered earlier.
     var earlier: [String: String] = [:]
-    /// Whether the gateway that was recorded had `_cv`.
+    /// Whether the recorded gateway had `_cv`.
     var hasVersions = true
 
     /// Exchanges whose body was recorded in base64.
@@ -91,7 +91,7 @@ struct ReplayExceptions {
     private static let pending = "no sequence is waited for"
     private static let fromTheGap = "what may have been missing is sent again"
 
-    /// The database `open` of Sync Gateway 4.1.1 while some sequences never came.
+    /// The database `open` of Sync Gateway 4.1.1 while some sequences were missing.
     static let skippedSequences = ReplayExceptions(
         reasons: [
             "changes right after a gap (gap still pending)": pending,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Holds the embedded gateway against what Sync Gateway answered, request by request.
+/// Compares the embedded gateway with recorded answers of Sync Gateway, request by request.
 ///
 /// Reads the recordings in the folder `CHANGEBOT_WIRE`. Compared are status and body, but for the digits of versions,
 /// for ids and boundaries that a gateway makes, and for the order and the spelling of members within documents, which
@@ -17,7 +17,7 @@ import Testing
     private static let folder = ProcessInfo.processInfo.environment["CHANGEBOT_WIRE"]
 
     @Test(.enabled(if: folder != nil), .limitedParallelism)
-    func theDatabaseOpenAnswersAsRecorded() async throws {
+    func openDatabaseAnswersAsRecorded() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.open)
         for exchange in try replay.inOrder(Exchange.read(folder + "/sync-gateway-4.1.1.jsonl"))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(.enabled(if: folder != nil), .limitedParallelism)
-    func whatNeedsNoSyncFunctionAnswersAsRecorded() async throws {
+    func requestsWithoutASyncFunctionAnswerAsRecorded() async throws {
         let folder = try #require(Self.folder)
         let gateway = try TestGateway(database: "todo")
         var replay = Replay(gateway, ReplayExceptions.todo)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(.enabled(if: folder != nil), .limitedParallelism)
-    func theDatabaseOpenAnswersAsTheVersionBeforeDoes() async throws {
+    func openDatabaseAnswersLikeThePreviousVersion() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.older)
         for exchange in try replay.inOrder(Exchange.read(folder + "/sync-gateway-3.3.7.jsonl"))
@@ -55,10 +55,10 @@ import Testing
         #expect(replay.unused.isEmpty)
     }
 
-    /// The embedded gateway skips no sequences: those that the real one gives out while it does are taken for plain
+    /// The embedded gateway skips no sequences. It reads the real gateway's sequences of skipped changes as plain
     /// ones.
     @Test(.enabled(if: folder != nil), .limitedParallelism)
-    func whatComesBesideSkippedSequencesIsAsRecorded() async throws {
+    func feedWithSkippedSequencesIsAsRecorded() async throws {
         let folder = try #require(Self.folder)
         var replay = Replay(try TestGateway(), ReplayExceptions.skippedSequences)
         for exchange in try replay.inOrder(Exchange.read(folder + "/sync-gateway-4.1.1-skipped-sequences.jsonl")) {
@@ -74,7 +74,7 @@ import Testing
         let names = ["lists", "tasks", "users"].map { "_default.\($0)" }
         var replay = Replay(try await TestGateway(database: "todo", collections: names), ReplayExceptions.collections)
         for exchange in try replay.inOrder(Exchange.read(folder + "/sync-gateway-4.1.1-keyspaces.jsonl")) {
-            // Up to there the administrator was at work.
+            // Up to this point the administrator was active.
             if exchange.name == "anonymous" { try await replay.enroll([], [("user1", [])], []) }
             try await replay.repeat(exchange)
         }
@@ -95,18 +95,18 @@ import Testing
     }
 }
 
-/// One recording, repeated against a gateway that was empty at its beginning.
+/// One recording, replayed against an initially empty gateway.
 struct Replay {
     private let gateway: TestGateway
     private let exceptions: ReplayExceptions
     private var madeIDs: [(recorded: String, made: String)] = []
-    /// The sessions that were begun here, by those that were recorded.
+    /// The sessions of this replay, by the recorded ones.
     private var sessions: [String: String] = [:]
     private var met: Set<String> = []
     private var counts: [String: Int] = [:]
     private var users: EmbeddedGateway.Users = {
         var users = EmbeddedGateway.Users()
-        users.guest = .init(channels: [Visitor.everything])
+        users.guest = .init(channels: [Visitor.starChannel])
         return users
     }()
     private(set) var agreed = 0
@@ -116,10 +116,10 @@ struct Replay {
         self.exceptions = exceptions
     }
 
-    /// Exceptions that nothing in the recording called for.
+    /// Exceptions that the recording did not need.
     var unused: [String] { exceptions.reasons.keys.filter { !met.contains($0) } }
 
-    /// The exchanges as they began: they were recorded as they ended.
+    /// The exchanges in the order in which they began. They were recorded in the order in which they ended.
     func inOrder(_ exchanges: [Exchange]) -> [Exchange] {
         var exchanges = exchanges
         for (name, later) in exceptions.earlier {
@@ -161,7 +161,7 @@ struct Replay {
         agreed += 1
     }
 
-    /// Makes roles and users one after the other, so that they have the recorded sequences.
+    /// Creates roles and users one by one, so that they get the recorded sequences.
     mutating func enroll(
         _ roles: [String], _ accounts: [(name: String, channels: Set<String>)], _ moreRoles: [String]
     ) async throws {
@@ -176,7 +176,7 @@ struct Replay {
         try await gateway.router.accounts.replace(with: users)
     }
 
-    /// What the administration did to users and documents there is done here without HTTP.
+    /// Repeats the administrator's changes to users and documents without HTTP.
     private mutating func administer(_ exchange: Exchange) async throws {
         if exchange.path.hasSuffix("/_purge") {
             for id in try JSONText(exchange.body).root.members.compactMap(\.name.string) { try await gateway.purge(id) }
@@ -200,7 +200,7 @@ struct Replay {
 }
 
 extension TestGateway {
-    /// Passes over sequences that the real gateway used in exchanges that are not repeated.
+    /// Skips sequences that the real gateway used in exchanges that are not repeated.
     func skipSequences(_ count: Int) async throws {
         guard count > 0 else { return }
         let sequence = try store.lastSequence() + count

@@ -6,12 +6,12 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// What CouchDB's replicator and PouchDB need beyond Sync Gateway's protocol.
+/// Requirements of CouchDB's replicator and PouchDB beyond Sync Gateway's protocol.
 @Suite struct ReplicatorTests {
     private static let json = [HTTPField("Accept", "application/json"), HTTPField.json]
 
-    /// A number, as Sync Gateway sends, ends CouchDB 3.5's replicator with `checkpoint_commit_failure`.
-    @Test func aCommitNamesNoStartTime() async throws {
+    /// A number, as Sync Gateway sends it, stops CouchDB 3.5's replicator with `checkpoint_commit_failure`.
+    @Test func commitHasNoStartTime() async throws {
         let gateway = try TestGateway()
         let answer = try await gateway.answer("POST", "/open/_ensure_full_commit", "{}")
         #expect(answer.status == 201)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// CouchDB 3.5 ends its replication with `open_doc_revs_failed` if anything follows the last boundary.
+    /// CouchDB 3.5 stops its replication with `open_doc_revs_failed` if anything follows the last boundary.
     @Test(arguments: [("latest=true&", "--"), ("", "--\r\n")])
     func nothingFollowsTheLastBoundaryForReplicators(parameter: String, ending: String) async throws {
         let gateway = try TestGateway()
@@ -41,11 +41,11 @@ import Testing
         #expect(answer.bytes.suffix(boundary.utf8.count + ending.utf8.count) == Array("\(boundary)\(ending)".utf8)[...])
     }
 
-    /// For a nested body without contents of its own, CouchDB 3.5 waits five minutes.
+    /// CouchDB 3.5 waits five minutes for a nested body without separate contents.
     @Test(arguments: [
         ("latest=true&", 200, false), ("latest=true&", 201, true), ("", 200, true), ("", 201, true),
     ])
-    func smallContentsAloneNeedNoNestedBodyForReplicators(parameter: String, size: Int, isNested: Bool) async throws {
+    func smallContentsNeedNoNestedBodyForReplicators(parameter: String, size: Int, isNested: Bool) async throws {
         let gateway = try TestGateway()
         let content = [UInt8](repeating: UInt8(ascii: "x"), count: size)
         try await gateway.put("a", #"{"_attachments":{"f":{"data":"\#(Base64.text(content))"}}}"#)
@@ -69,7 +69,7 @@ import Testing
         #expect(rows.dropFirst().allSatisfy { $0["docs"]?.element(0)?["error"]?["error"]?.string == "not_found" })
         let none = try await gateway.answer("POST", target, #"{"docs":[]}"#, fields: Self.json)
         #expect(none.text == #"{"results":[]}"#)
-        // As a Sync Gateway, for all others.
+        // Like Sync Gateway, for all other clients.
         #expect(try await gateway.answer("POST", "/open/_bulk_get", wishes, fields: Self.json).status == 406)
     }
 

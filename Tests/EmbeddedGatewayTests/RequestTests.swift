@@ -60,7 +60,7 @@ import Testing
             #"{"error":"Bad Request","reason":"Invalid JSON: \"unexpected end of JSON input\""}"#
         ),
     ])
-    func faultsAreAnsweredAsTheRealGatewayAnswersThem(
+    func errorsEqualTheRealGateways(
         method: String, target: String, body: String, status: Int, answer: String
     ) async throws {
         let answered = try await TestGateway().answer(method, target, body)
@@ -72,7 +72,7 @@ import Testing
         "{\"a\":\u{0}}", "\u{FEFF}{}", "nul", "{\"_revisions\":{\"start\":9223372036854775807,\"ids\":[\"a\"]}}", deep,
         "{\"_attachments\":{\"\":{\"data\":\"=\"}}}", "{\"_id\":null,\"_rev\":7,\"_deleted\":\"x\"}",
     ])
-    func badInputCrashesNothing(body: String) async throws {
+    func badInputDoesNotCrash(body: String) async throws {
         let gateway = try TestGateway()
         for target in ["/open/x", "/open/x?new_edits=false", "/open/_local/x", "/open/x/att?rev=1-x"] {
             #expect(try await gateway.answer("PUT", target, body).status >= 200)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await gateway.answer("POST", "/open/_bulk_docs", "{\"docs\":[\(body)]}").status >= 200)
     }
 
-    @Test func aDocumentComesBackByteForByte() async throws {
+    @Test func documentIsReturnedByteForByte() async throws {
         let gateway = try TestGateway()
         let body = #"{"z": 1.10, "a" :12345678901234567890123,"u":"\u00e9\/","n":{"z":1,"a":[ 1 ]}}"#
         try await gateway.put("a", body)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func localDocumentsOfABatchComeLast() async throws {
+    @Test func localDocumentsOfABatchAreWrittenLast() async throws {
         let gateway = try TestGateway()
         let batch = #"{"docs":[{"_id":"_local/x","v":1},{"_id":"a"},{"_id":"_local/x","v":2}]}"#
         let answer = try await gateway.answer("POST", "/open/_bulk_docs", batch)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await gateway.answer("GET", "/open/_changes?since=1").text.contains(#""last_seq":"2""#))
     }
 
-    @Test func aRowIsOneLineWhateverTheBodyLooksLike() async throws {
+    @Test func rowIsOneLine() async throws {
         let gateway = try TestGateway()
         try await gateway.put("a", "{\r\n  \"x\": \"\\n\"\n}")
         let feed = try await gateway.answer("GET", "/open/_changes?include_docs=true&since=1&feed=continuous&limit=1")
@@ -113,7 +113,7 @@ import Testing
         #expect(feed.text.contains(#""x": "\n""#))
     }
 
-    @Test func aDocumentIsWrittenReadReplacedAndDeleted() async throws {
+    @Test func documentIsWrittenReadReplacedAndDeleted() async throws {
         let gateway = try TestGateway()
         let first = try await gateway.put("a%2Fb", #"{"a":1}"#)
         #expect(first.status == 201)
@@ -131,7 +131,7 @@ import Testing
         #expect(try await gateway.put("a%2Fb", #"{"a":3}"#).text.contains(#""rev":"4-"#))
     }
 
-    @Test func sinceTakesEveryFormThatTheGatewayGivesOut() throws {
+    @Test func sinceAcceptsEverySequenceForm() throws {
         let forms = [
             "16": 16, "\"16\"": 16, "29:13": 28, "\"29:13\"": 28, "10::14": 10, "99::5": 5, "4:11:8": 4, "12:11:8": 10,
             "": 0,
@@ -139,7 +139,7 @@ import Testing
         for (text, sequence) in forms { #expect(try FeedPosition(text).plainSequence == sequence) }
     }
 
-    @Test func limitsAreThoseOfTheRealGateway() async throws {
+    @Test func limitsEqualTheRealGateways() async throws {
         let gateway = try TestGateway()
         #expect(try await gateway.put(String(repeating: "i", count: 250), "{}").status == 201)
         #expect(try await gateway.put(String(repeating: "i", count: 251), "{}").text.contains("Invalid doc ID"))
@@ -190,7 +190,7 @@ import Testing
         #expect(range.contains(#""id":"b""#) && range.hasSuffix("],\n\"total_rows\":1,\"update_seq\":4}"))
     }
 
-    @Test func anAttachmentIsPutReadInPartsAndDeleted() async throws {
+    @Test func attachmentIsPutReadInPartsAndDeleted() async throws {
         let gateway = try TestGateway()
         let png = [HTTPField("Content-Type", "image/png")]
         let put = try await gateway.answer("PUT", "/open/a/x/y.png", "abcdef", fields: png)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// `revocations=true`: what somebody had by channels that he has lost.
+/// `revocations=true`: documents of channels that the user has lost.
 @Suite struct RevocationTests {
     private static let pass = PasswordHash("pass")
 
@@ -34,7 +34,7 @@ import Testing
         _ = try await gateway.answer("PUT", "/open/\(id)", body, fields: fields("w"))
     }
 
-    /// `SEQ ID` of each row, with `!` behind what was revoked.
+    /// `SEQ ID` of each row, followed by `!` for revocations.
     private func rows(_ gateway: TestGateway, _ query: String) async throws -> [String] {
         let answer = try await gateway.answer("GET", "/open/_changes?\(query)", fields: fields("a"))
         return (SmallJSON(answer.bytes)?["results"]?.elements ?? []).map { row in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func whatALostChannelHeldIsRevokedOnce() async throws {
+    @Test func documentsOfALostChannelAreRevokedOnce() async throws {
         var (gateway, users) = try await gateway(["A", "B"])
         let before = try await rows(gateway, "since=0&revocations=true")
         #expect(before.count == 4 && !before.contains { $0.hasSuffix("!") })
@@ -68,7 +68,7 @@ import Testing
         #expect(!posted.text.contains("revoked"))
     }
 
-    @Test func whatCameIntoTheChannelLaterIsNot() async throws {
+    @Test func laterDocumentsAreNotRevoked() async throws {
         var (gateway, users) = try await gateway(["B"])
         users.accounts["a"]?.channels = []
         try await gateway.router.accounts.replace(with: users)
@@ -81,7 +81,7 @@ import Testing
                 == ["10:6 inB", "10:7 both", "10:9 later", "10 _user/a"])
     }
 
-    @Test func whatHasLeftALostChannelIsRevokedToo() async throws {
+    @Test func documentThatLeftALostChannelIsRevoked() async throws {
         var (gateway, users) = try await gateway(["B"])
         users.accounts["a"]?.channels = []
         try await gateway.router.accounts.replace(with: users)
@@ -94,7 +94,7 @@ import Testing
         #expect(SmallJSON(feed.bytes)?["results"]?.elements?[0]["removed"]?.elements?[0].string == "B")
     }
 
-    @Test func whatCameIntoALostChannelAndLeftItIsNot() async throws {
+    @Test func documentThatEnteredAndLeftALostChannelIsNotRevoked() async throws {
         var (gateway, users) = try await gateway(["B"])
         users.accounts["a"]?.channels = []
         try await gateway.router.accounts.replace(with: users)
@@ -104,7 +104,7 @@ import Testing
         #expect(try await rows(gateway, "since=7&revocations=true") == ["8:6 inB!", "8:7 both!", "8 _user/a"])
     }
 
-    @Test func aLostRoleTakesItsChannelsWithIt() async throws {
+    @Test func lostRoleRevokesItsChannels() async throws {
         for changes in [
             { (users: inout EmbeddedGateway.Users) in users.accounts["a"]?.roles = [] },
             { (users: inout EmbeddedGateway.Users) in users.roles["reader"] = [] },
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func whoeverLosesAllLosesAllButHisOwn() async throws {
+    @Test func losingTheStarChannelKeepsOtherChannels() async throws {
         var (gateway, users) = try await gateway(["*"])
         try await put(gateway, "nowhere", "{}")
         users.accounts["a"]?.channels = ["A"]

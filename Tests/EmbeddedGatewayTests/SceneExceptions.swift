@@ -1,4 +1,4 @@
-/// What of the recorded scenes the embedded gateway does not repeat: by scene and number of the step, what is different,
+/// The recorded steps that the embedded gateway does not repeat: by scene and number of the step, what is different,
 /// and why it stays so.
 enum SceneExceptions {
     private static let star =
@@ -35,6 +35,6 @@ enum SceneExceptions {
     private static let surrogates =
         "an escaped surrogate pair in a thrown text is one character; there it is two that UTF-8 does not have"
 
-    /// Sequences that the real gateway passed over after a pause, before the step.
+    /// Sequences that the real gateway skipped after a pause, before the step.
     static let sequences: [String: [Int: Int]] = ["revocation": [18: 1]]
 }

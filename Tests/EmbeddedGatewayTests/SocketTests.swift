@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// What only a socket shows.
+/// Behaviour that only a socket shows.
 @Suite(.limitedParallelism) struct SocketTests {
     private func withGateway(
         _ body: (EmbeddedGateway, EmbeddedGateway.Address) async throws -> Void
@@ -18,14 +18,14 @@ import Testing
         "PUT /todo/\(id) HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
     }
 
-    @Test func theAddressSaysWhereItListens() async throws {
+    @Test func addressNamesTheBoundPort() async throws {
         try await withGateway { _, address in
             #expect(address.port > 0)
             #expect(address.url == "http://127.0.0.1:\(address.port)/todo")
         }
     }
 
-    @Test func withoutASlashTheDatabaseIsElsewhere() async throws {
+    @Test func databaseWithoutASlashRedirects() async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { connection in
                 try await connection.get("/todo")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func requestsMayFollowEachOtherBeforeTheirAnswers() async throws {
+    @Test func requestsMayBePipelined() async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { connection in
                 try await connection.send(Self.put("a") + Self.put("b") + "HEAD /todo/a HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aLongpollBeginsAtOnceAndEndsWithTheChange() async throws {
+    @Test func longpollBeginsAtOnceAndEndsWithTheChange() async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { feed in
                 try await feed.get("/todo/_changes?feed=longpoll&since=1&include_docs=true")
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aContinuousFeedGoesOn() async throws {
+    @Test func continuousFeedContinues() async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { feed in
                 try await feed.get("/todo/_changes?feed=continuous")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aClientThatGoesAwayEndsItsLongpoll() async throws {
+    @Test func disconnectingClientEndsItsLongpoll() async throws {
         try await withGateway { gateway, address in
             let signal = try #require(gateway.signal)
             try await RawConnection.with(port: address.port) { feed in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aStoppedGatewayStartsAgainOnItsFile() async throws {
+    @Test func stoppedGatewayRestartsWithItsFile() async throws {
         try await withTemporaryFile { path in
             let gateway = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
             for count in 1...3 {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func manyGatewaysLiveInOneProcess() async throws {
+    @Test func manyGatewaysRunInOneProcess() async throws {
         let gateways = (0..<8).map { _ in EmbeddedGateway(.init(logger: .quiet)) }
         var ports: Set<Int> = []
         for gateway in gateways { ports.insert(try await gateway.start().port) }
@@ -137,7 +137,7 @@ import Testing
         for gateway in gateways { await gateway.stop() }
     }
 
-    @Test func aTakenPortIsNamed() async throws {
+    @Test func portInUseIsNamed() async throws {
         try await withGateway { _, address in
             let second = EmbeddedGateway(.init(port: address.port, logger: .quiet))
             let error = await #expect(throws: EmbeddedGatewayError.self) { try await second.start() }
@@ -154,7 +154,7 @@ import Testing
         ("2001:db8::1", "can't listen on [2001:db8::1]:0: "),
         ("no such host", "can't listen on no such host:0: the host"),
     ])
-    func anAddressThatIsNotOursIsNamed(host: String, beginning: String) async throws {
+    func foreignAddressIsNamed(host: String, beginning: String) async throws {
         let gateway = EmbeddedGateway(.init(host: host, logger: .quiet))
         let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
         #expect(error?.code == .cannotListen)
@@ -170,14 +170,14 @@ import Testing
             ("/etc/passwd", .foreignFile, "it is not an SQLite database; correct the path"),
             ("/tmp", .foreignFile, "it is a folder"),
         ] as [(String, EmbeddedGatewayError.Code, String)])
-    func aFileThatIsNoDatabaseIsNamed(path: String, code: EmbeddedGatewayError.Code, reason: String) async throws {
+    func invalidDatabaseFileIsNamed(path: String, code: EmbeddedGatewayError.Code, reason: String) async throws {
         let gateway = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
         let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
         #expect(error?.code == code)
         #expect(error?.description == "can't open the database file \(path): \(reason)")
     }
 
-    @Test func aFileIsOpenInOneGatewayOnly() async throws {
+    @Test func fileIsOpenInOnlyOneGateway() async throws {
         try await withTemporaryFile { path in
             let first = EmbeddedGateway(.init(storage: .file(path), logger: .quiet))
             _ = try await first.start()
@@ -196,13 +196,13 @@ import Testing
     @Test(arguments: [
         "", "Todo", "1todo", "_todo", "to/do", "to.do", "to do", "tödo", String(repeating: "a", count: 129),
     ])
-    func aDatabaseHasANameThatStandsInAnAddress(name: String) async throws {
+    func invalidDatabaseNameIsRefused(name: String) async throws {
         let gateway = EmbeddedGateway(.init(database: name, logger: .quiet))
         let error = await #expect(throws: EmbeddedGatewayError.self) { try await gateway.start() }
         #expect(error?.code == .invalidName)
     }
 
-    @Test func usersAreAskedForTheirNames() async throws {
+    @Test func usersMustLogIn() async throws {
         let file = #"{"databases":{"todo":{"users":{"a":{"password":"secret","admin_channels":["*"]}}}}}"#
         var configuration = EmbeddedGateway.Configuration(logger: .quiet)
         configuration.users = try EmbeddedGateway.Users.parse(Array(file.utf8), database: "todo")
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: ["GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n"])
-    func whatIsNotHTTPIsRefused(text: String) async throws {
+    func invalidHTTPIsRefused(text: String) async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { connection in
                 try await connection.send(text)
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsTooLongIsRefusedBeforeItIsRead() async throws {
+    @Test func tooLongBodyIsRefusedBeforeItIsRead() async throws {
         try await withGateway { _, address in
             try await RawConnection.with(port: address.port) { connection in
                 let length = Router.bodyLimit + 1

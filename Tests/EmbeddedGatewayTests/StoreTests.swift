@@ -13,7 +13,7 @@ import Testing
         return DocumentEdit(id: id, document: document, kind: .replicated(history.compactMap { StoredRevisionID($0) }))
     }
 
-    @Test func sequencesCountChangesAndADocumentHasItsNewestOnly() async throws {
+    @Test func documentHasOnlyItsNewestSequence() async throws {
         let store = try Store(.memory)
         let first = try await store.write(edit("a", "{}"))
         _ = try await store.write(edit("b", "{}"))
@@ -26,7 +26,7 @@ import Testing
         #expect(try store.lastSequence() == 4)
     }
 
-    @Test func aRefusedDocumentUsesNoSequenceAndStopsNoOther() async throws {
+    @Test func refusedDocumentUsesNoSequenceAndStopsNoOther() async throws {
         let store = try Store(.memory)
         let outcomes = try await store.write([
             edit("a", "{}"), edit("a", "{}"), edit("b", #"{"_rev":"1-x"}"#), edit("c", "{}"),
@@ -48,7 +48,7 @@ import Testing
         #expect(history.map(\.generation) == Array((11...60).reversed()))
     }
 
-    @Test func replicatedRevisionsKeepTheirNames() async throws {
+    @Test func replicatedRevisionsKeepTheirIDs() async throws {
         let store = try Store(.memory)
         let history = ["3-ccc", "2-bbb", "1-aaa"]
         let first = try await store.write(edit("a", "{}", history: history))
@@ -78,7 +78,7 @@ import Testing
         #expect(try store.attachmentContents([digest], of: "c").isEmpty)
     }
 
-    @Test func aFileIsThereAgainAfterReopening() async throws {
+    @Test func fileKeepsDocumentsAfterReopening() async throws {
         try await withTemporaryFile { path in
             let store = try Store(.file(path))
             let written = try await store.write(edit("a", #"{"n":12345678901234567890123}"#))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(.limitedParallelism) func pagesTogetherHoldEveryDocumentOnce() async throws {
+    @Test(.limitedParallelism) func pagesContainEveryDocumentOnce() async throws {
         let store = try Store(.memory)
         _ = try await store.write((0..<2_500).map { try edit("doc-\($0)", "{}") })
         var since = FeedPosition.start
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// A path in a folder that is gone afterwards.
+/// A path in a temporary folder, which is removed afterwards.
 func withTemporaryFile(_ body: (String) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

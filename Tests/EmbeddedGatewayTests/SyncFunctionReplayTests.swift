@@ -10,7 +10,7 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// Holds sync functions here against those of Sync Gateway, scene by scene.
+/// Compares sync functions with those of Sync Gateway, scene by scene.
 ///
 /// Reads the recording in the folder `CHANGEBOT_WIRE`. Compared are status and body of each step, and of `_raw` the
 /// channels and grants.
@@ -20,13 +20,13 @@ import Testing
         folder.map { (try? RecordedScene.read($0 + "/sync-functions-sg-4.1.1.jsonl")) ?? [] } ?? []
 
     @Test(.enabled(if: folder != nil), .limitedParallelism, arguments: scenes)
-    func scenesGoAsRecorded(scene: RecordedScene) async throws {
+    func scenesAnswerAsRecorded(scene: RecordedScene) async throws {
         var play = try await ScenePlay(scene)
         for (number, step) in scene.steps.enumerated() { try await play.carryOut(step, number: number + 1) }
         #expect(play.unmet.isEmpty, "exceptions of \(scene.name) that were not needed")
     }
 
-    @Test(.enabled(if: folder != nil)) func allScenesAreThere() {
+    @Test(.enabled(if: folder != nil)) func allScenesAreRecorded() {
         #expect(Self.scenes.count == 36)
         #expect(Self.scenes.reduce(0) { $0 + $1.steps.count } == 563)
     }
@@ -49,7 +49,7 @@ struct RecordedScene: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A scene, repeated against a gateway that was empty at its beginning.
+/// A scene, replayed against an initially empty gateway.
 struct ScenePlay {
     private let scene: RecordedScene
     private let gateway: TestGateway
@@ -111,14 +111,14 @@ struct ScenePlay {
         if let differs { Issue.record("\(label): \(differs)") }
     }
 
-    /// What is not as recorded; nil if all is.
+    /// The difference from the recording. Nil if there is none.
     private func difference(_ answer: Collected, _ step: JSONValue) -> String? {
         let status = step["status"]?.integer ?? 0
         guard answer.status == status else { return "\(answer.status) for \(status): \(answer.text.prefix(500))" }
         guard let recorded = step["answer"], step["method"]?.string != "HEAD" else { return nil }
         let volatile = Set(step["volatile"]?.elements.compactMap(\.string) ?? [])
         guard !volatile.contains("") else { return nil }
-        // The real one knows the version of an old revision only while that is in a cache.
+        // The real gateway knows the version of an old revision only while it is cached.
         let without: Set<String> = step["path"]?.string?.contains("rev=") == true ? ["_cv"] : []
         let isRaw = step["path"]?.string?.contains("/_raw/") == true && status == 200
         let expected =
@@ -127,7 +127,7 @@ struct ScenePlay {
             return recorded.string == answer.text ? nil : "\(answer.text.prefix(500)) for \(recorded.string ?? "JSON")"
         }
         let found = isRaw ? SceneAnswer.decisions(own) : SceneAnswer.text(own, masking: volatile, without: without)
-        // Which syntax error comes first depends on the engine.
+        // The first syntax error depends on the engine.
         let syntax = "invalid javascript syntax"
         if found.contains(syntax), found.prefix(while: { $0 != "(" }) == expected.prefix(while: { $0 != "(" }) {
             return nil
@@ -156,16 +156,16 @@ struct ScenePlay {
     }
 }
 
-/// A clock that a scene moves.
+/// A clock that a scene advances.
 final class SceneClock: Sendable {
     private let seconds = Atomic(1_795_309_568)
     var now: Int { seconds.load(ordering: .sequentiallyConsistent) }
     func advance(by count: Int) { seconds.add(count, ordering: .sequentiallyConsistent) }
 }
 
-/// Answers in a form that can be compared.
+/// Answers in a comparable form.
 enum SceneAnswer {
-    /// Canonical JSON; what pointers name becomes `*`, and a list of roles is sorted.
+    /// Canonical JSON. Values at the given pointers become `*`, and lists of roles are sorted.
     static func text(
         _ value: JSONValue, masking pointers: Set<String>, without names: Set<String> = [], at place: String = ""
     ) -> String {
@@ -201,7 +201,7 @@ enum SceneAnswer {
 }
 
 extension Store {
-    /// GUEST, while disabled, takes no sequence in the recordings.
+    /// In the recordings, a disabled GUEST uses no sequence.
     fileprivate func startAtZero() async throws {
         try await database.write { db in
             try db.execute(sql: "UPDATE counters SET value = 0 WHERE name = 'sequence'")

@@ -3,7 +3,7 @@ import Logging
 
 @testable import EmbeddedGateway
 
-/// A router over a database in memory: requests and answers as values, no socket.
+/// A router with a database in memory: requests and answers as values, without a socket.
 struct TestGateway {
     let store: Store
     private(set) var router: Router
@@ -18,20 +18,20 @@ struct TestGateway {
             accounts: Accounts(store, sessions: sessions))
     }
 
-    /// The same with other collections, for one who sees everything and is not in the feed himself, as an
+    /// A gateway with other collections, for a user with full access who is not in the feed, like an
     /// administrator.
     init(database: String, collections names: [String]) async throws {
         try self.init(database: database)
         var collections: [String: Store] = [:]
         for name in names { collections[name] = try await store.collection(name) }
-        let everything = ChannelAccess(held: [Visitor.everything: Store.guestSequence])
-        let administrator = Visitor(name: nil, sequence: 0, access: collections.mapValues { _ in everything })
+        let starChannel = ChannelAccess(held: [Visitor.starChannel: Store.guestSequence])
+        let administrator = Visitor(name: nil, sequence: 0, access: collections.mapValues { _ in starChannel })
         router = Router(
             database: database, store: store, collections: collections, logger: .quiet, started: Greeting(),
-            accounts: Accounts(store, stranger: administrator))
+            accounts: Accounts(store, defaultVisitor: administrator))
     }
 
-    /// What a request is answered with, the body collected.
+    /// The answer to a request, with its body collected.
     func answer(
         _ method: String, _ target: String, _ body: String = "", fields: [HTTPField] = [.json]
     ) async throws -> Collected {
@@ -43,7 +43,7 @@ struct TestGateway {
     func put(_ id: String, _ body: String) async throws -> Collected { try await answer("PUT", "/open/\(id)", body) }
 }
 
-/// An answer whose body has come to its end.
+/// An answer with its complete body.
 struct Collected {
     let status: Int
     let fields: [HTTPField]
@@ -64,7 +64,7 @@ struct Collected {
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 }
 
-/// What a streamed body was sent as.
+/// The pieces of a streamed body.
 struct Pieces {
     private(set) var bytes: [UInt8] = []
     private(set) var lengths: [Int] = []

@@ -8,7 +8,7 @@ import Testing
         try EmbeddedGateway.Users.parse(Array(text.utf8), database: "todo")
     }
 
-    @Test func usersRolesAndGuestAreRead() throws {
+    @Test func usersRolesAndGuestAreParsed() throws {
         let users = try parse(
             #"""
             {"logging": {}, "databases": {"todo": {
@@ -30,7 +30,7 @@ import Testing
         #expect(users.guest.channels == ["*"] && !users.guest.isDisabled)
     }
 
-    @Test func collectionsAndWhatIsGivenInThemAreRead() throws {
+    @Test func collectionsAndTheirGrantsAreParsed() throws {
         let users = try parse(
             #"""
             {"databases": {"todo": {
@@ -46,13 +46,13 @@ import Testing
             users.accounts["a"]?.channels.byCollection == ["_default._default": ["D"], "_default.lists": ["L"]])
     }
 
-    @Test func textInBackquotesMayHaveLinesAndQuotes() throws {
+    @Test func textInBackquotesMayContainLinesAndQuotes() throws {
         let source = "function (d) {\n channel(\"a\\\\b\"); }"
         let users = try parse("{\"databases\":{\"todo\":{\"bucket\":\"`\",\"sync\":`\(source)`}}}")
         #expect(users.functions["_default._default"]?.source == source)
     }
 
-    @Test func guestIsDisabledWhereNothingIsSaid() throws {
+    @Test func guestIsDisabledByDefault() throws {
         #expect(try parse(#"{"databases":{"todo":{}}}"#).guest.isDisabled)
         #expect(try parse(#"{"databases":{"todo":{"users":{"GUEST":{"disabled":false}}}}}"#).guest.isDisabled == false)
     }
@@ -97,7 +97,7 @@ import Testing
         ("{\"databases\":{\"todo\":{\"users\":{\n\"a:b\":{}}}}}", 2, 1, "without : / , and `"),
         ("{\"databases\":{\"todo\":{\"guest\":{\n\"disabled\":1}}}}", 2, 12, "true or false"),
     ])
-    func faultsNameTheirPlace(text: String, line: Int, column: Int, reason: String) throws {
+    func errorsHaveTheirPosition(text: String, line: Int, column: Int, reason: String) throws {
         let error = #expect(throws: EmbeddedGateway.UsersError.self) { try parse(text) }
         #expect(error?.line == line)
         #expect(error?.column == column)

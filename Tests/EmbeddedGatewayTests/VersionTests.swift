@@ -3,13 +3,13 @@ import Testing
 
 @testable import EmbeddedGateway
 
-/// `_cv`, and where it stands.
+/// `_cv`, and where it appears.
 @Suite struct VersionTests {
     private func named(_ name: String = "cv", in answer: Collected) -> String? {
         SmallJSON(answer.bytes)?[name]?.string
     }
 
-    @Test func eachWriteHasALaterOne() async throws {
+    @Test func eachWriteGetsALaterVersion() async throws {
         var rules = WritingRules()
         rules.preciseNow = { 0x18E9_DD7A_4CC3_1234 }
         let gateway = try TestGateway(rules: rules)
@@ -20,7 +20,7 @@ import Testing
         #expect(versions.allSatisfy { $0.wholeMatch(of: /[0-9a-f]{12}0000@[A-Za-z0-9+\/]{22}/) != nil })
     }
 
-    @Test func itStandsWhereTheRealGatewayPutsIt() async throws {
+    @Test func versionAppearsWhereTheRealGatewayPutsIt() async throws {
         let gateway = try TestGateway()
         let put = try await gateway.put("a", #"{"v":1}"#)
         let version = try #require(named(in: put))
@@ -41,7 +41,7 @@ import Testing
         #expect(bulk.prefixMatch(of: /\[\{"cv":"[^"]*","id":"b","rev":"[^"]*"\}\]/) != nil)
     }
 
-    @Test func aWriteMayNameTheVersionThatItReplaces() async throws {
+    @Test func writeMayNameTheVersionThatItReplaces() async throws {
         let gateway = try TestGateway()
         let first = try await #require(named(in: gateway.put("a", #"{"v":1}"#)))
         #expect(try await gateway.put("a?rev=\(first.replacing("+", with: "%2B"))", #"{"v":2}"#).status == 201)
@@ -55,7 +55,7 @@ import Testing
         #expect(try await gateway.put("new", #"{"_cv":"\#(second)","v":1}"#).status == 201)
     }
 
-    @Test func whatIsKnownAlreadyGetsNone() async throws {
+    @Test func knownRevisionGetsNoVersion() async throws {
         let gateway = try TestGateway()
         let body = #"{"new_edits":false,"docs":[{"_id":"a","_rev":"3-c","_revisions":{"start":3,"ids":["c"]}}]}"#
         #expect(try await gateway.answer("POST", "/open/_bulk_docs", body).text.contains(#""cv":"#))

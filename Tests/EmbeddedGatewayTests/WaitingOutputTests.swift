@@ -9,23 +9,23 @@ import Testing
 @testable import EmbeddedGateway
 @testable import HTTPServing
 
-/// Clients that ask and do not read: what waits for them in memory is limited.
+/// Clients that request and do not read: the memory for their answers is limited.
 @Suite(.limitedParallelism) struct WaitingOutputTests {
-    @Test func theLongestWithoutProgressIsDropped() {
+    @Test func longestStalledReaderIsDropped() {
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(4).key
         let second = ledger.add(4).key
         ledger.advance(first)
         let third = ledger.add(4)
         #expect(third.dropped == [second])
-        // A part of the first is taken, all of it is still in memory.
+        // Part of the first was sent, but all of it is still in memory.
         #expect(ledger.total == 8)
         ledger.remove(first)
         #expect(ledger.total == 4)
         #expect(ledger.add(6).dropped == [])
     }
 
-    @Test func oneAnswerMayExceedTheLimit() {
+    @Test func singleAnswerMayExceedTheLimit() {
         var ledger = WaitingOutputLedger(limit: 10)
         let small = ledger.add(4).key
         let large = ledger.add(100)
@@ -36,7 +36,7 @@ import Testing
         #expect(ledger.total == 100)
     }
 
-    @Test func whoHasTakenEverythingIsDroppedLast() {
+    @Test func idleReaderIsDroppedLast() {
         var ledger = WaitingOutputLedger(limit: 10)
         let reader = ledger.add(4).key
         ledger.advance(reader)
@@ -46,7 +46,7 @@ import Testing
         #expect(ledger.add(6).dropped.first != reader)
     }
 
-    @Test func moreIsMadeOnlyWhenTheDroppedAreGone() {
+    @Test func nextPieceWaitsUntilDroppedReadersAreGone() {
         var ledger = WaitingOutputLedger(limit: 10)
         let first = ledger.add(6).key
         #expect(ledger.hasRoom)
@@ -60,7 +60,7 @@ import Testing
         #expect(ledger.hasRoom)
     }
 
-    @Test func whoWaitsForRoomGoesOnWhenTheDroppedAreGone() async {
+    @Test func waitForRoomEndsWhenDroppedReadersAreGone() async {
         let waiting = WaitingOutput(limit: 10)
         let keys = [waiting.add(6) {}, waiting.add(6) {}]
         await withTaskGroup { group in
@@ -70,11 +70,11 @@ import Testing
         }
     }
 
-    /// Each of many clients asks for an endless answer and reads nothing. What waits for them is never more than the
-    /// limit: the server closes all but those whose pieces fit into it.
+    /// Each of many clients requests an endless answer and reads nothing. The data waiting for them never exceeds the
+    /// limit: the server disconnects all clients whose pieces do not fit.
     ///
-    /// A piece waits whole or not at all: where parts of larger ones waited, more clients would fit into the limit.
-    @Test func readersThatReadNothingAreClosed() async throws {
+    /// A piece waits as a whole or not at all. If parts of larger pieces waited, more clients would fit.
+    @Test func stalledReadersAreDisconnected() async throws {
         let piece = 64 << 10
         let left = 4
         let waiting = WaitingOutput(limit: left * piece)
@@ -118,7 +118,7 @@ import Testing
         try await body(gateway)
     }
 
-    @Test func aLongAttachmentComesInPieces() async throws {
+    @Test func longAttachmentIsSentInPieces() async throws {
         try await withAttachment { gateway in
             let answer = await gateway.router.answer(Request("GET", "/open/a/x", fields: []))
             guard case .streamed(let make) = answer.body else {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["bytes=1-", "bytes=1048575-2097153", "bytes=-2100000"]) func aLongRangeComesInPieces(
+    @Test(arguments: ["bytes=1-", "bytes=1048575-2097153", "bytes=-2100000"]) func longRangeIsSentInPieces(
         range: String
     ) async throws {
         try await withAttachment { gateway in
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyAttachmentIsThere() async throws {
+    @Test func emptyAttachmentIsReturned() async throws {
         let gateway = try TestGateway()
         try await gateway.put("a", #"{"_attachments":{"x":{"data":""}}}"#)
         let answer = try await gateway.answer("GET", "/open/a/x", fields: [])
@@ -153,8 +153,8 @@ import Testing
         #expect(answer.bytes == [])
     }
 
-    /// A compressed answer has another length.
-    @Test func aLongCompressedAttachmentNamesNoLength() async throws {
+    /// A compressed answer has a different length.
+    @Test func longCompressedAttachmentHasNoLength() async throws {
         try await withAttachment { gateway in
             let fields = [HTTPField("Accept-Encoding", "gzip")]
             let answer = try await gateway.answer("GET", "/open/a/x", fields: fields)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func listsOfLargeDocumentsComeInPages() async throws {
+    @Test func listsOfLargeDocumentsAreSentInPages() async throws {
         let gateway = try TestGateway()
         let text = String(repeating: "x", count: 100_000)
         for number in 0..<20 { try await gateway.put("d\(number)", "{\"v\":\"\(text)\"}") }

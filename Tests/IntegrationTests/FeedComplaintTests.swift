@@ -181,7 +181,7 @@ import Testing
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
             logger: BotTestBed.logger, noteRetry: {})
         let mayGoOn = EventCounter()
-        reader.letWork = {
+        reader.delayNextRequest = {
             #expect(asked.count == working.count + 1)
             working.increment()
             await mayGoOn.wait(for: working.count)

@@ -188,8 +188,7 @@ import Transfer
     }
 
     /// The database could still be read, so each document was rejected: the import went on to the end.
-    @Test(arguments: [401, 403]) func readOnlyAccountEndsTheImportOfStreamedDocuments(status: Int) async throws
-    {
+    @Test(arguments: [401, 403]) func readOnlyAccountEndsTheImportOfStreamedDocuments(status: Int) async throws {
         let server = try Self.refusingStreams(status: status, writes: status)
         let failure = await #expect(throws: RunError.self) {
             try await load(server, lines: Self.streamed(3)) {

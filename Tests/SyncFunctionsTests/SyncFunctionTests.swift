@@ -21,7 +21,7 @@ import Testing
         "// before\nfunction (doc) { channel('a'); }", "function (doc) { channel('a'); } // after",
         "/* before */ (function (doc) { channel('a'); }) /* after */",
     ])
-    func commentsMayStandAroundTheFunction(text: String) throws {
+    func commentsAroundTheFunctionAreAccepted(text: String) throws {
         let call = SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil)
         #expect(try SyncFunction(text).call(call).channels == ["a"])
     }
@@ -30,7 +30,7 @@ import Testing
         ("f;", "f "), ("f ; // after;", "f   // after;"), ("f /* a; */ ;;\n", "f /* a; */   \n"), ("f; 5", "f; 5"),
         ("f; g;", "f; g "), ("'a;'", "'a;'"),
     ])
-    func aConfigurationMayHaveSemicolonsBehindTheFunction(text: String, function: String) {
+    func semicolonsAfterAConfiguredFunctionAreRemoved(text: String, function: String) {
         #expect(SyncFunction.ofConfiguration(text) == function)
     }
 
@@ -51,7 +51,7 @@ import Testing
         #expect(try shown(expression, #"{"n":9007199254740993.0}"#) == expected)
     }
 
-    @Test(arguments: [900, 1_100, 9_900]) func deepDocumentsAreSeen(depth: Int) throws {
+    @Test(arguments: [900, 1_100, 9_900]) func deepDocumentsArePassed(depth: Int) throws {
         let document = String(repeating: #"{"a":"#, count: depth) + "null" + String(repeating: "}", count: depth)
         let body = "for (var n = 0, at = doc; at; at = at.a) n++; JSON.stringify(doc); throw {forbidden: n};"
         let result = try run(body, document)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["[", "[}", #"{"a"}"#, #"{"a":}"#, "[1,]", "[,1]", "]", "1 2", "{1:2}", #"["a]"#, "", "[1:2]"])
-    func deepTextThatIsNoJSONIsRefused(text: String) throws {
+    func invalidDeepJSONIsRefused(text: String) throws {
         let deep = String(repeating: "[", count: 1_500) + text + String(repeating: "]", count: 1_500)
         let expression = "(function () { try { JSON.parse(doc.t); } catch (error) { return error.name; } })()"
         var document = JSONWriter()
@@ -84,7 +84,7 @@ import Testing
         #expect(try shown(expression, String(decoding: document.bytes, as: UTF8.self)) == "SyntaxError")
     }
 
-    @Test func whatItCallsIsCollected() throws {
+    @Test func callsOfTheFunctionAreCollected() throws {
         let result = try run(
             """
             channel(doc.c); channel("x", ["y", 5, ["z"]], null);
@@ -107,7 +107,7 @@ import Testing
         ("requireUser(['lee', 'ki']);", 403, "sg wrong user"), ("requireRole(null);", 403, "sg missing role"),
         ("requireAccess('*');", 403, "sg missing channel access"), ("requireAdmin();", 403, "sg admin required"),
     ])
-    func aWriteIsRefused(body: String, status: Int, reason: String) throws {
+    func writeIsRefused(body: String, status: Int, reason: String) throws {
         let result = try run(body)
         #expect(result.rejection?.status == status)
         #expect(result.rejection?.reason == reason)
@@ -123,7 +123,7 @@ import Testing
         #expect(result.hasFailed && result.rejection == nil)
     }
 
-    @Test func whoeverMeetsTheRequirementsPasses() throws {
+    @Test func userWhoMeetsTheRequirementsPasses() throws {
         let body = "requireUser(['lee', 'kim']); requireRole('staff'); requireAccess(['z', 'a']); channel('ok');"
         #expect(try run(body).channels == ["ok"])
         #expect(try run(body + "requireAdmin();", as: nil).rejection == nil)
@@ -148,7 +148,7 @@ import Testing
         ),
         ("(function () { try { doc.o.a.push(1); } catch (e) { return e; } })()", "TypeError"),
     ])
-    func aDocumentReadsAsInOtto(expression: String, text: String) throws {
+    func documentReadsAsInOtto(expression: String, text: String) throws {
         let document =
             #"{"n":null,"o":{"b":true,"a":[1,null]},"big":9007199254740993,"two":1.10,"huge":1e400,"t":"a😀"}"#
         #expect(try shown(expression, document) == text)
@@ -162,7 +162,7 @@ import Testing
         ("function (d) { /a(?=b)/.test(d); }", 1, "<lookahead>"),
         ("function (d) { /(a)\\1/.test(d); }", 1, "<backreference>"),
         ("function (doc) {};", 1, "parse error"), ("not a function", 1, "parse error"),
-        // What Duktape takes, and a real Sync Gateway does not.
+        // Syntax that Duktape accepts and the real Sync Gateway does not.
         ("function (d) {\n  access({d}, 'a'); }", 2, "token }"), ("function (d) { f({a: 1, d}); }", 1, "token }"),
         ("function (d) { var o = {d, a: 1}; }", 1, "token ,"), ("function (d) { return {get}; }", 1, "token }"),
         ("function (d) { var o = {m() {}}; }", 1, "token ("), ("function (d) { var o = {get() {}}; }", 1, "token ("),
@@ -170,7 +170,7 @@ import Testing
         ("function (d) { f([{[d]: 1}]); }", 1, "token ["),
         ("function (d) { var o = {a: {b: function () { return {d}; }}}; }", 1, "token }"),
     ])
-    func whatIsNoFunctionIsRefused(source: String, line: Int?, message: String) {
+    func invalidFunctionIsRefused(source: String, line: Int?, message: String) {
         let refusal = #expect(throws: SyncFunction.Refusal.self) { try SyncFunction(source) }
         #expect(refusal?.line == line)
         #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "")")
@@ -190,12 +190,12 @@ import Testing
         "function(d) { 'use strict'; undeclared = 'a'; channel(undeclared); }",
         "function(d) { var f = function () { \"use strict\"; return this; }; channel(f() ? 'a' : 'b'); }",
     ])
-    func formsThatOttoTakes(source: String) throws {
+    func syntaxOfOttoIsAccepted(source: String) throws {
         let result = try SyncFunction(source).call(SyncFunctionCall(document: Array("{}".utf8), parent: nil, user: nil))
         #expect(result.channels == ["a"])
     }
 
-    @Test func aFunctionThatHangsOrEatsMemoryCostsOneCall() throws {
+    @Test func functionThatHangsOrUsesTooMuchMemoryFailsOneCall() throws {
         var limits = SyncFunction.Limits()
         limits.time = .milliseconds(200)
         limits.memory = 48 << 20

@@ -34,7 +34,7 @@ struct FeedSource: WorkSource {
         reader.confirmDatabase = confirmDatabase
         reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
         reader.noteAnswer = noteAnswer
-        reader.letWork = { try await progress.untilSettled(atMost: Self.longestRest) }
+        reader.delayNextRequest = { try await progress.untilSettled(atMost: Self.longestRest) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

@@ -1,4 +1,4 @@
-/// The keys of the metadata of log lines. `LogField` formats values by their keys.
+/// The metadata keys of log lines. `LogField` formats values by key.
 package enum LogKey {
     // MARK: - Documents
 
@@ -21,14 +21,14 @@ package enum LogKey {
 
     // MARK: - Sequences
 
-    /// Where reading starts, or how far it has come.
+    /// The sequence where reading starts, or that it has reached.
     package static let since = "since"
     package static let checkpoint = "checkpoint"
     /// The newest sequence of the database.
     package static let newest = "newest"
-    /// The sequence before.
+    /// The previous sequence.
     package static let from = "from"
-    /// The sequence after, or the last one of an export.
+    /// The next sequence, or the last one of an export.
     package static let to = "to"
     /// When a checkpoint was saved.
     package static let savedAt = "saved_at"
@@ -39,9 +39,9 @@ package enum LogKey {
     package static let attachments = "attachments"
     package static let deadLetters = "dead_letters"
     package static let revisions = "revisions"
-    /// How often something happened.
+    /// The number of times that something happened.
     package static let times = "times"
-    /// How many others there are.
+    /// The number of further items.
     package static let more = "more"
     /// The number of a line of a file.
     package static let line = "line"
@@ -57,11 +57,11 @@ package enum LogKey {
     package static let conflicts = "conflicts"
     package static let resolved = "resolved"
     package static let settled = "settled"
-    /// Conflicts of which one leaf stayed as it was.
+    /// Conflicts resolved by keeping one leaf.
     package static let kept = "kept"
-    /// Conflicts of which a new revision was made.
+    /// Conflicts resolved by a new revision.
     package static let merged = "merged"
-    /// What a dry run says instead: `would_insert`.
+    /// The keys of a dry run: `would_insert`.
     package static let wouldInsert = "would_insert"
     package static let wouldChange = "would_change"
     package static let wouldDelete = "would_delete"
@@ -72,49 +72,49 @@ package enum LogKey {
     package static let wouldDeadLetter = "would_dead_letter"
     /// How a conflict was resolved.
     package static let policy = "policy"
-    /// How many leaves a document had.
+    /// The number of leaves of a document.
     package static let leaves = "leaves"
 
     // MARK: - Sizes
 
     package static let bytes = "bytes"
-    /// How long until the next attempt.
+    /// The time until the next attempt.
     package static let wait = "wait"
 
     // MARK: - Texts
 
-    /// Why something failed or is done.
+    /// Why something failed or was done.
     package static let reason = "reason"
     /// The name of a fault of the embedded gateway.
     package static let fault = "fault"
-    /// What a fault does.
+    /// The effect of a fault.
     package static let what = "what"
     /// The names of a table's columns.
     package static let columns = "columns"
-    /// The address of a database before.
+    /// The previous address of a database.
     package static let before = "before"
-    /// The address of a database now.
+    /// The new address of a database.
     package static let now = "now"
     /// The addresses of other databases.
     package static let others = "others"
     /// When a document expires.
     package static let expiry = "expiry"
-    /// A member of a fleet, as `changebot fleet status` names it.
+    /// A member of a fleet, by its name in `changebot fleet status`.
     package static let member = "member"
     /// The name of a fleet.
     package static let fleet = "fleet"
-    /// The process that runs.
+    /// The process that is running.
     package static let holder = "holder"
-    /// The process that ran before.
+    /// The process that ran previously.
     package static let predecessor = "predecessor"
-    /// By how much a clock is ahead or behind.
+    /// The offset of a clock.
     package static let difference = "difference"
     /// A gateway's URL.
     package static let gateway = "gateway"
     package static let target = "target"
     /// The server that a gateway is.
     package static let dialect = "dialect"
-    /// The URL of something else than a gateway.
+    /// The URL of a server other than a gateway.
     package static let url = "url"
     /// A file's path.
     package static let file = "file"

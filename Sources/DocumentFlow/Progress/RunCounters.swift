@@ -1,4 +1,4 @@
-/// What a run has done so far. Byte counts cover bodies, not headers.
+/// The counts of a run so far. Byte counts include bodies, not headers.
 package struct RunCounters: Sendable, Equatable {
     /// Rows of the feed, or documents of a full pass.
     package var changes = 0
@@ -6,15 +6,15 @@ package struct RunCounters: Sendable, Equatable {
     package var matched = 0
     /// Documents that the gateway accepted, including deletions and documents that rules `put`.
     package var written = 0
-    /// How many of these are tombstones.
+    /// The tombstones among these.
     package var deleted = 0
     /// Documents that a dry run would have written, counted in the same way.
     package var shown = 0
-    /// How many of these would be tombstones.
+    /// The tombstones among these.
     package var shownDeletions = 0
-    /// Matching documents that were already as the rules want them.
+    /// Matching documents that needed no change.
     package var unchanged = 0
-    /// Writes refused as conflicts; every attempt counts.
+    /// Writes refused as conflicts. Every attempt counts.
     package var conflicts = 0
     /// Documents that the gateway refused permanently.
     package var rejected = 0
@@ -34,13 +34,13 @@ package struct RunCounters: Sendable, Equatable {
     package var bytesIn = 0
     /// Bytes of the documents that the gateway accepted.
     package var bytesOut = 0
-    /// How often each rule fired, by its name.
+    /// The number of firings of each rule, by its name.
     package var rules: [String: Int] = [:]
 
     /// All counters at zero.
     package init() {}
 
-    /// The counters that every run has, with their names in JSON, in order: for the summary and the status.
+    /// The counters that every run has, in order, with their names in JSON. For the summary and the status.
     package static let members: [(name: String, count: @Sendable (RunCounters) -> Int)] = [
         ("changes", { $0.changes }), ("matched", { $0.matched }), ("written", { $0.written }),
         ("deleted", { $0.deleted }), ("unchanged", { $0.unchanged }), ("conflicts", { $0.conflicts }),
@@ -50,7 +50,7 @@ package struct RunCounters: Sendable, Equatable {
         ("write_requests", { $0.writeRequests }), ("bytes_in", { $0.bytesIn }), ("bytes_out", { $0.bytesOut }),
     ]
 
-    /// Adds what was sent besides: `written`, `deleted`, `writeRequests`, `bytesOut` and `retries`.
+    /// Adds the counts of further requests: `written`, `deleted`, `writeRequests`, `bytesOut` and `retries`.
     package mutating func addSent(_ more: RunCounters) {
         written += more.written
         deleted += more.deleted
@@ -59,7 +59,7 @@ package struct RunCounters: Sendable, Equatable {
         retries += more.retries
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     package func difference(from earlier: RunCounters) -> RunCounters {
         var difference = RunCounters()
         difference.changes = changes - earlier.changes

@@ -1,38 +1,38 @@
 package import GatewayClient
 package import LosslessJSON
 
-/// Is told what a run does, for metrics and the status page.
+/// Receives the events of a run, for metrics and the status page.
 ///
-/// Called by all tasks of the run, up to thousands of times a second: it must return at once and never call back.
+/// Called by all tasks of the run, up to thousands of times per second. It must return at once and never call back.
 package protocol RunObserver: Sendable {
-    /// Whether ``WrittenDocument/before`` and ``WrittenDocument/after`` are wanted. They stay in memory as long as the
-    /// observer keeps them.
+    /// Whether the observer needs ``WrittenDocument/before`` and ``WrittenDocument/after``. They stay in memory as long
+    /// as the observer keeps them.
     var wantsDocuments: Bool { get }
-    /// How many documents of one ``RunEvent/wrote(_:)`` are wanted; the observer is told of the last ones.
+    /// The number of documents that the observer needs of one ``RunEvent/wrote(_:)``. It receives the last ones.
     var wantedWrites: Int { get }
 
-    /// Called after it happened.
+    /// Called after the event.
     func note(_ event: RunEvent)
 }
 
-/// What a run has just done.
+/// An event of a run.
 package enum RunEvent: Sendable {
     /// The counters have grown by this much.
     case counted(RunCounters)
     /// The gateway accepted documents: the last ones of an answer, at most ``RunObserver/wantedWrites``.
     case wrote([WrittenDocument])
-    /// A change became a dead letter; nil if no rule failed.
+    /// A change became a dead letter. Nil if no rule failed.
     case deadLettered(rule: String?)
     /// A request failed with this error and is sent again after this wait.
     case retried(GatewayError.Code, wait: Duration)
-    /// The rules decided a batch of documents: how long it took, and how much of that jq programs were waited for. Nil:
-    /// no program ran.
+    /// The rules decided a batch of documents: how long it took, and the part of that spent waiting for jq programs.
+    /// Nil if no program ran.
     case decided(Duration, jq: Duration?)
     /// A bulk write was answered.
     case sent(Duration)
     /// All effects of these changes are settled: the time since the row of each arrived.
     case settled([Duration])
-    /// So many documents were decided because a timer was due.
+    /// This number of documents was decided because a timer was due.
     case timersFired(Int)
     /// The run's phase has changed, or a checkpoint was saved.
     case progressed
@@ -47,12 +47,12 @@ package struct WrittenDocument: Sendable {
     /// The rules that fired, in order.
     package let rules: [String]
     package let isDeletion: Bool
-    /// The document as the rules found it. Nil if it is new, or not wanted.
+    /// The document before the rules ran. Nil if it is new, or not needed.
     package var before: JSONText?
-    /// The document as it was sent. Nil if it was deleted, or not wanted.
+    /// The document as it was sent. Nil if it was deleted, or is not needed.
     package var after: JSONText?
 
-    /// Without the document's content.
+    /// Creates an event without the document's content.
     package init(id: DocumentID, keyspace: String? = nil, revision: RevisionID, rules: [String], isDeletion: Bool) {
         self.id = id
         self.keyspace = keyspace

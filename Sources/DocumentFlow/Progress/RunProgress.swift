@@ -1,7 +1,7 @@
 package import GatewayClient
 package import Locking
 
-/// Where a run stands: the safe sequence and the counters, in one place for all stages.
+/// The progress of a run: the safe sequence and the counters, shared by all stages.
 package actor RunProgress {
     /// All counts of the run so far.
     package private(set) var counters: RunCounters
@@ -9,25 +9,25 @@ package actor RunProgress {
     private var saved: SequenceID
     /// Whether changes that needed work were finished since the last checkpoint.
     private var hasUnsavedWork = false
-    /// How many changes were read since the last checkpoint.
+    /// The number of changes read since the last checkpoint.
     private var unsavedChanges = 0
     private var isEnded = false
     private var isOverLimit = false
     private var waiting: CheckedContinuation<Void, Never>?
     private let observer: (any RunObserver)?
-    private var standing: Standing
-    /// Raised whenever the run begins to catch up again.
+    private var current: Position
+    /// Raised whenever the run starts to catch up.
     package nonisolated let catchesUp = Signal()
-    /// Looks at the documents that are written.
+    /// Checks the expiry of written documents.
     package nonisolated let expiry = ExpiryWatch()
     /// Raised when all changes that were read are finished.
     private nonisolated let settled = Signal()
 
-    /// So many changes are saved soon, even if none of them needed work: a crash would read them all again.
+    /// This number of changes is soon saved even if none of them needed work: after a crash all would be read again.
     private static let changesWorthSaving = 1000
 
-    /// What ``facts`` tells beyond counters and checkpoint.
-    private struct Standing {
+    /// The parts of ``facts`` other than counters and checkpoint.
+    private struct Position {
         var position: SequenceID
         var phase = RunFacts.Phase.catchingUp
         var newest: SequenceID?
@@ -36,9 +36,9 @@ package actor RunProgress {
     }
 
     /// - Parameters:
-    ///   - counters: Counts of the run so far, if it begins again after a reset of the database.
-    ///   - savedAt: When `start` was saved as a checkpoint; nil if it was not.
-    ///   - observer: Told what is counted. Nil: nobody.
+    ///   - counters: Earlier counts of the run, if it restarts after a reset of the database.
+    ///   - savedAt: When `start` was saved as a checkpoint. Nil if it was not.
+    ///   - observer: Receives the counts. Nil: none.
     package init(
         start: SequenceID, counters: RunCounters = RunCounters(), savedAt: ContinuousClock.Instant? = nil,
         observer: (any RunObserver)? = nil
@@ -47,17 +47,17 @@ package actor RunProgress {
         self.observer = observer
         tracker = SafeSequenceTracker(start: start)
         saved = start
-        standing = Standing(position: start, savedAt: savedAt)
+        current = Position(position: start, savedAt: savedAt)
     }
 
-    /// Every change up to this sequence is finished: a checkpoint may be saved here.
+    /// All changes up to this sequence are finished, so a checkpoint may be saved here.
     package var safeSequence: SequenceID { tracker.safeSequence }
 
-    /// Records a batch of the feed: some changes that need work, each after any number that need none.
+    /// Records a batch of the feed: the changes that need work, each possibly preceded by changes that need none.
     ///
     /// - Parameters:
-    ///   - openings: For each change that needs work, its sequence and that of the row before it. A `preceding` of
-    ///     nil: the row before is the previous opening, or the position reached so far.
+    ///   - openings: For each change that needs work, its sequence and that of the previous row. A nil `preceding`
+    ///     means that the previous row is the previous opening, or the position reached so far.
     ///   - end: The last row's sequence.
     /// - Returns: A ticket for each opening.
     package func advance(
@@ -73,13 +73,13 @@ package actor RunProgress {
         }
         tracker.pass(to: end)
         unsavedChanges += changes
-        standing.position = end
+        current.position = end
         noteStanding()
         wake()
         return tickets
     }
 
-    /// Every effect of these changes is settled. Each ticket is used once.
+    /// Records that every effect of these changes is settled. Each ticket is used once.
     package func finish(_ tickets: [SafeSequenceTracker.Ticket]) {
         for ticket in tickets { tracker.finish(ticket) }
         hasUnsavedWork = true
@@ -88,9 +88,9 @@ package actor RunProgress {
         if isSettled { settled.raise() }
     }
 
-    private var isSettled: Bool { tracker.safeSequence == standing.position }
+    private var isSettled: Bool { tracker.safeSequence == current.position }
 
-    /// Returns once all changes that were read are finished, and after `time` at the latest. For one task at a time.
+    /// Returns once all changes that were read are finished, at the latest after `time`. For one task at a time.
     ///
     /// - Throws: `CancellationError`.
     package nonisolated func untilSettled(atMost time: Duration) async throws {
@@ -128,55 +128,55 @@ package actor RunProgress {
         throw RunError(limit, counters.failures)
     }
 
-    /// Stays true: the dead letters refused then must end the run, even if the percentage has fallen since.
+    /// Stays true: the refused dead letters must end the run, even if the percentage has fallen since.
     private func isBeyond(_ limit: ErrorLimit?) -> Bool {
         isOverLimit = isOverLimit || limit?.isExceeded(by: counters.failures) == true
         return isOverLimit
     }
 
-    // MARK: - For whoever asks
+    // MARK: - Status
 
-    /// Where the run stands. Without what only the pipeline knows: the documents in flight, the write rate, outages.
+    /// The status of the run, without what only the pipeline knows: documents in flight, write rate, outages.
     package var facts: RunFacts {
         var facts = RunFacts()
-        facts.phase = standing.phase
+        facts.phase = current.phase
         facts.counters = counters
-        facts.position = standing.position
+        facts.position = current.position
         facts.safeSequence = tracker.safeSequence
         facts.newest = newest
-        facts.behindSince = standing.behindSince
-        facts.savedAt = standing.savedAt
+        facts.behindSince = current.behindSince
+        facts.savedAt = current.savedAt
         return facts
     }
 
-    /// The newest known sequence, unless the feed has passed it.
+    /// The newest known sequence. Nil if the feed has passed it.
     private var newest: SequenceID? {
-        guard let newest = standing.newest else { return standing.phase == .following ? standing.position : nil }
-        return standing.position.hasPassed(newest) == true ? standing.position : newest
+        guard let newest = current.newest else { return current.phase == .following ? current.position : nil }
+        return current.position.hasPassed(newest) == true ? current.position : newest
     }
 
-    /// The run does something else from now on.
+    /// Records a new phase of the run.
     package func note(_ phase: RunFacts.Phase) {
-        standing.phase = phase
+        current.phase = phase
         noteStanding()
         if phase == .catchingUp { catchesUp.raise() }
         observer?.note(.progressed)
     }
 
-    /// The database has a change with this sequence.
-    package func note(newest: SequenceID?) { standing.newest = newest ?? standing.newest }
+    /// Records the newest known sequence of the database.
+    package func note(newest: SequenceID?) { current.newest = newest ?? current.newest }
 
     private func noteStanding() {
-        let isBehind = standing.phase != .following || tracker.safeSequence != standing.position
-        standing.behindSince = isBehind ? standing.behindSince ?? .now : nil
+        let isBehind = current.phase != .following || tracker.safeSequence != current.position
+        current.behindSince = isBehind ? current.behindSince ?? .now : nil
     }
 
     // MARK: - Saving checkpoints
 
-    /// Waits until the safe sequence has passed finished work, or many changes that needed none: a crash would repeat
-    /// that. A few changes that needed no work are not worth a write to the disk.
+    /// Waits until the safe sequence has passed finished work, or many changes that needed none, which a crash would
+    /// repeat. A few changes without work don't justify a disk write.
     ///
-    /// For one caller at a time. Does not react to cancellation: ``end()`` ends the wait.
+    /// For one caller at a time. Ignores cancellation: ``end()`` ends the wait.
     ///
     /// - Returns: False once the run has ended.
     package func untilCheckpointIsDue() async -> Bool {
@@ -190,19 +190,19 @@ package actor RunProgress {
         tracker.safeSequence != saved && (hasUnsavedWork || unsavedChanges >= Self.changesWorthSaving)
     }
 
-    /// The safe sequence; nil if it is already saved.
+    /// The safe sequence. Nil if it is already saved.
     package var unsaved: SequenceID? { tracker.safeSequence == saved ? nil : tracker.safeSequence }
 
-    /// A checkpoint with this sequence is on disk.
+    /// Records that a checkpoint with this sequence is on disk.
     package func noteSaved(_ sequence: SequenceID) {
         saved = sequence
         unsavedChanges = 0
         if sequence == tracker.safeSequence { hasUnsavedWork = false }
-        standing.savedAt = .now
+        current.savedAt = .now
         observer?.note(.progressed)
     }
 
-    /// From now on ``untilCheckpointIsDue()`` returns false.
+    /// Makes ``untilCheckpointIsDue()`` return false from now on.
     package func end() {
         isEnded = true
         wake()
@@ -215,22 +215,22 @@ package actor RunProgress {
     }
 }
 
-/// Knows the safe sequence: the highest one below which every change is finished.
+/// Tracks the safe sequence: the highest one up to which every change is finished.
 ///
-/// Changes arrive in the order of the feed and finish in any order. Changes that need no work only move the feed's
-/// position; each that does is *opened*, and holds the safe sequence back to the change before it until it is finished.
-/// Sequences are never compared: order is arrival order.
+/// Changes arrive in the order of the feed and finish in any order. Changes that need no work only advance the feed's
+/// position. A change that needs work is *opened*: until it is finished, the safe sequence stays at the previous
+/// change. Sequences are never compared: order is arrival order.
 ///
-/// Memory is that of the open changes, which the flow's budget bounds, and of finished ones behind the oldest open one:
-/// a sequence each.
+/// Memory: one sequence for each open change, bounded by the flow's budget, and for each finished change after the
+/// oldest open one.
 package struct SafeSequenceTracker: Sendable {
-    /// Stands for one opened change.
+    /// Identifies an opened change.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: Int
     }
 
     private struct Entry {
-        /// The sequence that is safe as long as this change is the oldest open one.
+        /// The sequence that is safe while this change is the oldest open one.
         let preceding: SequenceID
         var isFinished = false
     }
@@ -242,10 +242,10 @@ package struct SafeSequenceTracker: Sendable {
     /// Entries before this index are finished.
     private var oldest = 0
 
-    /// `start` is safe until the feed moves on.
+    /// - Parameter start: Safe until the feed advances.
     package init(start: SequenceID) { position = start }
 
-    /// Everything up to here is finished. Never moves backwards in the order of arrival.
+    /// All changes up to this sequence are finished. Never moves backwards in order of arrival.
     package var safeSequence: SequenceID { oldest < entries.count ? entries[oldest].preceding : position }
 
     /// All changes up to `sequence` that were not opened need no work.
@@ -258,13 +258,13 @@ package struct SafeSequenceTracker: Sendable {
         return Ticket(number: firstNumber + entries.count - 1)
     }
 
-    /// Every effect of this change is settled. Each ticket is used once.
+    /// Records that every effect of this change is settled. Each ticket is used once.
     package mutating func finish(_ ticket: Ticket) {
         let index = ticket.number - firstNumber
         precondition(index >= oldest && !entries[index].isFinished, "a change finishes once")
         entries[index].isFinished = true
         while oldest < entries.count, entries[oldest].isFinished { oldest += 1 }
-        // Remove the finished front only now and then: each removal is linear in what remains.
+        // Removes the finished front only occasionally, because each removal is linear in the rest.
         if oldest > 64, oldest * 2 > entries.count {
             entries.removeFirst(oldest)
             firstNumber += oldest

@@ -6,7 +6,7 @@ internal import LosslessJSON
 package struct RunSummary: Sendable {
     /// Final counts, one member each.
     package var counters: RunCounters
-    /// Where the checkpoint stands, as the gateway sent it; nil if the run did not get that far.
+    /// The sequence of the checkpoint, as the gateway sent it. Nil if there is none yet.
     package var lastSequence: SequenceID?
     /// Wall time: the member `seconds`.
     package var duration: Duration
@@ -15,7 +15,7 @@ package struct RunSummary: Sendable {
     /// Adds the members `would_write` and `would_delete`.
     package var isDryRun: Bool
 
-    /// The remaining member, `peak_memory`, is read when ``json`` is made.
+    /// The remaining member, `peak_memory`, is read when ``json`` is created.
     package init(
         counters: RunCounters, lastSequence: SequenceID?, duration: Duration, exitCode: Int32, isDryRun: Bool = false
     ) {

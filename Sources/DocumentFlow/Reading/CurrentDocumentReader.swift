@@ -1,25 +1,25 @@
 package import GatewayClient
 package import Logging
 
-/// Reads documents as they are now. Retries temporary failures, halves requests that are too large, and isolates a
-/// document that can't be read.
+/// Reads the current revisions of documents. Retries temporary failures, halves requests that are too large, and
+/// isolates unreadable documents.
 ///
-/// ``ReadSuspicion`` decides what a failure means; this type sends and waits.
+/// ``ReadFailurePolicy`` interprets failures; this type sends and waits.
 package struct CurrentDocumentReader: Sendable {
     /// The largest answer for a single document: 256 MiB.
     package static let answerLimit = 256 << 20
-    /// The largest answer for several documents: 8 MiB. Above it they are requested in parts.
+    /// The largest answer for several documents: 8 MiB. Larger ones are requested in parts.
     package static let answerLimitForSeveral = 8 << 20
 
     private let gateway: Gateway
     private let probe: GatewayProbe
     private let pace: WritePace?
     private var retrier: Retrier
-    /// How many documents of unknown size are requested at once: as many as fitted before.
+    /// The number of documents of unknown size to request together: as many as fitted before.
     package private(set) var most = Int.max
 
     /// - Parameters:
-    ///   - pace: The write rate of this gateway. A 429 or 503 to a read lowers it, too.
+    ///   - pace: The write rate of this gateway. A 429 or 503 for a read also lowers it.
     ///   - noteRetry: Called for each request that is sent again.
     package init(
         gateway: Gateway, policy: RetryPolicy, pauses: Pauses = Pauses(), pace: WritePace? = nil, logger: Logger,
@@ -31,8 +31,8 @@ package struct CurrentDocumentReader: Sendable {
         retrier = Retrier(policy, pauses: pauses, logger: logger, noteRetry: noteRetry)
     }
 
-    /// One lookup per id, in the same order. A document that can't be read is `.refused`: its answer is too large or
-    /// never valid, although the gateway answers other requests.
+    /// Returns one lookup for each id, in the same order. An unreadable document is `.refused`: its answer is too large
+    /// or always invalid, although the gateway answers other requests.
     ///
     /// - Parameters:
     ///   - includesBodies: If false, documents that are found have the body `{}`.
@@ -46,7 +46,7 @@ package struct CurrentDocumentReader: Sendable {
         return found
     }
 
-    /// The same, delivered in parts as answers arrive.
+    /// Like the other `read`, but delivers results in parts as answers arrive.
     ///
     /// - Throws: Also what `take` throws.
     package mutating func read(
@@ -64,17 +64,17 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// Reads the first of the documents: as many as fit into an answer of `limit` bytes. A single one may be larger.
+    /// Reads the first documents: as many as fit into an answer of `limit` bytes. A single document may be larger.
     ///
-    /// - Returns: One lookup for each that was read, in the same order; nil if no two of them fit, and none was read. The
-    ///   next call reads one.
+    /// - Returns: One lookup for each document that was read, in the same order. Nil if no two of them fit, and none
+    ///   was read; the next call then reads one.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package mutating func readSeveral(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup]? {
         while true {
             let part = ids.prefix(most)
             if let lookups = try await answer(for: part, includesBodies: true, limit: limit) {
                 let bytes = lookups.reduce(0) { $0 + $1.byteCount }
-                // Only if twice as many are likely to fit.
+                // Doubles only if twice as many are likely to fit.
                 if part.count == most, bytes <= limit / 4 { most = most > Int.max / 2 ? .max : most * 2 }
                 return lookups
             }
@@ -83,18 +83,18 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// The same, but always reads at least one.
+    /// Like ``readSeveral(_:limit:)``, but always reads at least one document.
     package mutating func readSome(_ ids: ArraySlice<DocumentID>, limit: Int) async throws -> [DocumentLookup] {
         while true { if let lookups = try await readSeveral(ids, limit: limit) { return lookups } }
     }
 
-    /// Documents that are read side by side.
+    /// The most concurrent reads.
     private static let documentsAtOnce = 8
 
-    /// Reads revisions by their ids, deleted ones too: lists show only that a document is deleted. Begins no further one
-    /// once `limit` bytes have arrived.
+    /// Reads revisions by their ids, including deleted ones: lists only show that a document is deleted. Starts no
+    /// further read once `limit` bytes have arrived.
     ///
-    /// - Returns: For each of the first of them, at least one, in the same order: `.found`, also if it is deleted;
+    /// - Returns: Lookups for the first ids, at least one, in the same order: `.found`, also for a deleted revision;
     ///   `.missing` if the gateway does not have it; `.refused`.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package func readRevisions(
@@ -106,11 +106,11 @@ package struct CurrentDocumentReader: Sendable {
         }
     }
 
-    /// Reads the tombstones that the gateway has now: Sync Gateway's lists don't show them. Begins no further one once
-    /// `limit` bytes have arrived.
+    /// Reads the current tombstones, which Sync Gateway's lists don't show. Starts no further read once `limit` bytes
+    /// have arrived.
     ///
-    /// - Returns: For each of the first documents, at least one, in the same order: `.found` with the tombstone that wins;
-    ///   `.missing` if there is none, or this user may not see it; `.refused`.
+    /// - Returns: Lookups for the first documents, at least one, in the same order: `.found` with the winning
+    ///   tombstone; `.missing` if there is none, or this user may not see it; `.refused`.
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package func readTombstones(of ids: [DocumentID], limit: Int) async throws -> [DocumentLookup] {
         try await readEach(ids.count, limit) { gateway, index throws(GatewayError) in
@@ -133,7 +133,7 @@ package struct CurrentDocumentReader: Sendable {
             var found: [Int: DocumentLookup] = [:]
             var begun = 0
             var bytes = 0
-            // The first is read alone: the others may be as large.
+            // The first document is read alone, because the others may be as large.
             var largest = limit
             while true {
                 while begun < count, bytes < limit,
@@ -174,15 +174,17 @@ package struct CurrentDocumentReader: Sendable {
     private mutating func answer(
         documents: Int, _ request: (Gateway) async throws(GatewayError) -> [DocumentLookup]
     ) async throws -> [DocumentLookup]? {
-        var suspicion = ReadSuspicion(documents: documents)
+        var failurePolicy = ReadFailurePolicy(documents: documents)
         while true {
             do throws(GatewayError) {
                 let lookups = try await request(gateway)
                 retrier.succeed()
                 return lookups
             } catch {
-                var advice = suspicion.advice(after: error)
-                if case .ask = advice { advice = suspicion.advice(givenThatGatewayAnswers: await probe.isAnswered()) }
+                var advice = failurePolicy.advice(after: error)
+                if case .ask = advice {
+                    advice = failurePolicy.advice(givenThatGatewayAnswers: await probe.isAnswered())
+                }
                 switch advice {
                 case .halve: return nil
                 case .giveUp: return [.refused(reason: error.message)]

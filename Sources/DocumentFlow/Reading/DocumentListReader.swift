@@ -3,22 +3,22 @@ package import Logging
 
 /// Reads the live documents of a keyspace page by page. After a temporary failure it continues after the last document.
 package struct DocumentListReader {
-    /// For jobs that read the feed if ``isForbidden`` is set.
+    /// The message of jobs that read the feed instead if ``isForbidden`` is set.
     package static let readsFeedInstead: Logger.Message =
         "this user may not list the documents; reading the changes feed instead"
 
     private var pages: DocumentPages
     private var retrier: Retrier
-    /// Whether the list ended at once because this user may not read it.
+    /// Whether the list was refused because this user may not read it.
     package private(set) var isForbidden = false
 
-    /// - Parameter retrier: Waits between the requests; its policy says when to give up.
+    /// - Parameter retrier: Waits between attempts; its policy decides when to give up.
     package init(_ pages: DocumentPages, _ retrier: Retrier) {
         self.pages = pages
         self.retrier = retrier
     }
 
-    /// The next documents; nil at the end, and if ``isForbidden`` is set.
+    /// The next documents. Nil at the end, and if ``isForbidden`` is set.
     ///
     /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`.
     package mutating func next() async throws -> DocumentBatch? {

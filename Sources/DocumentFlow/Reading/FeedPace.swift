@@ -1,33 +1,34 @@
 package import GatewayClient
 
-/// Tells whether a feed makes progress, and how long to wait if it does not.
+/// Detects whether a feed makes progress, and how long to wait if it does not.
 ///
-/// A healthy feed never returns to a sequence and never repeats the same changes. One that does is asked less and less
-/// often, until it brings something new. Memory is bounded: one hash for each of the last 1,024 sequences and answers.
+/// A healthy feed never returns to a sequence and never repeats the same changes. A feed that does is polled less and
+/// less often, until it returns something new. Memory is bounded: one hash for each of the last 1,024 sequences and
+/// answers.
 package struct FeedPace: Sendable {
-    /// Answers in a row without progress before a warning is logged.
+    /// Consecutive answers without progress before a warning is logged.
     private static let warningLimit = 3
-    /// Answers in a row without progress after which a one-shot run ends.
+    /// Consecutive answers without progress after which a one-shot run ends.
     private static let stallLimit = 10
     private static let shortestPause: Duration = .milliseconds(500)
-    /// The longest wait, unless ``init(start:longestPause:)`` says another.
+    /// The longest wait, unless ``init(start:longestPause:)`` overrides it.
     package static let longestPause: Duration = .seconds(5)
 
     private let longestPause: Duration
     private var sequences = RecentNumbers()
     private var answers = RecentNumbers()
     private var current: Rows?
-    /// Answers in a row without progress.
+    /// Consecutive answers without progress.
     package private(set) var answersWithoutProgress = 0
 
-    /// What is remembered of the rows of one answer.
+    /// A summary of the rows of one answer.
     private struct Rows: Hashable {
         let first: Int
         var last: Int
         var count: Int
     }
 
-    /// `start` counts as seen: an answer that returns to it is no progress.
+    /// - Parameter start: Counts as seen: an answer that returns to it is no progress.
     package init(start: SequenceID, longestPause: Duration = Self.longestPause) {
         self.longestPause = longestPause
         sequences.insert(start.hashValue)
@@ -41,7 +42,7 @@ package struct FeedPace: Sendable {
         current?.count += rows.count
     }
 
-    /// Records the end of an answer. One without rows does not count: a feed sends it when nothing has changed.
+    /// Records the end of an answer. An answer without rows does not count: a feed sends it when nothing has changed.
     package mutating func endAnswer(at reached: SequenceID) {
         let isNewSequence = sequences.insert(reached.hashValue)
         guard let rows = current else { return }
@@ -50,7 +51,7 @@ package struct FeedPace: Sendable {
         answersWithoutProgress = isNewSequence && isNewAnswer ? 0 : answersWithoutProgress + 1
     }
 
-    /// How long to wait before the feed is asked again; nil if it makes progress.
+    /// The wait before the next request. Nil if the feed makes progress.
     package var pause: Duration? {
         guard answersWithoutProgress > 0 else { return nil }
         return min(
@@ -64,8 +65,8 @@ package struct FeedPace: Sendable {
     /// Whether a one-shot run should stop waiting for progress.
     package var hasStalledTooLong: Bool { answersWithoutProgress >= Self.stallLimit }
 
-    /// A hash of the document and its revision, whatever the sequence; without a revision, of the document and the
-    /// sequence.
+    /// A hash of the document and its revision, independent of the sequence. Without a revision, of the document and
+    /// the sequence.
     private static func number(of change: Change) -> Int {
         var hasher = Hasher()
         hasher.combine(change.id)
@@ -74,7 +75,7 @@ package struct FeedPace: Sendable {
     }
 }
 
-/// The last 1,024 different numbers.
+/// The last 1,024 distinct numbers.
 struct RecentNumbers: Sendable {
     private static let capacity = 1024
 
@@ -82,7 +83,7 @@ struct RecentNumbers: Sendable {
     private var next = 0
     private var known: Set<Int> = []
 
-    /// False if the number is among them already.
+    /// False if the number is already included.
     @discardableResult
     mutating func insert(_ number: Int) -> Bool {
         guard known.insert(number).inserted else { return false }

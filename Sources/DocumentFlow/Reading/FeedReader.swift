@@ -1,14 +1,14 @@
 package import GatewayClient
 package import Logging
 
-/// Reads a changes feed from a sequence: the backlog in one streamed answer, then changes as they happen.
+/// Reads a changes feed from a sequence: the backlog as one streamed answer, then new changes as they happen.
 ///
-/// Reconnects by itself after the last row that was delivered. Rows before a cut are kept, so a cut costs only the
+/// Reconnects automatically after the last delivered row. Rows before a connection loss are kept, so it costs only the
 /// wait.
 package struct FeedReader: Sendable {
-    /// How to wait for changes once caught up.
+    /// How to wait for changes after catching up.
     package enum Following: String, Sendable, CaseIterable {
-        /// Request after request, each open until something changes, at most 50 s.
+        /// One request after another, each open until something changes, at most 50 s.
         case longpoll
         /// Many changes over one connection, which is renewed every five minutes.
         case continuous
@@ -16,49 +16,49 @@ package struct FeedReader: Sendable {
 
     /// When reading ends.
     package enum End: Sendable {
-        /// Goes on for ever.
+        /// Never.
         case never
-        /// Once this sequence is passed: the newest one when the run started. Also at an empty answer; where the feed
-        /// lags behind writes, only if the gateway has waited for all of them. Nil (unknown): at the end of the first
-        /// answer.
+        /// Once this sequence is passed: the newest one when the run started. Also at an empty answer; but if the feed
+        /// lags behind writes, only after the gateway has waited for all of them. Nil (unknown): at the end of the
+        /// first answer.
         case caughtUp(with: SequenceID?)
     }
 
-    /// The shortest time between longpolls, for gateways that answer them at once with nothing.
+    /// The shortest time between longpolls, for gateways that return empty answers at once.
     private static let shortestRequest: Duration = .milliseconds(500)
 
     /// The keyspace whose feed is read.
     package let gateway: Gateway
-    /// Decides the kind of request, too: a one-shot run never waits for changes.
+    /// Also determines the kind of request: a one-shot run never waits for changes.
     package let end: End
     /// How to wait for changes if ``end`` is `.never`. Default: longpoll.
     package var following = Following.longpoll
     /// Only these channels of a Sync Gateway. Nil: all that this user may see.
     package var channels: [String]?
-    /// Only these documents. Sync Gateway then answers only requests that do not wait for changes. Nil: all.
+    /// Only these documents. Sync Gateway accepts this only in requests that do not wait for changes. Nil: all.
     package var documentIDs: [DocumentID]?
-    /// Rows name all leaf revisions (`style=all_docs`). Default: false.
+    /// Whether rows list all leaf revisions (`style=all_docs`). Default: false.
     package var listsLeaves = false
-    /// Rows have the bodies of the documents; where there are several leaves, of the winner. Default: true.
+    /// Whether rows contain the documents' bodies. If there are several leaves, the winner's. Default: true.
     package var includesDocuments = true
-    /// The keyspace existed before: a 404 is retried.
+    /// Whether the keyspace existed before: a 404 is then retried.
     package var knowsKeyspace = false
-    /// Whether `caught up` is logged at the end of the feed, also again after an outage.
+    /// Whether `caught up` is logged at the end of the feed, also after an outage.
     package var logsCaughtUp = true
-    /// A request that fails after this long without traffic counts as ended by a proxy.
+    /// A request that fails after this time without traffic is assumed to have been ended by a proxy.
     package var idleAfter: Duration = .seconds(5)
     /// The longest wait between requests to a feed that makes no progress.
     package var longestPause = FeedPace.longestPause
-    /// How long a gateway may take to say that its feed holds all that was written.
+    /// How long a gateway may take to confirm that its feed contains all writes.
     package var longestWaitForWrites: Duration = .seconds(20)
-    /// Called after a failed request once it was waited for, and after an idle one that ended without a status. Nothing
-    /// more is read before: the database may be another one now. Throws to end the reading.
+    /// Called after the wait for a failed request, and after an idle request that ended without a status. Reading
+    /// continues only after it returns, because the database may have been replaced. Throws to end the reading.
     package var confirmDatabase: @Sendable () async throws -> Void = {}
-    /// Called when the feed was read to its end (true), and when that is no longer certain (false).
+    /// Called with true when the feed was read to its end, and with false when that is no longer certain.
     package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
-    /// Called before the reader waits for more after an answer with changes. It may wait a moment, so that a busy gateway
-    /// answers what these changes led to first, and the next changes come together.
-    package var letWork: @Sendable () async throws -> Void = {}
+    /// Called after an answer with changes, before the next request. May wait a moment so that a busy gateway first
+    /// handles the results of these changes; the next changes then arrive together.
+    package var delayNextRequest: @Sendable () async throws -> Void = {}
     /// Called when a request has ended, and for each batch of a continuous feed: the machine is awake anyway.
     package var noteAnswer: @Sendable () -> Void = {}
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
@@ -80,14 +80,14 @@ package struct FeedReader: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// Takes a batch of rows, nil if only the position moved, and the sequence that the feed has reached.
+    /// Takes a batch of rows and the sequence that the feed has reached. No rows: only the position has changed.
     package typealias Receive = (_ rows: ChangesBatch.SubSequence?, _ reached: SequenceID) async throws -> Void
 
-    /// Delivers the feed in batches, in order; one without rows only moves the position.
+    /// Delivers the feed in batches, in order. A batch without rows only advances the position.
     ///
-    /// Returns at ``end``. Cancelling aborts a waiting longpoll at once; a delivery in progress is completed first.
+    /// Returns at ``end``. Cancellation aborts a waiting longpoll at once, but completes a delivery in progress.
     ///
-    /// - Throws: ``RunError``, `CancellationError`, and whatever `deliver` throws.
+    /// - Throws: ``RunError``, `CancellationError`, and any error of `deliver`.
     package func read(from start: SequenceID, deliver receive: Receive) async throws {
         var progress = Progress(
             position: start,
@@ -111,7 +111,7 @@ package struct FeedReader: Sendable {
                 }
                 progress.retrier.succeed()
                 progress.idleEnds = 0
-                if progress.hasRows { try await letWork() }
+                if progress.hasRows { try await delayNextRequest() }
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
                 noteEnd(of: &progress)
@@ -143,7 +143,7 @@ package struct FeedReader: Sendable {
     private struct Progress {
         var position: SequenceID
         var retrier: Retrier
-        /// The feed was read to its end once; from here on the reader waits for changes.
+        /// The feed was read to its end once; since then the reader waits for changes.
         var hasCaughtUp = false
         /// There was a valid answer.
         var hasAnswered = false
@@ -154,30 +154,30 @@ package struct FeedReader: Sendable {
         var pace: FeedPace
         /// Consecutive requests that ended while idle.
         var idleEnds = 0
-        /// Whether requests of a one-shot run wait until the feed holds all that was written.
+        /// Whether requests of a one-shot run wait until the feed contains all writes.
         var awaitsWrites = false
 
         /// How often the keyspace was missing in an existing database, before the first answer.
         var missingInDatabase = 0
 
-        /// Whether the last answer did not move past its `since`.
+        /// Whether the last answer did not advance past its `since`.
         var isAtRest: Bool { !hasRows || position == asked }
     }
 
     private struct EndReached: Error {}
 
-    /// One request and its answer, to its end.
+    /// Sends one request and reads its whole answer.
     private func readAnswer(_ progress: inout Progress, _ receive: Receive) async throws {
         var answer = try await gateway.changes(request(progress))
         progress.hasAnswered = true
         while let batch = try await answer.next() {
             try await deliver(batch, &progress, to: receive)
             if isContinuous(progress) {
-                // This answer may go on for minutes: treat each batch as an answer of its own.
+                // This answer may last for minutes, so each batch counts as an answer.
                 noteEnd(of: &progress)
                 if let pause = progress.pace.pause { try await Task.sleep(for: pause) }
             }
-            // CouchDB's shards pass the goal one by one: only the end of the answer is certain.
+            // CouchDB's shards pass the goal separately, so only the end of the answer is certain.
             // L::S: changes between L and S are still to come.
             guard gateway.dialect.hasOrderedFeed, !progress.position.isAheadOfOthers else { continue }
             if hasPassedGoal(progress.position) { throw EndReached() }
@@ -228,7 +228,7 @@ package struct FeedReader: Sendable {
             let before = progress.position
             progress.position = reached
             progress.hasRows = true
-            // Rows without sequences of their own move nothing: only the end of the answer shows progress.
+            // Rows without sequences don't advance the position: only the end of the answer shows progress.
             if reached != before || !isContinuous(progress) { progress.pace.add(rows) }
         }
         if rows.count < batch.count {
@@ -238,8 +238,8 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// An answer, or its part before a cut, has been read. Logs once that the feed repeats itself, until it makes
-    /// progress.
+    /// Called at the end of an answer, or of its part before a connection loss. Logs once that the feed repeats itself,
+    /// until it makes progress.
     private func noteEnd(of progress: inout Progress) {
         noteAnswer()
         let before = progress.pace.answersWithoutProgress
@@ -250,7 +250,7 @@ package struct FeedReader: Sendable {
             metadata: [LogKey.since: "\(progress.position)"])
     }
 
-    /// The feed was read to its end.
+    /// Called when the feed was read to its end.
     private func noteCaughtUp(_ progress: inout Progress) async {
         retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
@@ -264,16 +264,17 @@ package struct FeedReader: Sendable {
         return position.hasPassed(goal) == true
     }
 
-    /// Called after a complete answer. A gateway in trouble may end an answer early, so its end is not always the
-    /// feed's. The end of an answer that did not move past its `since` is, if the feed holds all that was written.
+    /// Called after a complete answer. A gateway in trouble may end an answer early, so the end of an answer is not
+    /// always the end of the feed. It is if the answer did not advance past its `since` and the feed contains all
+    /// writes.
     private func isAtEnd(_ progress: Progress) -> Bool {
         guard case .caughtUp(let goal) = end else { return false }
         return goal == nil || progress.pace.hasStalledTooLong || hasPassedGoal(progress.position)
             || progress.isAtRest && (progress.awaitsWrites || !gateway.dialect.feedLagsBehindWrites)
     }
 
-    /// Proxies end idle requests, some with an answer of their own, some without. A request that this client timed out
-    /// is different: its connection hangs.
+    /// Whether a proxy ended an idle request, with or without a response. If this client timed out instead, its
+    /// connection hangs.
     private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
         guard span >= idleAfter else { return false }
         return switch error.code {
@@ -284,10 +285,11 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// A proxy before a dead gateway ends requests in the same way, so every third time the gateway itself must answer.
+    /// A proxy in front of a dead gateway also ends requests this way, so every third time the gateway itself must
+    /// answer.
     private func checkAfterIdleEnd(_ error: GatewayError, _ progress: inout Progress) async throws {
         progress.idleEnds += 1
-        // Without an answer of a proxy, the gateway itself may have been restarted.
+        // Without a proxy's response, the gateway itself may have restarted.
         if error.status == nil { try await confirmDatabase() }
         guard progress.idleEnds.isMultiple(of: 3) else { return }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
@@ -296,8 +298,8 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// Whether the database exists, and this collection does not. Asked twice, because a database that vanishes may be
-    /// created again between two requests. Without its database, a collection is waited for like after an outage.
+    /// Whether the database exists but this collection does not. Checked twice, because a missing database may be
+    /// recreated between two requests. If the database is also missing, the reader waits as after an outage.
     private func isCollectionMissing(_ progress: inout Progress) async throws -> Bool {
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
@@ -307,7 +309,7 @@ package struct FeedReader: Sendable {
         return progress.missingInDatabase > 1
     }
 
-    /// The next request does not wait for changes, so it shows soon whether the gateway is back.
+    /// The next request does not wait for changes, so it soon shows whether the gateway is available again.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
         if progress.hasCaughtUp { await noteStanding(false) }
         progress.hasCaughtUp = false

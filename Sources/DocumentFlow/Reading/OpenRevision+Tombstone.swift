@@ -2,8 +2,8 @@ package import GatewayClient
 package import LosslessJSON
 
 extension [OpenRevision] {
-    /// The deleted leaf that wins among the deleted ones: the one with the highest generation, then the greater digest.
-    /// Nil if no leaf is deleted.
+    /// The winner among the deleted leaves: the one with the highest generation and, in a tie, the greatest digest. Nil
+    /// if no leaf is deleted.
     package var winningTombstone: (revision: RevisionID, text: JSONText)? {
         compactMap { leaf -> (revision: RevisionID, text: JSONText)? in
             guard case .found(let text) = leaf, text.root["_deleted"]?.bool == true else { return nil }

@@ -1,10 +1,11 @@
-/// How long to wait before the next attempt: exponential, with full jitter, capped.
+/// The wait before the next attempt: exponential with full jitter, capped.
 ///
-/// The wait after failure *n* in a row is drawn evenly from 0 to `base` · 2ⁿ⁻¹, at most `cap`. A success starts over.
+/// The wait after *n* consecutive failures is drawn uniformly from 0 to `base` · 2ⁿ⁻¹, at most `cap`. A success resets
+/// it.
 package struct Backoff: Sendable {
     /// The longest first wait.
     package var base: Duration
-    /// The longest wait, unless the gateway asks for a longer one.
+    /// The longest wait, unless the gateway requests a longer one.
     package var cap: Duration = .seconds(60)
     /// Waits since the last reset.
     package private(set) var failures = 0
@@ -20,16 +21,16 @@ package struct Backoff: Sendable {
         self.random = random
     }
 
-    /// The wait before the next attempt; the one after that may be twice as long.
+    /// The wait before the next attempt. The following one may be twice as long.
     ///
-    /// - Parameter atLeast: What the gateway asked for (`Retry-After`).
+    /// - Parameter atLeast: The gateway's `Retry-After`.
     package mutating func next(atLeast: Duration? = nil) -> Duration {
-        // Beyond 2^16 the cap decides anyway; the shift must not overflow on the hundredth failure.
+        // Beyond 2^16 the cap applies anyway, and the shift must not overflow on the hundredth failure.
         let ceiling = min(cap, base * (1 << min(failures, 16)))
         failures += 1
         return max(ceiling * random(), atLeast ?? .zero)
     }
 
-    /// Starts over: to be called after a success.
+    /// Resets the wait. Must be called after a success.
     package mutating func reset() { failures = 0 }
 }

@@ -1,14 +1,14 @@
-/// How many documents may fail before a run is stopped (`--max-errors`): more are a sign of a general problem.
+/// How many documents may fail before a run stops (`--max-errors`): more failures indicate a general problem.
 package enum ErrorLimit: Sendable, Equatable {
     /// Documents that failed.
     case count(Int)
     /// Failed documents in percent, 0 to 100.
     case percent(Double)
 
-    /// With fewer documents a percentage says nothing yet.
+    /// With fewer documents, a percentage is not meaningful.
     private static let sample = 100
 
-    /// - Parameter isFinal: Whether the run has ended: then a percentage counts, however few documents there were.
+    /// - Parameter isFinal: Whether the run has ended. A percentage then counts, however few documents there were.
     package func isExceeded(by failures: Failures, isFinal: Bool = false) -> Bool {
         switch self {
         case .count(let limit): return failures.count > limit
@@ -20,7 +20,7 @@ package enum ErrorLimit: Sendable, Equatable {
 }
 
 extension ErrorLimit: CustomStringConvertible {
-    /// Reads `N` or `N%`; nil for anything else.
+    /// Reads `N` or `N%`. Nil for anything else.
     package init?(_ text: String) {
         if text.hasSuffix("%") {
             guard let percent = Double(text.dropLast()), (0...100).contains(percent) else { return nil }
@@ -31,7 +31,7 @@ extension ErrorLimit: CustomStringConvertible {
         }
     }
 
-    /// `N` or `N%`, as ``init(_:)`` reads it.
+    /// `N` or `N%`, as accepted by ``init(_:)``.
     package var description: String {
         switch self {
         case .count(let limit): "\(limit)"

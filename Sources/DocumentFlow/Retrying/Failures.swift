@@ -1,13 +1,13 @@
 internal import Encodings
 
-/// How many documents of a run failed, and what happened to them.
+/// How many documents of a run failed, and in which way.
 package struct Failures: Sendable, Equatable {
-    /// What happened to the documents.
+    /// The result for the failed documents.
     package enum Kind: Sendable {
         case deadLettered
         /// An import refused them.
         case rejected
-        /// An export lacks them, or parts of them.
+        /// They are missing or incomplete in an export.
         case notExported
         /// A replication could not read them, or its target refused them.
         case notReplicated
@@ -15,16 +15,16 @@ package struct Failures: Sendable, Equatable {
         case notResolved
     }
 
-    /// How many failed.
+    /// The number of failed documents.
     package let count: Int
-    /// How many could have failed.
+    /// The number of documents that could have failed.
     package let documents: Int
-    /// What the failed documents are called in ``description``.
+    /// Determines the wording of ``description``.
     package let kind: Kind
-    /// A dry run: ``description`` says what would happen.
+    /// Whether this is a dry run: ``description`` then states what would happen.
     package var isPreview: Bool
 
-    /// - Parameter documents: How many could have failed, the failed ones included.
+    /// - Parameter documents: The documents that could have failed, including those that did.
     package init(_ kind: Kind, _ count: Int, of documents: Int, isPreview: Bool = false) {
         self.kind = kind
         self.count = count
@@ -32,7 +32,7 @@ package struct Failures: Sendable, Equatable {
         self.isPreview = isPreview
     }
 
-    /// In percent; 0 if there are no documents.
+    /// In percent. 0 without documents.
     var share: Double { documents == 0 ? 0 : Double(count) * 100 / Double(documents) }
 
     /// With the share: `3 of 10 documents (30%) were rejected`.
@@ -67,6 +67,6 @@ extension Failures: CustomStringConvertible {
 }
 
 extension RunCounters {
-    /// Dead letters among the matched documents. A document that is not JSON is dead-lettered without having matched.
+    /// The dead letters among the matched documents. A document that is not JSON is dead-lettered without a match.
     package var failures: Failures { Failures(.deadLettered, deadLetters, of: max(matched, deadLetters)) }
 }

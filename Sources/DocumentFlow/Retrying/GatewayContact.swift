@@ -5,7 +5,7 @@ package import Logging
 package struct GatewayContact: Sendable {
     private static let attemptsForDialect = 3
 
-    /// Also those of the retriers and readers made here.
+    /// Also the settings of the retriers and readers created here.
     package let settings: RetryPolicy.Settings
     private let pauses: Pauses
     private let logger: Logger
@@ -24,12 +24,12 @@ package struct GatewayContact: Sendable {
 
     // MARK: - The first contact
 
-    /// Finds out whether there is a gateway, whether it lets this user in, and which server it is.
+    /// Checks that the gateway is reachable and accepts this user, and detects the kind of server.
     ///
     /// - Parameters:
-    ///   - wasThere: The database has answered this run before: retry as after a first contact.
-    ///   - level: At which `connected` is logged.
-    ///   - check: What the caller needs to know of the database. Its `GatewayError` is retried like a failed request.
+    ///   - wasThere: Whether the database has already answered this run: then retries as after a first contact.
+    ///   - level: The level at which `connected` is logged.
+    ///   - check: Further checks of the database. A `GatewayError` is retried like a failed request.
     /// - Throws: ``RunError``, `CancellationError`, what `check` throws.
     package func connect(
         to gateway: Gateway, wasThere: Bool = false, logLevel level: Logger.Level = .info,
@@ -47,8 +47,8 @@ package struct GatewayContact: Sendable {
         return info
     }
 
-    /// Finds out which server this is, if its answers have not shown it yet. A proxy may hide it. Then it stays
-    /// unknown, and nothing depends on it.
+    /// Detects the kind of server, if its answers have not shown it yet. A proxy may hide it. Then it stays unknown,
+    /// and nothing depends on it.
     private func findDialect(of gateway: Gateway) async throws {
         for attempt in 1...Self.attemptsForDialect {
             do throws(GatewayError) {
@@ -88,7 +88,7 @@ package struct GatewayContact: Sendable {
                 settings.outage.end(logger)
                 return answer
             } catch let error as GatewayError {
-                // On first contact a server that is not a gateway is reported once, at the end.
+                // At first contact, a server that is not a gateway is reported once, at the end.
                 try await retrier.wait(
                     after: error, "no proper answer from the gateway; trying again",
                     level: isFirst && error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
@@ -97,11 +97,11 @@ package struct GatewayContact: Sendable {
     }
 
     /// Sends one of many requests of a kind, such as for attachments. Gives up on a request that keeps failing while
-    /// the gateway answers others. Waits for the end of an outage.
+    /// the gateway answers others. During an outage, waits for its end.
     ///
     /// - Parameters:
-    ///   - history: Of the requests of this kind. Notes their failures and successes.
-    ///   - isPermanent: Errors that a retry would not change.
+    ///   - history: The history of this kind of request, which is updated.
+    ///   - isPermanent: Recognizes errors for which a retry is pointless.
     ///   - isSuccess: Whether an answer shows that requests of this kind succeed.
     /// - Returns: The answer, or why there is none.
     /// - Throws: `RunError`, `CancellationError`.
@@ -111,7 +111,7 @@ package struct GatewayContact: Sendable {
         isSuccess: (Answer) -> Bool = { _ in true },
         _ question: () async throws -> Answer
     ) async throws -> Result<Answer, GatewayError> {
-        var suspect = SuspectRequest(retryFor: settings.retryFor)
+        var suspect = FailingRequest(retryFor: settings.retryFor)
         while true {
             do {
                 let answer = try await question()
@@ -120,7 +120,7 @@ package struct GatewayContact: Sendable {
             } catch let error as GatewayError {
                 try requireRunCanContinue(after: error)
                 if isPermanent(error) { return .failure(error) }
-                // The answer does not tell whether the keyspace fails or only this request.
+                // The answer does not show whether the whole keyspace fails or only this request.
                 let wasOnline = try await waitUntilOnline(gateway)
                 if !wasOnline {
                     let isFailure = suspect.noteOutage()
@@ -143,10 +143,12 @@ package struct GatewayContact: Sendable {
         if error.code == .outOfResources { throw RunError(.outOfResources, error.description) }
     }
 
-    /// Returns when the gateway answers and its database is online.
+    /// Waits until the gateway answers and its database is online.
     ///
-    /// - Returns: Whether it was so at once; false after an outage. Waiting for a `Retry-After` does not count as one.
-    /// - Throws: ``RunError`` if that takes too long, or if it no longer lets this user in; `CancellationError`.
+    /// - Returns: Whether no wait was necessary. False after an outage; waiting for a `Retry-After` does not count as
+    ///   one.
+    /// - Throws: ``RunError`` if that takes too long, or if the gateway no longer accepts this user;
+    ///   `CancellationError`.
     package func waitUntilOnline(_ gateway: Gateway) async throws -> Bool {
         @Sendable func look() async throws {
             let info = try await gateway.databaseInfo()
@@ -181,8 +183,8 @@ package struct GatewayContact: Sendable {
 }
 
 extension Gateway {
-    /// Throws if channels are given but the server has none. To be called after its first answer, which names the
-    /// server.
+    /// Throws if channels are given but the server has none. Must be called after its first answer, which identifies
+    /// the server.
     ///
     /// - Throws: `.badConfiguration`.
     package func check(channels: [String]?) throws(RunError) {

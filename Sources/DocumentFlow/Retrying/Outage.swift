@@ -2,16 +2,16 @@ package import GatewayClient
 internal import Locking
 package import Logging
 
-/// A period in which the gateway could not be reached or could not serve. One object for all tasks of a run, so that
-/// its beginning and its end are logged once.
+/// A period in which the gateway was unreachable or unavailable. Shared by all tasks of a run, so that its beginning
+/// and end are logged once.
 package final class Outage: Sendable {
-    /// An outage that lasts.
+    /// The outage in progress.
     package struct Status: Sendable, Equatable {
         /// When its first request failed.
         package let began: ContinuousClock.Instant
         /// The last error, for people.
         package let reason: String
-        /// When the next request is sent.
+        /// The time of the next attempt.
         package let nextAttempt: ContinuousClock.Instant
     }
 
@@ -20,9 +20,9 @@ package final class Outage: Sendable {
         var loggedAt: ContinuousClock.Instant?
     }
 
-    /// A long outage is logged again after this time.
+    /// The interval at which a long outage is logged again.
     private static let reminder: Duration = .seconds(60)
-    /// The end of an outage shorter than this is not logged, if it was of one of many requests.
+    /// The end of a shorter outage is not logged, if it affected one of many requests.
     package static let shortest: Duration = .seconds(1)
 
     private let state = Locked(State())
@@ -30,15 +30,15 @@ package final class Outage: Sendable {
     /// No outage yet.
     package init() {}
 
-    /// The outage that lasts now; nil if the gateway answers.
+    /// The current outage. Nil if the gateway answers.
     package var status: Status? { state.withLock(\.status) }
 
-    /// A request failed and will be sent again.
+    /// Records a failed request that will be sent again.
     ///
     /// - Parameters:
-    ///   - wait: The time until then.
-    ///   - stopsAll: The run can do nothing else until it succeeds: an outage, whatever the error.
-    /// - Returns: Whether to log it. False if this outage was logged a short time ago.
+    ///   - wait: The time until the next attempt.
+    ///   - stopsAll: Whether the run can do nothing else until the request succeeds: an outage, whatever the error.
+    /// - Returns: Whether to log the failure. False if this outage was logged recently.
     package func note(
         _ error: GatewayError, wait: Duration = .zero, stopsAll: Bool = false, now: ContinuousClock.Instant = .now
     ) -> Bool {
@@ -54,7 +54,7 @@ package final class Outage: Sendable {
         }
     }
 
-    /// A request succeeded: ends the outage and logs how long it was.
+    /// Records a success: ends the outage and logs its length.
     ///
     /// - Parameter span: The end of a shorter outage is not logged.
     package func end(_ logger: Logger, ifLongerThan span: Duration = .zero, now: ContinuousClock.Instant = .now) {
@@ -75,7 +75,7 @@ package final class Outage: Sendable {
 }
 
 extension GatewayError {
-    /// The gateway was not reached, or serves nobody: the error says nothing about this request.
+    /// The gateway is unreachable or unavailable for all requests: the error is not about this request.
     fileprivate var isOfConnection: Bool {
         switch code {
         case .cannotConnect, .connectionLost, .timedOut, .unavailable: true
@@ -83,6 +83,6 @@ extension GatewayError {
         }
     }
 
-    /// The answer of something that stands in for the gateway, such as a proxy. It may also be about this request.
+    /// A response of another server in place of the gateway, such as a proxy. The error may also be about this request.
     fileprivate var isOfPlaceholder: Bool { code == .malformedAnswer || code == .unauthorized }
 }

@@ -1,9 +1,9 @@
 internal import GatewayClient
 internal import ServiceLifecycle
 
-/// Thrown by a pause that ends early because the run is to stop. The caller leaves its work unfinished.
+/// Thrown by a pause that ends early because the run is stopping. The caller leaves its work unfinished.
 package struct RunIsStopping: Error {
-    /// Without details: whoever stopped the run has logged it.
+    /// Without details: the cause of the stop is logged elsewhere.
     package init() {}
 }
 
@@ -11,7 +11,7 @@ package struct RunIsStopping: Error {
 package struct Pauses: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
 
-    /// - Parameter sleep: Throws `CancellationError`, or ``RunIsStopping`` when the run is to stop in the meantime.
+    /// - Parameter sleep: Throws `CancellationError`, or ``RunIsStopping`` if the run stops during the wait.
     package init(_ sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }) {
         self.sleep = sleep
     }
@@ -33,9 +33,10 @@ package struct Pauses: Sendable {
 }
 
 extension Pauses {
-    /// Sends a request. If it is held back because a `Retry-After` is still running, waits for that and sends it again.
+    /// Sends a request. If it is held back because of an earlier `Retry-After`, waits until that ends and sends it
+    /// again.
     ///
-    /// - Parameter longest: A longer `Retry-After` is not waited for.
+    /// - Parameter longest: The longest `Retry-After` to wait for.
     /// - Throws: What the request throws, `CancellationError`, ``RunIsStopping``.
     func waitOutRetryAfter(upTo longest: Duration, _ request: () async throws -> Void) async throws {
         do { return try await request() } catch let error as GatewayError

@@ -1,7 +1,7 @@
 internal import GatewayClient
 internal import Locking
 
-/// What became of the requests of one kind, such as for attachments.
+/// The results of the requests of one kind, such as for attachments.
 package struct RequestHistory: Sendable {
     /// Why a request failed.
     private struct Reason: Equatable {
@@ -11,12 +11,13 @@ package struct RequestHistory: Sendable {
         init(_ error: GatewayError) { (code, status) = (error.code, error.status) }
     }
 
-    /// Requests in a row that are given up for the same reason, after which the reason is that of all.
+    /// If this number of consecutive requests is given up for the same reason, all requests of the kind are assumed to
+    /// fail.
     private static let givenUpForAll = 4
 
     /// Requests that succeeded.
     package private(set) var successes = 0
-    /// When the first one failed since the last success.
+    /// When the first request failed since the last success.
     private var failingSince: ContinuousClock.Instant?
     /// Requests given up for the same reason since the last success.
     private var givenUp = 0
@@ -25,7 +26,7 @@ package struct RequestHistory: Sendable {
     /// No request yet.
     package init() {}
 
-    /// A request succeeded: the failures of others are their own.
+    /// Records a success: failures of other requests are then their own problem.
     package mutating func noteSuccess() {
         successes += 1
         forgetFailures()
@@ -35,7 +36,7 @@ package struct RequestHistory: Sendable {
 
     mutating func noteFailure(now: ContinuousClock.Instant) { failingSince = failingSince ?? now }
 
-    /// The gateway was gone: what failed before says nothing about this kind of request.
+    /// Records an outage: earlier failures are then irrelevant.
     mutating func noteOutage() { forgetFailures() }
 
     mutating func noteGivenUp(_ error: GatewayError) {
@@ -47,8 +48,8 @@ package struct RequestHistory: Sendable {
     /// Whether all requests of this kind seem to fail with this error.
     func allFail(with error: GatewayError) -> Bool { givenUp >= Self.givenUpForAll && reason == Reason(error) }
 
-    /// How long no request of this kind has succeeded while some failed.
-    func silence(now: ContinuousClock.Instant) -> Duration { failingSince?.duration(to: now) ?? .zero }
+    /// How long requests of this kind have failed without a success.
+    func timeWithoutSuccess(now: ContinuousClock.Instant) -> Duration { failingSince?.duration(to: now) ?? .zero }
 }
 
 /// The history of one kind of request, shared by the tasks that send them.
@@ -58,7 +59,7 @@ package final class SharedHistory: Sendable {
     /// No request yet.
     package init() {}
 
-    /// Counts a success.
+    /// Records a success.
     package func noteSuccess() { locked.withLock { $0.noteSuccess() } }
 
     /// Reads or changes the history.

@@ -1,7 +1,7 @@
 package import GatewayClient
 package import Logging
 
-/// Handles failed requests: logs and counts each, then waits as the policy says. One per task that sends requests.
+/// Handles failed requests: logs and counts each failure, then waits according to the policy. One per task.
 package struct Retrier: Sendable {
     private var policy: RetryPolicy
     private let pauses: Pauses
@@ -19,7 +19,7 @@ package struct Retrier: Sendable {
         self.noteRetry = noteRetry
     }
 
-    /// A valid answer arrived: earlier failures no longer count.
+    /// Records a valid answer: earlier failures no longer count.
     package mutating func succeed() {
         policy.succeed()
         policy.settings.outage.end(logger, ifLongerThan: Outage.shortest)
@@ -29,8 +29,8 @@ package struct Retrier: Sendable {
     ///
     /// - Parameters:
     ///   - message: What failed, for the log. The error and the wait are added.
-    ///   - metadata: More facts for the log; a `reason` replaces the error.
-    ///   - stopsAll: The run can do nothing else until the request succeeds.
+    ///   - metadata: Further metadata for the log. A `reason` replaces the error.
+    ///   - stopsAll: Whether the run can do nothing else until the request succeeds.
     /// - Throws: ``RunError`` if the policy gives up, `CancellationError`, ``RunIsStopping``.
     package mutating func wait(
         after error: GatewayError, _ message: Logger.Message, _ metadata: Logger.Metadata = [:],
@@ -44,8 +44,8 @@ package struct Retrier: Sendable {
         }
     }
 
-    /// Logs the error, counts a retry and waits `duration`, before the caller sends the request again. For callers
-    /// that decide themselves how long to retry; the parameters are those of ``wait(after:_:_:level:stopsAll:)``.
+    /// Logs the error, counts a retry and waits `duration`. For callers that decide themselves how long to retry. The
+    /// parameters are those of ``wait(after:_:_:level:stopsAll:)``.
     ///
     /// - Throws: `CancellationError`, ``RunIsStopping``.
     package func pause(

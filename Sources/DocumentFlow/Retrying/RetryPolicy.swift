@@ -1,24 +1,24 @@
 package import GatewayClient
 
-/// Decides after each failed request whether to try again, when, or to end the run. One per task that sends requests.
+/// Decides after each failed request whether and when to try again, or to end the run. One per task.
 ///
-/// A daemon retries every temporary failure for ever, a one-shot job until requests have failed for `retryFor`. At its
-/// first contact a one-shot job gives up at once if it can't connect, unless it `waitsForFirstContact`; both give up at
-/// once if TLS fails then.
+/// A daemon retries temporary failures forever; a one-shot job until requests have failed for `retryFor`. At its first
+/// contact, a one-shot job gives up at once if it can't connect, unless it `waitsForFirstContact`. Both give up at once
+/// if TLS fails at the first contact.
 package struct RetryPolicy: Sendable {
     /// How long to retry.
     package struct Settings: Sendable {
         /// A daemon never gives up on temporary failures.
         package var isDaemon = false
-        /// How long a one-shot job retries. Counted from the first failure after the last success.
+        /// How long a one-shot job retries, counted from the first failure after the last success.
         package var retryFor: Duration = .seconds(300)
         /// Whether `retryFor` also applies to the first contact.
         package var waitsForFirstContact = false
         /// Shared by all tasks of the run.
         package let outage = Outage()
-        /// Told of each request that is sent again. Nil: nobody.
+        /// Notified of each request that is sent again. Nil: none.
         package var observer: (any RunObserver)?
-        /// Asked before each request that changes something: throws if this process may not act any more. Nil: it always
+        /// Called before each request that changes something. Throws if this process may no longer act. Nil: it always
         /// may.
         package var requireTenure: (@Sendable () throws -> Void)?
 
@@ -32,8 +32,8 @@ package struct RetryPolicy: Sendable {
         case end(RunError)
     }
 
-    /// How long a daemon tolerates 401 after a successful login. The file and the gateway change one after the other,
-    /// and CouchDB refuses everybody for about a second when an administrator's password is set.
+    /// How long a daemon tolerates 401 after a successful login. A password is changed in the gateway and in the file
+    /// at different times, and CouchDB refuses all users for about a second when an administrator's password is set.
     private static let longestRefusal: Duration = .seconds(10)
     /// The wait after a 401: an earlier retry would be refused for the same reason.
     private static let waitAfterRefusal: Duration = .seconds(2)
@@ -42,33 +42,33 @@ package struct RetryPolicy: Sendable {
     package let settings: Settings
     private var backoff: Backoff
     private var hasSucceeded: Bool
-    private var troubleSince: ContinuousClock.Instant?
+    private var failingSince: ContinuousClock.Instant?
     private var lastCode: GatewayError.Code?
     private var sameCodeInARow = 0
     private var sameCodeSince: ContinuousClock.Instant?
 
-    /// - Parameter hasSucceeded: Whether another task has already had a valid answer from this gateway.
+    /// - Parameter hasSucceeded: Whether another task has already received a valid answer from this gateway.
     package init(_ settings: Settings, hasSucceeded: Bool = false, backoff: Backoff = Backoff()) {
         self.settings = settings
         self.hasSucceeded = hasSucceeded
         self.backoff = backoff
     }
 
-    /// For requests to a gateway that has answered this run before.
+    /// The policy for a gateway that has already answered this run.
     package static func ofKnownGateway(_ settings: Settings) -> RetryPolicy {
         RetryPolicy(settings, hasSucceeded: true)
     }
 
-    /// A valid answer arrived: earlier failures no longer count.
+    /// Records a valid answer: earlier failures no longer count.
     package mutating func succeed() {
         hasSucceeded = true
-        troubleSince = nil
+        failingSince = nil
         (lastCode, sameCodeSince) = (nil, nil)
         sameCodeInARow = 0
         backoff.reset()
     }
 
-    /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and never shorter than
+    /// Counts a failure and decides whether to retry. The wait is random up to a growing limit, and at least
     /// `Retry-After`.
     package mutating func nextStep(after error: GatewayError, now: ContinuousClock.Instant = .now) -> NextStep {
         note(error, now)
@@ -79,16 +79,16 @@ package struct RetryPolicy: Sendable {
     private mutating func note(_ error: GatewayError, _ now: ContinuousClock.Instant) {
         (sameCodeInARow, sameCodeSince) = error.code == lastCode ? (sameCodeInARow + 1, sameCodeSince) : (1, now)
         lastCode = error.code
-        troubleSince = troubleSince ?? now
+        failingSince = failingSince ?? now
     }
 
     // MARK: - Errors that end the run
 
-    /// How the run ends at once; nil if a retry makes sense.
+    /// How the run ends at once. Nil if a retry makes sense.
     private func end(after error: GatewayError, _ now: ContinuousClock.Instant) -> RunError? {
         switch error.code {
         case .unauthorized, .forbidden:
-            return isRefusalPassing(error, now) ? nil : RunError(.notAllowed, error.description)
+            return isRefusalTemporary(error, now) ? nil : RunError(.notAllowed, error.description)
         case .notFound:
             let mayComeBack = hasSucceeded && (settings.isDaemon || sameCodeInARow < 3)
             return mayComeBack ? nil : RunError(.databaseMissing, error.description)
@@ -98,22 +98,22 @@ package struct RetryPolicy: Sendable {
         case .cannotConnect where !hasSucceeded && !settings.isDaemon && !settings.waitsForFirstContact:
             return RunError(.unreachable, "\(error); to wait for it, add --retry-for 5m")
         case .invalidRequest: return RunError(.badConfiguration, error.description)
-        // Requests succeeded before: a stray status must not end a daemon.
+        // After earlier successes, a stray status must not end a daemon.
         case _ where settings.isDaemon && hasSucceeded && error.cause != .badSequence: return nil
         default: return error.isRetryable ? nil : RunError(Self.code(ofPermanent: error), error.description)
         }
     }
 
-    /// Whether credentials that are refused now may be accepted later, because they were accepted before.
-    private func isRefusalPassing(_ error: GatewayError, _ now: ContinuousClock.Instant) -> Bool {
+    /// Whether refused credentials may be accepted later, because they were accepted before.
+    private func isRefusalTemporary(_ error: GatewayError, _ now: ContinuousClock.Instant) -> Bool {
         guard hasSucceeded else { return false }
         switch error.code {
-        // Sync Gateway's answer when the database is gone, which it is for a while when it is created anew.
+        // Sync Gateway's answer for a missing database, which may be about to be recreated.
         case .unauthorized where settings.isDaemon && error.cause == .unknownDatabaseOrLogin: return true
-        // Nothing was sent, and the second attempt is still to come.
+        // Nothing was sent, and the second attempt is pending.
         case .unauthorized where error.isHeldBack && error.retryAfter != nil:
             return settings.isDaemon || error.retryAfter.map { $0 < settings.retryFor } ?? false
-        // The password may just have changed, or the session may have expired: retry once, a daemon for ten seconds.
+        // The password may have changed, or the session expired: retry once, a daemon for ten seconds.
         case .unauthorized where settings.isDaemon:
             return sameCodeInARow == 1 || sameCodeSince.map { $0.duration(to: now) < Self.longestRefusal } ?? false
         case .unauthorized: return sameCodeInARow == 1
@@ -134,18 +134,18 @@ package struct RetryPolicy: Sendable {
 
     /// The next attempt of a one-shot job, or its end if the time is up.
     private mutating func retryInTime(after error: GatewayError, _ now: ContinuousClock.Instant) -> NextStep {
-        let left = settings.retryFor - (troubleSince ?? now).duration(to: now)
+        let left = settings.retryFor - (failingSince ?? now).duration(to: now)
         if left <= .zero { return .end(RunError(.gaveUp, "gave up after \(settings.retryFor.text): \(error)")) }
         if let asked = error.retryAfter, asked >= left {
             let reason = "gave up: the gateway asks to wait \(asked.text), longer than --retry-for allows: \(error)"
             return .end(RunError(.gaveUp, reason))
         }
-        // The last attempt is made when the time is up, not later.
+        // The last attempt happens when the time is up, not later.
         return .retry(after: min(nextWait(after: error), left))
     }
 
     private mutating func nextWait(after error: GatewayError) -> Duration {
-        // A changed password is read soon, also while the old one is held back.
+        // A changed password is read soon, even while requests with the old one are held back.
         backoff.next(atLeast: error.code == .unauthorized ? Self.waitAfterRefusal : error.retryAfter)
     }
 }

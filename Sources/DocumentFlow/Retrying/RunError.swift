@@ -1,4 +1,4 @@
-/// Why a run ended before its work was done. The checkpoint covers what was finished.
+/// Why a run ended before its work was done. The checkpoint covers the finished work.
 package struct RunError: Error, Sendable, CustomStringConvertible {
     /// Decides the exit code of the process.
     package enum Code: Sendable, Equatable {
@@ -7,7 +7,7 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
         /// Credentials were refused, or this user may not see the database.
         case notAllowed
         case databaseMissing
-        /// The answers are not those of a gateway, three times in a row.
+        /// The answers are not those of a gateway, three consecutive times.
         case notAGateway
         /// A temporary failure lasted longer than a one-shot job retries.
         case gaveUp
@@ -17,11 +17,11 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
         case tooManyErrors
         /// This process can't get another thread, pipe or connection.
         case outOfResources
-        /// The database was reset or restored, and the run must not start again.
+        /// The database was reset or restored, and the run must not start over.
         case databaseReset
         /// An address or credentials that can't be sent.
         case badConfiguration
-        /// A file that rules write to can't be opened or made.
+        /// A file that rules write to can't be opened or created.
         case cannotCreate
         /// A file that rules write to is full, or its reader is gone.
         case cannotWrite
@@ -29,7 +29,7 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
 
     /// What kind of failure it is.
     package let code: Code
-    /// For the user: what happened and what to do. Without credentials or document bodies.
+    /// What happened and what to do, for the user. Without credentials or document bodies.
     package let description: String
 
     /// More documents failed than the limit allows.
@@ -38,7 +38,7 @@ package struct RunError: Error, Sendable, CustomStringConvertible {
         self.init(.tooManyErrors, "stopped: \(found), more than --max-errors \(limit) allows")
     }
 
-    /// - Parameter description: Without credentials or document bodies: it is logged.
+    /// - Parameter description: Without credentials or document bodies, because it is logged.
     package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description

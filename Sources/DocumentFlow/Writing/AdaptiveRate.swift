@@ -1,50 +1,51 @@
 internal import GatewayClient
 
-/// How many documents a second the gateway can take, learned from its refusals (429, 502, 503,
-/// 504, 524).
+/// The number of documents per second that the gateway can take, learned from its refusals (429, 502, 503, 504, 524).
 ///
-/// There is no limit until the first refusal; then it is half of the recent rate. A further refusal halves it again if
-/// anything was written in between. Each second without a refusal adds a quarter. Above four times the rate that was
-/// refused last, the limit is lifted. The limit alone delays a write by at most ten seconds. A `Retry-After` holds for
-/// all writers.
+/// There is no limit until the first refusal. Then the limit is half of the recent rate.
+/// - A further refusal halves the limit again if anything was written in between.
+/// - Each second without a refusal raises it by a quarter.
+/// - Above four times the last refused rate, it is lifted.
+///
+/// The limit alone delays a write by at most ten seconds. A `Retry-After` applies to all writers.
 package struct AdaptiveRate: Sendable {
-    /// Passed in by the caller: there is no clock in here.
+    /// Passed in by the caller; this type has no clock.
     package typealias Instant = ContinuousClock.Instant
 
-    /// The lowest limit, in documents a second.
+    /// The lowest limit, in documents per second.
     static let least = 10.0
-    /// The assumed rate if nothing was written yet.
+    /// The assumed rate before the first write.
     private static let assumed = 1000.0
-    private static let longestTurn: Duration = .seconds(10)
+    private static let longestDelay: Duration = .seconds(10)
     private static let window: Duration = .seconds(5)
 
-    /// Documents a second; nil: no limit.
+    /// Documents per second. Nil without a limit.
     package private(set) var limit: Double?
     private var refusedAt = 0.0
     private var lastRefusal: Instant?
     private var hasWrittenSince = true
     private var lastGrowth: Instant?
-    /// The earliest time for the next write under ``limit``.
-    private var nextTurn: Instant?
-    /// The end of a `Retry-After`: nobody writes before.
+    /// The earliest time of the next write under ``limit``.
+    private var nextWriteTime: Instant?
+    /// The end of a `Retry-After`. No write begins before it.
     private var heldUntil: Instant?
     private var written: [(at: Instant, documents: Int)] = []
 
     /// No limit yet.
     package init() {}
 
-    /// When a write of this many documents may begin. The time is then taken.
-    package mutating func turn(for documents: Int, now: Instant) -> Instant {
+    /// Reserves and returns the time at which a write of this number of documents may begin.
+    package mutating func reserveTime(for documents: Int, now: Instant) -> Instant {
         let earliest = max(now, heldUntil ?? now)
-        let turn = max(earliest, nextTurn ?? earliest)
-        nextTurn = limit.map { min(turn + .seconds(Double(documents) / $0), earliest + Self.longestTurn) }
-        return turn
+        let time = max(earliest, nextWriteTime ?? earliest)
+        nextWriteTime = limit.map { min(time + .seconds(Double(documents) / $0), earliest + Self.longestDelay) }
+        return time
     }
 
-    /// The gateway refused a write as too much. Refusals within a second count once: those requests were under way
-    /// together.
+    /// Records a refusal of a write because of overload. Refusals within a second count once, because the requests were
+    /// in flight together.
     ///
-    /// - Parameter retryAfter: No write begins before it has passed.
+    /// - Parameter retryAfter: No write begins before this time has passed.
     package mutating func noteRefusal(retryAfter: Duration? = nil, now: Instant) {
         if let retryAfter { heldUntil = max(heldUntil ?? now, now + retryAfter) }
         if let lastRefusal, lastRefusal.duration(to: now) < .seconds(1) { return }
@@ -54,10 +55,10 @@ package struct AdaptiveRate: Sendable {
         hasWrittenSince = false
         refusedAt = limit ?? recentRate(now)
         limit = max(Self.least, refusedAt / 2)
-        nextTurn = max(nextTurn ?? now, now + .seconds(1))
+        nextWriteTime = max(nextWriteTime ?? now, now + .seconds(1))
     }
 
-    /// The gateway accepted a write: the limit may grow or be lifted.
+    /// Records an accepted write: the limit may grow or be lifted.
     package mutating func noteWritten(_ documents: Int, now: Instant) {
         written.removeAll { $0.at.duration(to: now) > Self.window }
         written.append((now, documents))
@@ -72,7 +73,7 @@ package struct AdaptiveRate: Sendable {
         self.lastGrowth = now
         let grown = limit * (1 + seconds / 4)
         self.limit = grown > refusedAt * 4 ? nil : grown
-        if self.limit == nil { nextTurn = nil }
+        if self.limit == nil { nextWriteTime = nil }
     }
 
     private func recentRate(_ now: Instant) -> Double {
@@ -83,22 +84,22 @@ package struct AdaptiveRate: Sendable {
     }
 }
 
-/// The rate that all writers to one gateway share.
+/// The write rate, shared by all writers to one gateway.
 package actor WritePace {
     private var rate = AdaptiveRate()
 
     /// No limit yet.
     package init() {}
 
-    func turn(for documents: Int) -> ContinuousClock.Instant { rate.turn(for: documents, now: .now) }
+    func reserveTime(for documents: Int) -> ContinuousClock.Instant { rate.reserveTime(for: documents, now: .now) }
 
-    /// Slows down on `.tooManyRequests` and `.unavailable` (429, 502, 503, 504, 524); ignores other errors.
+    /// Slows down on `.tooManyRequests` and `.unavailable` (429, 502, 503, 504, 524). Ignores other errors.
     func noteRefusal(_ error: GatewayError) {
         guard error.code == .tooManyRequests || error.code == .unavailable else { return }
         rate.noteRefusal(retryAfter: error.retryAfter, now: .now)
     }
 
-    /// Documents a second; nil: no limit.
+    /// Documents per second. Nil without a limit.
     package var limit: Double? { rate.limit }
 
     func noteWritten(_ documents: Int) { rate.noteWritten(documents, now: .now) }

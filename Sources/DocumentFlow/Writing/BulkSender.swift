@@ -1,19 +1,19 @@
 package import GatewayClient
 package import Logging
 
-/// Sends the writes of one writer. Retries temporary failures, halves requests that are too large, and isolates a
-/// document that can't be written.
+/// Sends the writes of one writer. Retries temporary failures, halves requests that are too large, and isolates
+/// documents that can't be written.
 ///
-/// ``WriteSuspicion`` and ``DocumentFailures`` decide what a failure means; this type sends and waits.
+/// ``WriteFailurePolicy`` and ``DocumentFailures`` interpret failures; this type sends and waits.
 package struct BulkSender {
     private struct Part {
         let documents: ArraySlice<BulkDocument>
-        var suspicion: WriteSuspicion
+        var failurePolicy: WriteFailurePolicy
 
         var halves: [Part] {
             let middle = documents.startIndex + documents.count / 2
             return [documents[..<middle], documents[middle...]].map {
-                Part(documents: $0, suspicion: suspicion.part(documents: $0.count))
+                Part(documents: $0, failurePolicy: failurePolicy.part(documents: $0.count))
             }
         }
     }
@@ -28,7 +28,7 @@ package struct BulkSender {
     private let requireTenure: (@Sendable () throws -> Void)?
     private var failures = DocumentFailures()
     private var retrier: Retrier
-    /// For documents that the gateway leaves undecided although it answers.
+    /// For documents whose result stays undecided although the gateway answers.
     private var rowRetrier: Retrier
     /// Reads the documents of the same keyspace.
     package var reader: CurrentDocumentReader
@@ -54,9 +54,9 @@ package struct BulkSender {
 
     /// Writes documents and reports the outcome of each exactly once, in parts as answers arrive.
     ///
-    /// - Parameter answered: Takes writes and their outcomes.
-    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`, what `answered` throws. Writes
-    ///   that were not reported by then may or may not have been made.
+    /// - Parameter answered: Receives writes and their outcomes.
+    /// - Throws: ``RunError`` when the retry policy gives up, `CancellationError`, and errors of `answered`. Writes
+    ///   that were not reported by then may or may not have happened.
     package mutating func send(
         _ documents: ArraySlice<BulkDocument>, answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
@@ -66,24 +66,26 @@ package struct BulkSender {
             answered: answered)
     }
 
-    /// The same with another request than `_bulk_docs`.
+    /// Like the other `send`, with a request other than `_bulk_docs`.
     ///
     /// - Parameters:
-    ///   - isPut: Whether that is a `PUT` of one document.
-    ///   - write: Sends one request; returns an outcome for each of its writes.
+    ///   - isPut: Whether the request is a `PUT` of one document.
+    ///   - write: Sends one request and returns an outcome for each of its writes.
     package mutating func send(
         _ documents: ArraySlice<BulkDocument>, isPut: Bool = false,
         by write: (ArraySlice<BulkDocument>) async throws(GatewayError) -> [BulkOutcome],
         answered: (Range<Int>, [BulkOutcome]) async throws -> Void
     ) async throws {
-        var parts = [Part(documents: documents, suspicion: WriteSuspicion(documents: documents.count, isPut: isPut))]
-        parts[0].suspicion.attempts = failures.attemptsForCut
+        var parts = [
+            Part(documents: documents, failurePolicy: WriteFailurePolicy(documents: documents.count, isPut: isPut))
+        ]
+        parts[0].failurePolicy.attempts = failures.attemptsForCut
         while var part = parts.popLast() {
-            if part.suspicion.needsProbe, await answer(to: .doWritesPass) {
+            if part.failurePolicy.needsProbe, await answer(to: .doWritesPass) {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }
-            try await pauses.wait(until: await pace.turn(for: part.documents.count))
+            try await pauses.wait(until: await pace.reserveTime(for: part.documents.count))
             await progress.expiry.check(part.documents, at: gateway, logger)
             let outcomes: [BulkOutcome]
             try requireTenure?()
@@ -91,16 +93,16 @@ package struct BulkSender {
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
             } catch {
-                // If it grows while this part fails, other writes succeed.
-                part.suspicion.note(error, writtenByRun: await progress.counters.bytesOut)
+                // If this grows while the part fails, other writes succeed.
+                part.failurePolicy.note(error, writtenByRun: await progress.counters.bytesOut)
                 switch try await advice(after: error, &part) {
                 case .halve: parts.append(contentsOf: part.halves.reversed())
                 case .reject:
-                    // The gateway answers: the wait for this document is no outage, nor part of the next one.
+                    // The gateway answers, so the wait for this document is neither an outage nor part of the next one.
                     retrier.succeed()
                     if error.isCut { failures.noteCut() }
                     try await answered(part.documents.indices, [Self.rejection(error)])
-                // Last: the others need not wait for it, and show whether it is the cause.
+                // The part goes last: the others need not wait for it, and show whether it is the cause.
                 case .wait, .ask: parts.insert(part, at: 0)
                 }
                 continue
@@ -113,7 +115,7 @@ package struct BulkSender {
         }
     }
 
-    /// The outcomes of documents, given what the answer says of each.
+    /// The outcomes of documents, given the rows of the answer.
     ///
     /// - Throws: The error of the whole answer, if that is what its rows show.
     private mutating func outcomes(
@@ -139,24 +141,24 @@ package struct BulkSender {
         return .rejected(status: error.status ?? 0, reason: error.message + advice)
     }
 
-    /// What to do with a part that failed. If it is to be retried, the wait is over on return.
+    /// What to do with a part that failed. If it is to be retried, waits before returning.
     private mutating func advice(
         after error: GatewayError, _ part: inout Part
-    ) async throws -> WriteSuspicion.Advice {
-        var advice = part.suspicion.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
+    ) async throws -> WriteFailurePolicy.Advice {
+        var advice = part.failurePolicy.advice(after: error, mayBeFirewall: failures.mayBeFirewall)
         if case .ask(let question) = advice {
-            advice = part.suspicion.advice(given: await answer(to: question), to: question)
-            if question == .doWritesPass, advice == .reject, !part.suspicion.mayBeRefusal(error),
-                !part.suspicion.mayBeOfContent(error)
+            advice = part.failurePolicy.advice(given: await answer(to: question), to: question)
+            if question == .doWritesPass, advice == .reject, !part.failurePolicy.mayBeRefusal(error),
+                !part.failurePolicy.mayBeOfContent(error)
             {
                 failures.noteFirewalled()
             }
         }
         guard advice == .wait else { return advice }
-        do { try await wait(after: part.suspicion.outage(of: error)) } catch let failure as RunError {
+        do { try await wait(after: part.failurePolicy.outage(of: error)) } catch let failure as RunError {
             // Other writes succeed and the gateway answers: this document is the cause.
             let hasFailedBefore = part.documents.first.map { failures.hasFailed($0.id) } ?? false
-            guard part.suspicion.isAlone(after: error, hasFailedBefore: hasFailedBefore),
+            guard part.failurePolicy.isAlone(after: error, hasFailedBefore: hasFailedBefore),
                 await answer(to: error.isCut ? .doWritesPass : .doesGatewayAnswer)
             else { throw failure }
             return .reject
@@ -164,18 +166,18 @@ package struct BulkSender {
         return .wait
     }
 
-    private func answer(to question: WriteSuspicion.Question) async -> Bool {
+    private func answer(to question: WriteFailurePolicy.Question) async -> Bool {
         switch question {
-        case .doWritesPass: await probe.letsWritesPass()
+        case .doWritesPass: await probe.acceptsWrites()
         case .doesGatewayAnswer: await probe.isAnswered()
         }
     }
 
     // MARK: - Waiting
 
-    /// Waits before undecided documents are written again; longer each time in a row.
+    /// Waits before undecided documents are written again; longer each consecutive time.
     ///
-    /// - Throws: ``RunError`` once a one-shot job has waited long enough: a full disk does not heal by itself.
+    /// - Throws: ``RunError`` once a one-shot job has waited long enough: a full disk does not recover by itself.
     private mutating func pause(after outcomes: [BulkOutcome]) async throws {
         let reasons = outcomes.compactMap { outcome -> String? in
             switch outcome {

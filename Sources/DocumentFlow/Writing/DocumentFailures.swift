@@ -2,7 +2,7 @@ internal import GatewayClient
 
 /// Counts how often the gateway fails to write a document while it writes others, and gives such documents up.
 ///
-/// A value, one per writer: it is given the rows of answers and says what they mean.
+/// A value, one per writer. Receives the rows of answers and interprets them.
 struct DocumentFailures: Sendable {
     /// A document's part of a `_bulk_docs` answer.
     struct Row {
@@ -22,10 +22,11 @@ struct DocumentFailures: Sendable {
 
     /// Failures after which a document is given up, if the gateway's message shows that it is the cause.
     private static let ownFailuresBeforeRejecting = 3
-    /// Documents in a row that a firewall may refuse. After that it is assumed to refuse all writes.
+    /// The most consecutive documents that count as blocked by a firewall. After that, it is assumed to refuse all
+    /// writes.
     private static let mostFirewalled = 20
     private static let mostRemembered = 1000
-    /// How long a failure counts: its document may have been settled in another way.
+    /// How long a failure is remembered: its document may have been settled in another way.
     private static let memory: Duration = .seconds(600)
 
     private var failures: [DocumentID: Failures] = [:]
@@ -34,18 +35,18 @@ struct DocumentFailures: Sendable {
 
     // MARK: - Requests that are cut
 
-    /// A single document was given up because its request is cut each time.
+    /// Records that a single document was given up because its requests always lose the connection.
     mutating func noteCut() { cuts += 1 }
 
-    /// How many cuts of a single document are enough to give it up. The next one need not take as long as the first.
+    /// The connection losses of a single document after which it is given up. Fewer after the first such document.
     var attemptsForCut: Int { cuts > 0 ? AttemptLimits.failures / 2 : AttemptLimits.failures }
 
     // MARK: - A firewall
 
-    /// Whether documents that are refused one by one still count as blocked by a firewall before the gateway.
+    /// Whether documents that are refused individually still count as blocked by a firewall in front of the gateway.
     var mayBeFirewall: Bool { firewalled < Self.mostFirewalled }
 
-    /// A single document was refused while other writes succeed.
+    /// Records that a single document was refused while other writes succeeded.
     mutating func noteFirewalled() { firewalled += 1 }
 
     // MARK: - The gateway
@@ -53,12 +54,12 @@ struct DocumentFailures: Sendable {
     /// Whether the gateway recently failed to write the document while it wrote others.
     func hasFailed(_ id: DocumentID, now: ContinuousClock.Instant = .now) -> Bool { recent(id, now) != nil }
 
-    /// The error of a whole answer; nil if only single rows failed.
+    /// The error of a whole answer. Nil if only single rows failed.
     ///
-    /// If all rows failed, the request counts as failed, unless each of the documents is known to be the cause, or the
-    /// gateway's own function failed on one of them.
+    /// If all rows failed, the request counts as failed, unless each document is a known cause, or the gateway's own
+    /// function failed on one of them.
     ///
-    /// - Parameter bytes: Bytes that the run had written before.
+    /// - Parameter bytes: The bytes that the run had written before.
     func outage(in rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> GatewayError? {
         var unexplained: String?
         for row in rows {
@@ -70,10 +71,10 @@ struct DocumentFailures: Sendable {
         return isOwn ? nil : unexplained.map { GatewayError(.serverError, $0, status: 500) }
     }
 
-    /// The outcomes of an answer that is no outage. Documents that keep failing while others are written become
+    /// The outcomes of an answer that is not an outage. Documents that keep failing while others are written become
     /// `.rejected`.
     ///
-    /// - Parameter bytes: Bytes that the run had written before.
+    /// - Parameter bytes: The bytes that the run had written before.
     mutating func outcomes(for rows: [Row], bytes: Int, now: ContinuousClock.Instant = .now) -> [BulkOutcome] {
         let written = rows.writtenBytes
         var counted: Set<DocumentID> = []
@@ -84,7 +85,7 @@ struct DocumentFailures: Sendable {
             }
             var failure = recent(row.id, now) ?? Failures(last: now)
             guard written > 0 || row.outcome.isOwnFailure || failure.count > 0 && failure.bytes < bytes else {
-                // Besides failures of single documents, there may be failures of an outage.
+                // An outage may also have caused failures.
                 return rows.contains { $0.outcome.isOwnFailure } ? .undecided(reason: reason) : row.outcome
             }
             if counted.insert(row.id).inserted { failure.count += 1 }
@@ -95,12 +96,12 @@ struct DocumentFailures: Sendable {
         }
     }
 
-    /// Nil if the last failure is long ago.
+    /// Nil if the last failure is too long ago.
     private func recent(_ id: DocumentID, _ now: ContinuousClock.Instant) -> Failures? {
         failures[id].flatMap { $0.last.duration(to: now) < Self.memory ? $0 : nil }
     }
 
-    /// Drops old entries when there are many.
+    /// Drops old entries if there are many.
     private mutating func remember(_ failure: Failures?, _ id: DocumentID, _ now: ContinuousClock.Instant) {
         failures[id] = failure
         guard failures.count > Self.mostRemembered else { return }

@@ -4,9 +4,9 @@ internal import Locking
 package import Logging
 internal import LosslessJSON
 
-/// Looks whether documents expire that a run writes, although their expiry is not kept: each write clears it.
+/// Checks whether documents that a run writes have an expiry that is not kept: each write clears it.
 ///
-/// Asks the gateway about the first, the second, the fourth, the eighth document and so on: one request each.
+/// Checks the first, second, fourth, eighth document and so on, with one request each.
 package final class ExpiryWatch: Sendable {
     private struct State {
         var seen = 0
@@ -14,9 +14,9 @@ package final class ExpiryWatch: Sendable {
         var hasWarned = false
     }
 
-    /// Larger documents are not looked at.
+    /// The largest document that is checked.
     private static let longest = 64 << 10
-    /// How many documents of a request are looked at to find one that exists already.
+    /// The number of documents of a request that are tried to find an existing one.
     private static let candidates = 10
 
     private let state = Locked(State())
@@ -24,8 +24,8 @@ package final class ExpiryWatch: Sendable {
     /// Nothing is known yet.
     package init() {}
 
-    /// Looks at the documents of a write, before it is sent. Logs a warning, once. Throws nothing: an answer that fails
-    /// says nothing.
+    /// Checks the documents of a write before it is sent. Logs a warning, once. Throws nothing: a failed request is
+    /// ignored.
     package func check(_ documents: ArraySlice<BulkDocument>, at gateway: Gateway, _ logger: Logger) async {
         guard !gateway.keepsExpiry, gateway.dialect.expiresDocuments, isDue(documents.count) else { return }
         let update = documents.prefix(Self.candidates).first { document in
@@ -39,7 +39,7 @@ package final class ExpiryWatch: Sendable {
         await ask(update.id, gateway, logger)
     }
 
-    /// The same for documents of a source that are copied from it.
+    /// Like ``check(_:at:_:)``, for documents that are copied from a source.
     package func check(copied ids: [DocumentID], from gateway: Gateway, _ logger: Logger) async {
         guard !gateway.keepsExpiry, gateway.dialect.expiresDocuments, isDue(ids.count), let id = ids.first else {
             return
@@ -47,13 +47,13 @@ package final class ExpiryWatch: Sendable {
         await ask(id, gateway, logger)
     }
 
-    /// The same for documents that are copied to a target without expiry. Its remedy is another.
+    /// Like ``check(_:at:_:)``, for documents that are copied to a target without expiry. The remedy differs.
     package func check(copied ids: [DocumentID], from gateway: Gateway, to target: Gateway, _ logger: Logger) async {
         guard gateway.dialect.expiresDocuments, isDue(ids.count), let id = ids.first else { return }
         await ask(id, gateway, logger, target)
     }
 
-    /// Counts documents whose expiry the target can't keep. The first is named in a warning.
+    /// Counts documents whose expiry the target can't keep. A warning names the first one.
     package func noteLost(_ expiries: [DocumentID: [UInt8]], at gateway: Gateway, to target: Gateway, _ logger: Logger)
     {
         guard let (id, expiry) = expiries.min(by: { $0.key.text < $1.key.text }) else { return }
@@ -75,7 +75,7 @@ package final class ExpiryWatch: Sendable {
         warn(id, expiry, gateway, logger, target)
     }
 
-    /// - Parameter target: Where documents are copied to, if they don't expire there.
+    /// - Parameter target: The target of the copies, if it does not support expiry.
     private func warn(
         _ id: DocumentID, _ expiry: [UInt8], _ gateway: Gateway, _ logger: Logger, _ target: Gateway?
     ) {

@@ -1,6 +1,5 @@
 extension Array {
-    /// Consecutive groups of at most `count` elements and `bytes` bytes; an element larger than that has a group of
-    /// its own.
+    /// Consecutive groups of at most `count` elements and `bytes` bytes. A larger element forms a group by itself.
     @inlinable package func grouped(count: Int, bytes: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
         var groups: [ArraySlice<Element>] = []
         var start = startIndex

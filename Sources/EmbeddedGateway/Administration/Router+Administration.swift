@@ -3,8 +3,8 @@ internal import LosslessJSON
 internal import SyncFunctions
 
 extension Router {
-    /// What only the administrative port has: users, roles, the sync function and its run over all documents. Nil for
-    /// other paths.
+    /// The paths that only the administrative port has: users, roles, the sync function and its resync. Nil for other
+    /// paths.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func administration(_ request: Request, _ path: [String]) async throws -> Answer? {
@@ -27,7 +27,7 @@ extension Router {
         }
     }
 
-    /// `/DB/_raw/ID`: the document, and in `_xattrs._sync` what the sync function decided.
+    /// `/DB/_raw/ID`: the document, with the sync function's decisions in `_xattrs._sync`.
     private func raw(_ request: Request, _ id: String) throws -> Answer {
         guard ["GET", "HEAD"].contains(request.method) else { throw RequestError.methodNotAllowed("GET, HEAD") }
         guard let document = try store.winner(of: id) else { throw RequestError.missing }
@@ -62,7 +62,7 @@ extension Router {
         return .json(body.bytes)
     }
 
-    /// `/DB/_config/sync`, of which `/DB/_config` is a longer way. The function stays until the gateway ends.
+    /// `/DB/_config/sync`; `/DB/_config` has the same function. The function stays until the gateway ends.
     private func syncFunction(_ request: Request) async throws -> Answer {
         switch request.method {
         case "GET", "HEAD":
@@ -103,7 +103,7 @@ extension Router {
 }
 
 extension JSONWriter {
-    /// `{"kim":{"a":5}}`; left out if nothing is granted.
+    /// `{"kim":{"a":5}}`. Omitted if nothing is granted.
     fileprivate mutating func member(_ name: String, _ grants: [(principal: String, name: String, sequence: Int)]) {
         guard !grants.isEmpty else { return }
         self.name(name)

@@ -2,8 +2,8 @@ internal import HTTPServing
 internal import LosslessJSON
 
 extension Router {
-    /// `/DB/_user/NAME` and `/DB/_role/NAME`. Users and roles that are made here are gone when the gateway starts again
-    /// with its configuration.
+    /// `/DB/_user/NAME` and `/DB/_role/NAME`. Users and roles created here are lost when the gateway restarts with its
+    /// configuration.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func principal(_ request: Request, _ name: String, isRole: Bool) async throws -> Answer {
@@ -106,7 +106,7 @@ extension Router {
 }
 
 extension JSONWriter {
-    /// Sorted; left out if there are none.
+    /// Sorted. Omitted if there are none.
     fileprivate mutating func member(_ name: String, _ names: Set<String>?) {
         guard let names, !names.isEmpty else { return }
         self.name(name)

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// Wakes waiting feeds when something was committed.
+/// Wakes waiting feeds after a commit.
 final class ChangeSignal: Sendable {
     private struct State {
         var lastSequence: Int
@@ -13,17 +13,17 @@ final class ChangeSignal: Sendable {
     init(lastSequence: Int) { state = Monitor(State(lastSequence: lastSequence)) }
 
     var lastSequence: Int { state.quietly { $0.lastSequence } }
-    /// How many calls of ``wait(past:)`` are waiting.
+    /// The number of waiting calls of ``wait(past:)``.
     var waitingCount: Int { state.waitingTasks }
 
-    /// Changes with each ``restart(at:)``. Within a transaction, it is the era of the transaction's sequences.
+    /// Changes with each ``restart(at:)``. Within a transaction, the era of the transaction's sequences.
     var era: Int { state.quietly { $0.era } }
     /// How often the feeds were ended. A feed ends once this exceeds its value at the feed's start.
     var endings: Int { state.quietly { $0.endings } }
 
-    /// Wakes those who wait for this sequence. Call after the commit, so that they can read it.
+    /// Wakes the feeds that wait for this sequence. Must be called after the commit, so that they can read it.
     ///
-    /// - Parameter era: The era that the sequence belongs to; a call for an earlier era is ignored. Nil for the current
+    /// - Parameter era: The era that the sequence belongs to. A call for an earlier era is ignored. Nil for the current
     ///   one.
     func advance(to sequence: Int, in era: Int? = nil) {
         state.with { state in

@@ -25,16 +25,16 @@ struct ChangesPage: Sendable {
     /// Each row ends with a line feed.
     var text: [UInt8] = []
     var count = 0
-    /// Where the next page begins.
+    /// The beginning of the next page.
     var last: FeedPosition
     /// Whether there were no more rows when the page was read.
     var isLast = true
     private let separator: [UInt8]
     private var isFirst: Bool
 
-    /// The most rows, and about the most bytes, in memory at once.
-    private static let mostRows = 1_000
-    static let mostBytes = 128 << 10
+    /// The most rows, and the approximate most bytes, in memory at once.
+    private static let maximumRows = 1_000
+    static let maximumBytes = 128 << 10
 
     init(last: FeedPosition, separator: String, isFirst: Bool) {
         self.last = last
@@ -43,7 +43,7 @@ struct ChangesPage: Sendable {
     }
 
     func hasRoom(_ limit: Int?) -> Bool {
-        count < min(limit ?? .max, Self.mostRows) && text.count < Self.mostBytes
+        count < min(limit ?? .max, Self.maximumRows) && text.count < Self.maximumBytes
     }
 
     /// - Note: Source: recorded, `{"seq":1,"id":"_user/GUEST","changes":[]}`, also where documents are included.
@@ -81,7 +81,7 @@ struct ChangesPage: Sendable {
 
     /// A row for a document that has left channels.
     ///
-    /// - Parameter row: The revision with which it left them; nil if it is not to be shown.
+    /// - Parameter row: The revision with which it left them. Nil if it must not be shown.
     /// - Note: Source: recorded,
     ///   `{"seq":20,"id":"…","removed":["A"],"doc":{"_removed":true,…},"changes":[{"rev":"…"}]}`.
     mutating func append(_ removal: Removal, _ position: FeedPosition, _ selection: ChangeSelection, _ row: Row?) {
@@ -170,7 +170,7 @@ extension FeedDocument {
 }
 
 extension Row {
-    /// Calls `body` with a blob in SQLite's memory; nil for NULL.
+    /// Calls `body` with a blob in SQLite's memory. Nil for NULL.
     fileprivate func withBytes(at column: Int, _ body: (UnsafeRawBufferPointer?) -> Void) {
         try? withUnsafeData(atIndex: column) { data in
             guard let data else { return body(nil) }
@@ -180,7 +180,7 @@ extension Row {
 }
 
 extension JSONWriter {
-    /// A string in the spelling of ids in rows.
+    /// A string, spelled like the ids in rows.
     static func escaped(_ value: String) -> [UInt8] {
         var text = JSONWriter()
         text.escapedString(value)

@@ -7,29 +7,29 @@ internal import HTTPServing
 struct ContinuousFeed {
     private let store: Store
     private let accounts: Accounts
-    private var asked: FeedRequest
+    private var parameters: FeedRequest
     private let send: Answer.Send
-    private var looked: FeedPosition
-    private var left: Int?
+    private var checkedPosition: FeedPosition
+    private var remaining: Int?
     private static let lineFeed = [UInt8(ascii: "\n")]
 
-    init(_ store: Store, _ accounts: Accounts, _ asked: FeedRequest, _ send: @escaping Answer.Send) {
+    init(_ store: Store, _ accounts: Accounts, _ parameters: FeedRequest, _ send: @escaping Answer.Send) {
         self.store = store
         self.accounts = accounts
-        self.asked = asked
+        self.parameters = parameters
         self.send = send
-        looked = asked.since
-        left = asked.limit
+        checkedPosition = parameters.since
+        remaining = parameters.limit
     }
 
     mutating func run() async throws {
         let send = send
-        var wait = FeedWait(asked, store.signal)
+        var wait = FeedWait(parameters, store.signal)
         if try await !sendChanges() { try await send(Self.lineFeed) }
-        while left != 0 {
+        while remaining != 0 {
             try await send(Self.lineFeed)
             repeat {
-                let isDue = try await wait.forChange(past: looked.plainSequence) {
+                let isDue = try await wait.forChange(past: checkedPosition.plainSequence) {
                     try await send(Self.lineFeed)
                 }
                 guard isDue else { return }
@@ -40,18 +40,18 @@ struct ContinuousFeed {
 
     /// Sends the changes that exist now.
     ///
-    /// - Returns: Whether there was anything.
+    /// - Returns: Whether there were any.
     private mutating func sendChanges() async throws -> Bool {
         let end = store.signal.lastSequence
-        asked.selection.visitor = accounts.refreshed(asked.selection.visitor)
-        var reader = FeedPages(store, asked, since: looked, through: end, limit: left, separator: "")
+        parameters.selection.visitor = accounts.refreshed(parameters.selection.visitor)
+        var reader = FeedPages(store, parameters, since: checkedPosition, through: end, limit: remaining, separator: "")
         while !reader.isDone {
             let page = try reader.next()
             if page.count > 0 { try await send(page.text) }
-            looked = page.last
+            checkedPosition = page.last
         }
-        left = left.map { $0 - reader.count }
-        if left != 0 { looked = max(looked, FeedPosition(end)) }
+        remaining = remaining.map { $0 - reader.count }
+        if remaining != 0 { checkedPosition = max(checkedPosition, FeedPosition(end)) }
         return reader.count > 0
     }
 }

@@ -1,30 +1,30 @@
 /// Reads a feed page by page, up to a fixed last sequence.
 struct FeedPages {
     private let store: Store
-    private let asked: FeedRequest
+    private let parameters: FeedRequest
     private let end: Int
-    /// The most rows; nil for no limit.
+    /// The most rows. Nil for no limit.
     private let limit: Int?
     private let grants: [String: Int]?
     private let separator: String
-    /// The changes still to read if only some channels are shown; nil before the first page.
+    /// The remaining changes if only some channels are shown. Nil before the first page.
     private var due: ArraySlice<ChannelChange>?
     private var position: FeedPosition
     private var isFirst = true
-    /// How many rows were read.
+    /// The number of rows read so far.
     private(set) var count = 0
     /// Whether everything was read, or the limit is reached.
     private(set) var isDone = false
 
     init(
-        _ store: Store, _ asked: FeedRequest, since: FeedPosition, through end: Int, limit: Int?, separator: String
+        _ store: Store, _ parameters: FeedRequest, since: FeedPosition, through end: Int, limit: Int?, separator: String
     ) {
         self.store = store
-        self.asked = asked
+        self.parameters = parameters
         self.end = end
         self.limit = limit
         self.separator = separator
-        grants = asked.selection.grants
+        grants = parameters.selection.grants
         position = since
     }
 
@@ -41,15 +41,15 @@ struct FeedPages {
     private mutating func page(_ room: Int?) throws -> ChangesPage {
         guard let grants else {
             return try store.changes(
-                since: position, through: end, limit: room, asked.selection, separator: separator,
+                since: position, through: end, limit: room, parameters.selection, separator: separator,
                 isFirst: isFirst)
         }
         var due = due ?? []
         if self.due == nil {
-            due = try store.channelChanges(since: position, through: end, asked.selection, grants)[...]
+            due = try store.channelChanges(since: position, through: end, parameters.selection, grants)[...]
         }
         let (page, used) = try store.page(
-            of: due, limit: room, asked.selection, since: position, separator: separator, isFirst: isFirst)
+            of: due, limit: room, parameters.selection, since: position, separator: separator, isFirst: isFirst)
         self.due = due.dropFirst(used)
         return page
     }

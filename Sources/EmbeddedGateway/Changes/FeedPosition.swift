@@ -3,7 +3,7 @@
 /// `SEQUENCE`, or `TRIGGER:SEQUENCE` for an older change that a user sees because a channel was granted at the sequence
 /// `TRIGGER`. All of these come before the change `TRIGGER` itself.
 struct FeedPosition: Sendable, Hashable, Comparable {
-    /// The sequence of the grant; nil for a plain position.
+    /// The sequence of the grant. Nil for a plain position.
     let trigger: Int?
     let sequence: Int
 
@@ -14,7 +14,7 @@ struct FeedPosition: Sendable, Hashable, Comparable {
         self.sequence = sequence
     }
 
-    /// Changes above this sequence are due, grants aside.
+    /// Changes above this sequence are due, apart from grants.
     var plainSequence: Int { trigger.map { max(0, $0 - 1) } ?? sequence }
 
     static func < (left: FeedPosition, right: FeedPosition) -> Bool { left.order < right.order }
@@ -29,8 +29,8 @@ struct FeedPosition: Sendable, Hashable, Comparable {
 
     /// Accepts `16`, `"16"`, `29:13`, `10::14`, `10:29:13` and the empty string.
     ///
-    /// A `LOW` before two colons or before a trigger means that a change above it was still missing. This gateway never
-    /// skips a sequence and so never sends such a position, but starts there, so that nothing is lost.
+    /// A `LOW` before two colons or before a trigger means that a change above it was still missing. This gateway skips
+    /// no sequences and so never sends such a position. But it starts there, so that nothing is lost.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     init(_ given: String) throws(RequestError) {

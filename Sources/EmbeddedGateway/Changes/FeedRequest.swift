@@ -11,17 +11,17 @@ struct FeedRequest: Sendable {
 
     var feed = Feed.normal
     var since = FeedPosition.start
-    /// `since` as sent by the client; returned as `last_seq` if there are no rows.
+    /// The client's `since`. Returned as `last_seq` if there are no rows.
     var sinceText = "0"
     /// Nil for no limit, which is 0 in the request.
     var limit: Int?
     var selection = ChangeSelection()
-    /// Interval of heartbeats; nil for none. At least 25 s.
+    /// The interval of heartbeats, at least 25 s. Nil for none.
     var heartbeat: Duration?
-    /// How long a feed waits for a change; nil, with a heartbeat, for no limit.
+    /// How long a feed waits for a change. Nil, with a heartbeat, for no limit.
     var timeout: Duration? = .milliseconds(300_000)
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1; the query has precedence over the body of a POST.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1. The query takes precedence over the body of a POST.
     init(_ request: Request, _ visitor: Visitor) throws(RequestError) {
         let query = request.query
         var settings: ChangesSettings?
@@ -49,7 +49,7 @@ struct FeedRequest: Sendable {
         selection.includesBranches = text("style") == "all_docs"
         selection.activeOnly = flag("active_only")
         selection.namesVersions = text("version_type") == "cv"
-        // A POST can't ask for revocations.
+        // A POST can't request revocations.
         selection.includesRevocations = request.method == "GET" && query.flag("revocations")
         try setFilter(text("filter"), ids: query["doc_ids"], listed: settings?["doc_ids"])
         if selection.ids == nil, text("filter") == "sync_gateway/bychannel" {

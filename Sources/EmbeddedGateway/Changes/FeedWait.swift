@@ -7,11 +7,11 @@ struct FeedWait {
     private let heartbeat: Duration?
     private var deadline: ContinuousClock.Instant?
 
-    init(_ asked: FeedRequest, _ signal: ChangeSignal) {
+    init(_ parameters: FeedRequest, _ signal: ChangeSignal) {
         self.signal = signal
         endings = signal.endings
-        timeout = asked.timeout
-        heartbeat = asked.heartbeat
+        timeout = parameters.timeout
+        heartbeat = parameters.heartbeat
         restart()
     }
 
@@ -21,7 +21,7 @@ struct FeedWait {
     /// Waits for a change above `sequence`, with heartbeats if they were requested.
     ///
     /// - Returns: False at the timeout, or if the feed must end.
-    /// - Throws: `CancellationError`, or what `beat` throws.
+    /// - Throws: `CancellationError`, or any error of `beat`.
     func forChange(past sequence: Int, _ beat: () async throws -> Void) async throws -> Bool {
         while signal.endings == endings {
             let end = heartbeat.map { clock.now.advanced(by: $0) } ?? deadline

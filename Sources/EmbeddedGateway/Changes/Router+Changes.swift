@@ -3,18 +3,18 @@ internal import HTTPServing
 extension Router {
     /// `/DB/_changes`.
     func changes(_ request: Request) async throws -> Answer {
-        let asked = try FeedRequest(request, visitor)
-        switch asked.feed {
-        case .normal: return try await normalFeed(asked)
+        let parameters = try FeedRequest(request, visitor)
+        switch parameters.feed {
+        case .normal: return try await normalFeed(parameters)
         case .longpoll:
             return Answer(
                 status: 200, fields: [.neverCached, .json],
-                body: .streamed { send in try await longpoll(asked, send) })
+                body: .streamed { send in try await longpoll(parameters, send) })
         case .continuous:
             return Answer(
                 status: 200, fields: [.neverCached, HTTPField("Content-Type", "application/octet-stream")],
                 body: .streamed { send in
-                    var feed = ContinuousFeed(store, accounts, asked, send)
+                    var feed = ContinuousFeed(store, accounts, parameters, send)
                     try await feed.run()
                 })
         }
@@ -24,48 +24,49 @@ extension Router {
     private static let wholeLimit = 2_048
 
     /// Everything up to the last sequence at the time of the request, so that it never chases writers.
-    private func normalFeed(_ asked: FeedRequest) async throws -> Answer {
+    private func normalFeed(_ parameters: FeedRequest) async throws -> Answer {
         let end = try store.lastSequence()
         var reader = FeedPages(
-            store, asked, since: asked.since, through: end, limit: asked.limit, separator: ",")
+            store, parameters, since: parameters.since, through: end, limit: parameters.limit, separator: ",")
         let first = try reader.next()
         let fields = [HTTPField.neverCached, .json]
         if reader.isDone, first.text.count < Self.wholeLimit {
             return Answer(
                 status: 200, fields: fields,
-                body: .whole(ChangesArray.opening + first.text + ChangesArray.closing(first, reader, asked)))
+                body: .whole(ChangesArray.opening + first.text + ChangesArray.closing(first, reader, parameters)))
         }
         return Answer(
             status: 200, fields: fields,
             body: .streamed { [reader] send in
                 try await send(ChangesArray.opening)
-                try await sendPages(first, reader, asked, send)
+                try await sendPages(first, reader, parameters, send)
             })
     }
 
     /// Sends the head and the beginning at once, then waits for the first change.
-    private func longpoll(_ asked: FeedRequest, _ send: @escaping Answer.Send) async throws {
-        var asked = asked
-        let wait = FeedWait(asked, store.signal)
-        var looked = asked.since
+    private func longpoll(_ parameters: FeedRequest, _ send: @escaping Answer.Send) async throws {
+        var parameters = parameters
+        let wait = FeedWait(parameters, store.signal)
+        var checkedPosition = parameters.since
         try await send(ChangesArray.opening)
         while true {
             let end = store.signal.lastSequence
-            asked.selection.visitor = accounts.refreshed(asked.selection.visitor)
-            var reader = FeedPages(store, asked, since: looked, through: end, limit: asked.limit, separator: ",")
+            parameters.selection.visitor = accounts.refreshed(parameters.selection.visitor)
+            var reader = FeedPages(
+                store, parameters, since: checkedPosition, through: end, limit: parameters.limit, separator: ",")
             let page = try reader.next()
-            if page.count > 0 { return try await sendPages(page, reader, asked, send) }
-            looked = max(looked, FeedPosition(end))
-            let isDue = try await wait.forChange(past: looked.plainSequence) {
+            if page.count > 0 { return try await sendPages(page, reader, parameters, send) }
+            checkedPosition = max(checkedPosition, FeedPosition(end))
+            let isDue = try await wait.forChange(past: checkedPosition.plainSequence) {
                 try await send([UInt8(ascii: "\n")])
             }
-            guard isDue else { return try await send(ChangesArray.closing(page, reader, asked)) }
+            guard isDue else { return try await send(ChangesArray.closing(page, reader, parameters)) }
         }
     }
 
     /// Sends the remaining rows and the closing of the array.
     private func sendPages(
-        _ first: ChangesPage, _ reader: FeedPages, _ asked: FeedRequest, _ send: Answer.Send
+        _ first: ChangesPage, _ reader: FeedPages, _ parameters: FeedRequest, _ send: Answer.Send
     ) async throws {
         var reader = reader
         var page = first
@@ -74,7 +75,7 @@ extension Router {
             page = try reader.next()
             try await send(page.text)
         }
-        try await send(ChangesArray.closing(page, reader, asked))
+        try await send(ChangesArray.closing(page, reader, parameters))
     }
 }
 
@@ -83,7 +84,7 @@ enum ChangesArray {
     static let opening = Array("{\"results\":[\r\n".utf8)
 
     /// - Note: Source: recorded; without rows, `last_seq` is the `since` of the request.
-    static func closing(_ last: ChangesPage, _ reader: FeedPages, _ asked: FeedRequest) -> [UInt8] {
-        Array("],\n\"last_seq\":\"\(reader.count == 0 ? asked.sinceText : last.last.text)\"}\n".utf8)
+    static func closing(_ last: ChangesPage, _ reader: FeedPages, _ parameters: FeedRequest) -> [UInt8] {
+        Array("],\n\"last_seq\":\"\(reader.count == 0 ? parameters.sinceText : last.last.text)\"}\n".utf8)
     }
 }

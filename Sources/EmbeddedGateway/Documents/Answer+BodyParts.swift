@@ -2,9 +2,9 @@ internal import HTTPServing
 internal import NIOConcurrencyHelpers
 
 extension Answer {
-    /// An answer with a known length. Sent whole if it is short or already in memory, otherwise piece by piece.
+    /// An answer with a known length. Sent as a whole if it is short or already in memory, otherwise in pieces.
     ///
-    /// - Throws: ``RequestError`` 404 if a content was removed since the body was made.
+    /// - Throws: ``RequestError`` 404 if a content was removed after the body was created.
     init(fields: [HTTPField], _ body: BodyParts, from store: Store) throws {
         self.init(status: 200, fields: fields)
         var pieces = BodyPieces(body, from: store)
@@ -13,7 +13,7 @@ extension Answer {
             return
         }
         length = body.length
-        // Taken out when it is sent, so that the answer does not keep what was sent.
+        // Removed when it is sent, so that the answer does not keep it in memory.
         let waiting = NIOLockedValueBox<BodyPieces?>(pieces)
         self.body = .streamed { [kept] send in
             let pieces = waiting.withLockedValue { waiting in
@@ -38,7 +38,7 @@ extension BodyPieces {
         }
     }
 
-    /// Sends all pieces; what is loaded but not sent is counted as kept.
+    /// Sends all pieces. Data that is loaded but not yet sent is counted in `kept`.
     consuming func send(_ send: Answer.Send, counting kept: KeptBytes) async throws {
         var pieces = self
         while let piece = try pieces.next() {

@@ -2,12 +2,12 @@ internal import LosslessJSON
 
 /// The `_attachments` of a stored revision: an object of stubs, sorted by name, as text.
 enum AttachmentEntries {
-    /// The entries of a new revision; nil if it has none.
+    /// The entries of a new revision. Nil if it has none.
     ///
-    /// A stub whose name exists in the parent keeps the parent's entry, whatever else it says. Any other stub is stored
-    /// as sent, without content. If the parent has no attachments at all, the stub must have a digest.
+    /// A stub with a name that the parent has keeps the parent's entry, regardless of its other members. Any other stub
+    /// is stored as sent, without content. If the parent has no attachments at all, the stub must have a digest.
     ///
-    /// - Parameter parent: The text of the parent's `_attachments`; nil if it has none.
+    /// - Parameter parent: The text of the parent's `_attachments`. Nil if it has none.
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     static func make(
         _ attachments: [IncomingAttachment], parent: [UInt8]?, generation: Int

@@ -1,11 +1,11 @@
-/// The content of an attachment that is still in the store.
+/// The content of an attachment, still in the store.
 struct StoredContent: Equatable {
     let digest: String
     /// In bytes.
     let length: Int
 }
 
-/// A body or part of a body that refers to attachment contents, which are read only when they are sent.
+/// A body, or part of a body, that refers to attachment contents. They are read only when they are sent.
 struct BodyParts: Sendable {
     enum Form {
         case raw
@@ -20,22 +20,22 @@ struct BodyParts: Sendable {
         case content(StoredContent, Form)
     }
 
-    /// Marks the place of a content in the text of a document, because valid JSON has no bare control characters.
+    /// Marks the position of a content in the text of a document. Valid JSON contains no bare control characters.
     static let placeholder: UInt8 = 0
-    /// Parts up to this length are joined; longer ones are not copied.
+    /// Parts up to this length are joined. Longer ones are not copied.
     private static let joinedLimit = 64 << 10
 
     private(set) var parts: [Part] = []
-    /// Length in bytes, contents included in their form.
+    /// Length in bytes, including the contents in their encoded form.
     private(set) var length = 0
-    /// How many of the bytes are in memory.
+    /// The number of bytes in memory.
     private(set) var loadedLength = 0
 
     init() {}
 
     init(_ bytes: [UInt8]) { append(bytes) }
 
-    /// - Parameter text: Has one ``placeholder`` for each of the contents, in order.
+    /// - Parameter text: Contains one ``placeholder`` for each of the contents, in order.
     init(_ text: [UInt8], base64 contents: [StoredContent]) {
         guard !contents.isEmpty else {
             append(text)

@@ -3,18 +3,18 @@ internal import HTTPServing
 
 /// Reads a body piece by piece, so that at most one piece of its contents is in memory.
 struct BodyPieces: Sendable {
-    /// The most bytes of a piece, except for bytes that are in memory anyway.
+    /// The most bytes of a piece, except for bytes that are already in memory.
     static let limit = 1 << 20
-    /// Bytes of content that make a whole piece as base64. Not small, because SQLite reads a blob from its start for
-    /// each piece.
+    /// Bytes of content that fill a piece when encoded as base64. Not small, because SQLite reads a blob from its start
+    /// for each piece.
     private static let contentLimit = limit / 4 * 3
 
     private let store: Store
-    /// The parts still to read, the next one last.
+    /// The remaining parts, next one last.
     private var parts: [BodyParts.Part]
-    /// How much of the next content was read.
+    /// The number of bytes of the next content that were read.
     private var offset = 0
-    /// Bytes in memory that are not read yet.
+    /// The bytes in memory that have not been read yet.
     private(set) var loadedLength: Int
 
     init(_ body: BodyParts, from store: Store) {
@@ -23,16 +23,16 @@ struct BodyPieces: Sendable {
         loadedLength = body.loadedLength
     }
 
-    /// The next piece; nil at the end.
+    /// The next piece. Nil at the end.
     ///
-    /// - Throws: `ConnectionCut` if a content was removed since the body was made.
+    /// - Throws: `ConnectionCut` if a content was removed after the body was created.
     mutating func next() throws -> [UInt8]? {
         guard var piece = try read(limit: nil) else { return nil }
         while let more = try read(limit: Self.limit - piece.count) { piece += more }
         return piece
     }
 
-    /// The next bytes; nil at the end, or if they exceed the limit.
+    /// The next bytes. Nil at the end, or if they exceed the limit.
     private mutating func read(limit: Int?) throws -> [UInt8]? {
         switch parts.last {
         case nil: return nil

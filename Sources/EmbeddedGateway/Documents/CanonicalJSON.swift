@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
-/// A canonical spelling of JSON: members sorted by bytes, of duplicates only the last, no white space, strings with the
-/// fewest escapes. Numbers keep their spelling. Lone surrogates stay escaped, because UTF-8 can't hold them.
+/// A canonical spelling of JSON: members sorted by bytes, only the last of duplicates, no white space, strings with the
+/// fewest escapes. Numbers keep their spelling. Lone surrogates stay escaped, because UTF-8 can't represent them.
 ///
 /// Revision digests are computed from it. Does not recurse, because documents may be 10,000 levels deep.
 enum CanonicalJSON {

@@ -11,7 +11,7 @@ enum DocumentChannels {
         return Set(names.filter { !$0.utf8.contains(0) }).sorted()
     }
 
-    /// The stored form; nil for none.
+    /// The stored form. Nil for none.
     static func write(_ channels: [String]) -> [UInt8]? {
         guard !channels.isEmpty else { return nil }
         var text = JSONWriter()

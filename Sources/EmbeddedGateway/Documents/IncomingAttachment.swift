@@ -6,7 +6,7 @@ struct IncomingAttachment: Sendable {
     enum Content: Sendable {
         /// Decoded from `data`, or from a part of a multipart body.
         case bytes([UInt8], digest: String)
-        /// `"stub":true`. `entry` is stored if the parent does not have the name.
+        /// `"stub":true`. `entry` is stored if the parent lacks the name.
         case stub(entry: [UInt8], hasDigest: Bool)
     }
 
@@ -52,7 +52,7 @@ struct IncomingAttachment: Sendable {
         }
     }
 
-    /// The attachments of a document, sorted by name; none if `value` is not an object, as in the real gateway.
+    /// The attachments of a document, sorted by name. Empty if `value` is not an object, as in the real gateway.
     ///
     /// Names are compared as bytes: 'é' has two spellings, and a document may have both.
     ///
@@ -83,7 +83,7 @@ struct IncomingAttachment: Sendable {
         }
     }
 
-    /// The Go type that the real gateway names in its reason.
+    /// The Go type that the real gateway mentions in its reason.
     private static func goType(of value: JSONValue) -> String {
         switch value.kind {
         case .number: "json.Number"

@@ -1,26 +1,28 @@
 internal import LosslessJSON
 
-/// A document as sent by a client, split into what the gateway stores in columns and the bytes it stores unchanged.
+/// A document as sent by a client, split into what the gateway stores in columns and the bytes that it stores
+/// unchanged.
 struct IncomingDocument: Sendable {
-    /// `_id`; nil if it is missing or not a string.
+    /// `_id`. Nil if it is missing or not a string.
     let id: String?
     /// `_rev`.
     var revision: String?
-    /// `_cv`; nil if it is missing or not valid.
+    /// `_cv`. Nil if it is missing or not valid.
     let version: String?
     let isDeleted: Bool
-    /// `_revisions`, newest first; nil if it is missing or not valid.
+    /// `_revisions`, newest first. Nil if it is missing or not valid.
     let history: [StoredRevisionID]?
-    /// The object as sent, without the members that are stored separately. `{}` if nothing is left.
+    /// The object as sent, without the members that are stored separately. `{}` if nothing remains.
     let body: [UInt8]
-    /// What the revision's digest is computed from.
+    /// The input of the revision's digest.
     let canonicalBody: [UInt8]
     let attachments: [IncomingAttachment]
     let channels: [String]
     /// `_exp` as JSON: when the document expires.
     let expiry: [UInt8]?
 
-    /// Members that are not part of the stored body. Others that begin with an underscore are, as in the real gateway.
+    /// Members that are not part of the stored body. As in the real gateway, other members that begin with an
+    /// underscore are.
     private static let separate: Set<String> = [
         "_id", "_rev", "_deleted", "_attachments", "_revisions", "_cv", "_exp",
     ]
@@ -126,7 +128,7 @@ enum RevisionHistory {
 }
 
 extension JSONValue {
-    /// An object's text without these members; the others keep their bytes, with commas and spaces.
+    /// An object's text without these members. The others keep their bytes, including commas and spaces.
     fileprivate func bytes(withoutMembers names: Set<String>) -> [UInt8] {
         let all = Array(members)
         func stays(_ member: Member) -> Bool {

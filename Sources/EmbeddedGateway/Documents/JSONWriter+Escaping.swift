@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension JSONWriter {
-    /// Writes a string as Sync Gateway spells ids and reasons: `<`, `>` and `&` are escaped too.
+    /// Writes a string as Sync Gateway spells ids and reasons: also escapes `<`, `>` and `&`.
     ///
     /// - Note: Source: Go's `encoding/json`; a recorded answer for the document `a/b c:é+&` has `é+\u0026`.
     mutating func escapedString(_ value: String) {

@@ -3,7 +3,7 @@ internal import HTTPServing
 
 /// Splits a multipart body into parts.
 ///
-/// - Note: Source: RFC 2046, section 5.1.1. Like Go's reader, it accepts `LF` as a line break too.
+/// - Note: Source: RFC 2046, section 5.1.1. Like Go's reader, it also accepts `LF` as a line break.
 struct MultipartSplitter {
     struct Part {
         let fields: [HTTPField]
@@ -15,7 +15,7 @@ struct MultipartSplitter {
     private var at: Int?
 
     /// - Parameter contentType: With a `boundary`.
-    /// - Throws: ``RequestError`` 500 if there is none, as in the real gateway.
+    /// - Throws: ``RequestError`` 500 without a boundary, as in the real gateway.
     init(_ body: [UInt8], contentType: String) throws(RequestError) {
         guard let boundary = Self.boundary(contentType), !boundary.isEmpty else {
             throw RequestError(500, "Internal error: multipart: boundary is empty")
@@ -27,7 +27,7 @@ struct MultipartSplitter {
             ? delimiter.count : Self.find([0x0A] + delimiter, in: body, from: 0)?.upperBound
     }
 
-    /// The next part; nil after the last one.
+    /// The next part. Nil after the last one.
     ///
     /// - Throws: ``RequestError`` 500 if the body ends before its last boundary.
     mutating func next() throws(RequestError) -> Part? {
@@ -42,7 +42,7 @@ struct MultipartSplitter {
 
     private static let cut = RequestError(500, "Internal error: multipart: NextPart: EOF")
 
-    /// - Parameter text: Fields and content, perhaps with the carriage return before the next boundary.
+    /// - Parameter text: Fields and content, possibly with the carriage return before the next boundary.
     private static func part(_ text: ArraySlice<UInt8>) -> Part {
         var fields: [HTTPField] = []
         var rest = text

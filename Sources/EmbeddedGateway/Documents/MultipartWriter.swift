@@ -40,12 +40,12 @@ struct MultipartWriter {
         part([type, HTTPField("Content-Encoding", "gzip")], BodyParts(Gzip.compress(text)))
     }
 
-    /// - Parameter ending: Follows the last boundary; empty for a body inside a part.
+    /// - Parameter ending: Follows the last boundary. Empty for a body inside a part.
     mutating func close(ending: String = "\r\n") {
         body.append((isFirst ? "" : "\r\n") + "--\(boundary)--" + ending)
     }
 
-    /// What was written since the last call.
+    /// The bytes written since the last call.
     mutating func take() -> BodyParts {
         defer { body = BodyParts() }
         return body

@@ -1,7 +1,7 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// One attachment of a document to be sent to a client.
+/// An attachment of a document to be sent to a client.
 struct OutgoingAttachment: Sendable {
     enum Form {
         case stub
@@ -28,7 +28,7 @@ struct OutgoingAttachment: Sendable {
     /// - Note: Source: Sync Gateway's `rest/multipart.go`, `kMaxInlineAttachmentSize`.
     static let inlineLimit = 200
 
-    /// The same attachment with its bytes decompressed. They need a digest of their own, which clients compute.
+    /// The same attachment with its bytes decompressed. They need a separate digest, which clients verify.
     func replacing(_ bytes: [UInt8]) -> OutgoingAttachment {
         var text = JSONWriter()
         text.object { text in

@@ -1,12 +1,12 @@
 internal import HTTPServing
 internal import LosslessJSON
 
-/// A revision with the history and the attachment contents that a client asked for.
+/// A revision with the history and the attachment contents that a client requested.
 struct OutgoingDocument: Sendable {
     let document: StoredDocument
     /// Nil if only stubs are sent.
     var attachments: [OutgoingAttachment]?
-    /// Nil if it was not asked for.
+    /// Nil if it was not requested.
     var history: [StoredRevisionID]?
 
     /// Whether contents are sent with the document.
@@ -33,8 +33,8 @@ struct OutgoingDocument: Sendable {
 
     /// Adds the document to a `multipart/mixed` answer: as JSON, or as a nested multipart body if it has contents.
     ///
-    /// - Parameter isForCouchDB: Small contents alone need no nested body. For a nested body without contents of its own,
-    ///   CouchDB's replicator waits five minutes for the first of them (3.5.0's `couch_httpd_multipart.erl`).
+    /// - Parameter isForCouchDB: Small contents alone need no nested body. If a nested body has no separate contents,
+    ///   CouchDB's replicator waits five minutes for them (3.5.0's `couch_httpd_multipart.erl`).
     func write(to parts: inout MultipartWriter, isForCouchDB: Bool = false) {
         let isNested = isForCouchDB ? attachments?.contains { $0.partForm == .following } ?? false : hasContents
         guard isNested else { return parts.json(text(\.objectForm)) }

@@ -7,12 +7,12 @@ struct StoredDocument: Sendable {
     let revision: String
     let isDeleted: Bool
     let body: [UInt8]
-    /// The text of `_attachments`, stubs only; nil if there are none.
+    /// The text of `_attachments`, stubs only. Nil if there are none.
     let attachments: [UInt8]?
     let channels: [String]
-    /// `_cv`; nil if it is not shown, or the revision was written before versions were kept.
+    /// `_cv`. Nil if it is not shown, or the revision is older than version support.
     private(set) var version: String?
-    /// `_exp`: when it expires, in seconds since 1970; nil if it never does, or this was not asked for.
+    /// `_exp`: the expiry in seconds since 1970. Nil if the document never expires, or the expiry was not requested.
     var expires: Int?
 
     init(
@@ -28,7 +28,7 @@ struct StoredDocument: Sendable {
         self.version = version
     }
 
-    /// The form for a user who may not read the document but knows the revision id: that it is not accessible.
+    /// The form for a user who knows the revision id but may not read the document: states that it is not accessible.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1; tombstones stay visible as such.
     var redacted: StoredDocument {
@@ -37,7 +37,7 @@ struct StoredDocument: Sendable {
             body: Array((isDeleted ? "{}" : #"{"_removed":true}"#).utf8))
     }
 
-    /// The same without `_cv`.
+    /// The same revision without `_cv`.
     var withoutVersion: StoredDocument {
         var document = self
         document.version = nil
@@ -47,8 +47,8 @@ struct StoredDocument: Sendable {
     /// The document as GET returns it: the gateway's members first, then the stored body.
     ///
     /// - Parameters:
-    ///   - sent: Replaces the stored stubs; nil keeps them.
-    ///   - history: `_revisions`, if asked for.
+    ///   - sent: Replaces the stored stubs. Nil keeps them.
+    ///   - history: `_revisions`, if requested.
     func text(attachments sent: [UInt8]? = nil, history: [StoredRevisionID]? = nil) -> [UInt8] {
         let attachments = sent ?? attachments
         var text = JSONWriter(minimumCapacity: body.count + (attachments?.count ?? 0) + 160)

@@ -1,6 +1,6 @@
 internal import Encodings
 
-/// Rules for the ids of documents, which are strings here.
+/// Rules for document ids, which are strings here.
 enum StoredDocumentID {
     /// - Note: Source: recorded, 250 bytes are accepted and 251 are not.
     static func isValid(_ id: String) -> Bool {

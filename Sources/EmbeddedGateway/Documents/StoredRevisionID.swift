@@ -10,7 +10,7 @@ struct StoredRevisionID: Comparable, Sendable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// Far more than any document reaches; adding one can't overflow.
+    /// Far more than any document reaches. Adding one can't overflow.
     static let largestGeneration = Int(Int32.max)
 
     /// Nil unless the text is a positive number, a hyphen and at least one more character.

@@ -13,7 +13,7 @@ extension Answer {
         }
     }
 
-    /// Sends the first `count` bytes of the body, then ends the connection. 0: not even the head is sent.
+    /// Sends the first `count` bytes of the body, then closes the connection. 0: not even the head is sent.
     func cut(after count: Int) -> Answer {
         guard count > 0 else { return .withheld() }
         let left = NIOLockedValueBox(count)

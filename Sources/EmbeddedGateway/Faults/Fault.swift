@@ -1,15 +1,15 @@
 internal import Encodings
 
-/// One injected fault: which requests, when, and what.
+/// An injected fault: the affected requests, the timing and the action.
 struct Fault: Sendable {
-    /// Unique in its plan: as in the file, or made from the word for the action.
+    /// Unique in its plan: from the file, or derived from the action.
     var name: String
     var requests = RequestSelection()
     var timing = FaultTiming()
     var action: FaultAction
 
-    /// The time at which it is due independently of requests; nil if requests trigger it.
-    var appointedAfter: Duration? {
+    /// The time at which the fault is due independently of requests. Nil if requests trigger it.
+    var scheduledAfter: Duration? {
         guard case .time(let time) = timing.after, case .always = timing.frequency, timing.times == 1 else {
             return nil
         }
@@ -24,13 +24,13 @@ extension Fault: CustomStringConvertible {
     var description: String { "\(action)\(requests)\(timing)" }
 }
 
-/// What goes wrong.
+/// The effect of a fault.
 enum FaultAction: Sendable {
     /// The request is delayed by this many milliseconds before it is carried out.
     case latency(ClosedRange<Int>)
     /// The body is sent in pieces of this size, with a pause between them.
     case slice(bytes: Int, pause: Duration)
-    /// The connection is closed after this many bytes of the body; 0: before the head. Shorter bodies are unaffected.
+    /// The connection is closed after this many bytes of the body. 0: before the head. Shorter bodies are unaffected.
     case cut(ClosedRange<Int>)
     /// The connection is closed before the request is carried out.
     case dropBefore
@@ -56,7 +56,7 @@ enum FaultAction: Sendable {
     case refuseDocuments(RefusalFault)
     /// The database is emptied, as if it had been deleted and created again.
     case reset
-    /// The database is offline for this long.
+    /// The database is offline for this time.
     case offline(Duration)
 }
 
@@ -70,7 +70,7 @@ struct StatusFault: Sendable {
     var contentType = "text/html; charset=utf-8"
 }
 
-/// Which documents of a batch are refused, and how.
+/// Which documents of a batch are refused, and with what status.
 struct RefusalFault: Sendable {
     var share = 1.0
     /// Each refused document gets one of these at random.

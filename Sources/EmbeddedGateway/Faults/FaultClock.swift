@@ -1,7 +1,7 @@
 internal import Logging
 internal import NIOConcurrencyHelpers
 
-/// Runs the faults that are due at fixed times and not at a request: resets and offline periods.
+/// Runs the faults that are due at fixed times instead of at a request: resets and offline periods.
 final class FaultClock: Sendable {
     private let router: Router
     private let task = NIOLockedValueBox<Task<Void, Never>?>(nil)
@@ -10,10 +10,10 @@ final class FaultClock: Sendable {
 
     /// Starts over with the current plan.
     func restart() {
-        let appointments = router.faults.appointments
+        let scheduledFaults = router.faults.scheduledFaults
         task.withLockedValue { task in
             task?.cancel()
-            task = appointments.isEmpty ? nil : Task { await self.keep(appointments) }
+            task = scheduledFaults.isEmpty ? nil : Task { await self.keep(scheduledFaults) }
         }
     }
 
@@ -27,12 +27,12 @@ final class FaultClock: Sendable {
         await running?.value
     }
 
-    private func keep(_ appointments: [FaultInjection.Appointment]) async {
-        for appointment in appointments {
+    private func keep(_ scheduledFaults: [FaultInjection.ScheduledFault]) async {
+        for scheduledFault in scheduledFaults {
             do {
-                try await Task.sleep(until: appointment.time, clock: .continuous)
-                guard router.faults.countDone(appointment) else { continue }
-                try await router.changeDatabase(appointment.action)
+                try await Task.sleep(until: scheduledFault.time, clock: .continuous)
+                guard router.faults.countDone(scheduledFault) else { continue }
+                try await router.changeDatabase(scheduledFault.action)
             } catch is CancellationError {
                 return
             } catch {

@@ -4,7 +4,7 @@ internal import NIOConcurrencyHelpers
 /// The current fault plan of a gateway, and its progress.
 final class FaultInjection: Sendable {
     /// A fault that is due at a fixed time.
-    struct Appointment: Sendable {
+    struct ScheduledFault: Sendable {
         /// The fault's position in its plan.
         let place: Int
         let time: ContinuousClock.Instant
@@ -40,14 +40,14 @@ final class FaultInjection: Sendable {
         }
     }
 
-    /// Counts a request and returns the faults that are due for it; nil if there are none.
-    func trouble(for request: Request, _ path: [String]) -> Trouble? {
+    /// Counts a request and returns the faults that are due for it. Nil if there are none.
+    func dueFaults(for request: Request, _ path: [String]) -> DueFaults? {
         state.withLockedValue { state in
             guard !state.plan.faults.isEmpty else { return nil }
             let now = ContinuousClock.now
             let due = Self.due(for: request, RequestKind(path), at: now, &state)
             if let until = state.offlineUntil, until <= now { state.offlineUntil = nil }
-            return due.isEmpty && state.offlineUntil == nil ? nil : Trouble(due: due)
+            return due.isEmpty && state.offlineUntil == nil ? nil : DueFaults(due: due)
         }
     }
 
@@ -56,7 +56,7 @@ final class FaultInjection: Sendable {
     ) -> [DueFault] {
         var due: [DueFault] = []
         for (place, fault) in state.plan.faults.enumerated()
-        where fault.appointedAfter == nil && fault.requests.includes(request, kind) {
+        where fault.scheduledAfter == nil && fault.requests.includes(request, kind) {
             var random = SeededNumbers(seed: state.plan.seed, fault: place, request: state.progress[place].matched)
             let draw = random.share()
             guard state.progress[place].countRequest(fault.timing, elapsed: now - state.began, draw: draw) else {
@@ -68,28 +68,28 @@ final class FaultInjection: Sendable {
     }
 
     /// The faults that are due at fixed times, the earliest first.
-    var appointments: [Appointment] {
+    var scheduledFaults: [ScheduledFault] {
         state.withLockedValue { state in
             state.plan.faults.enumerated().compactMap { place, fault in
-                fault.appointedAfter.map {
-                    Appointment(place: place, time: state.began.advanced(by: $0), action: fault.action)
+                fault.scheduledAfter.map {
+                    ScheduledFault(place: place, time: state.began.advanced(by: $0), action: fault.action)
                 }
             }.sorted { $0.time < $1.time }
         }
     }
 
     /// Counts the fault as done. Returns false if another plan has replaced it.
-    func countDone(_ appointment: Appointment) -> Bool {
+    func countDone(_ scheduledFault: ScheduledFault) -> Bool {
         state.withLockedValue { state in
-            guard state.plan.faults.indices.contains(appointment.place),
-                let delay = state.plan.faults[appointment.place].appointedAfter,
-                state.began.advanced(by: delay) == appointment.time
+            guard state.plan.faults.indices.contains(scheduledFault.place),
+                let delay = state.plan.faults[scheduledFault.place].scheduledAfter,
+                state.began.advanced(by: delay) == scheduledFault.time
             else { return false }
-            return state.progress[appointment.place].countDone(state.plan.faults[appointment.place].timing)
+            return state.progress[scheduledFault.place].countDone(state.plan.faults[scheduledFault.place].timing)
         }
     }
 
-    /// Takes the database offline from now on, for this long.
+    /// Takes the database offline for this time.
     func goOffline(for time: Duration) {
         state.withLockedValue { $0.offlineUntil = .now.advanced(by: time) }
     }

@@ -1,8 +1,8 @@
 /// The faults that a gateway injects, so that clients can be tested against them.
 ///
-/// Read from JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. The article Gateway lists all members.
-/// The same seed gives the same faults for the same requests: random numbers depend only on the fault's position in the
-/// list and on the request's number among those that match the fault.
+/// Read from JSON: `{"seed":7,"faults":[{"on":"_bulk_docs","share":0.1,"status":503}]}`. The article Gateway lists all
+/// members. The same seed gives the same faults for the same requests: random numbers depend only on the fault's
+/// position in the list and on the request's number among those that match the fault.
 package struct FaultPlan: Sendable {
     var seed: UInt64 = 0
     var faults: [Fault] = []
@@ -58,7 +58,7 @@ final class FaultPlanMistakes {
 
     func add(_ mistake: FaultPlanMistake) { found.append(mistake) }
 
-    /// The value of a part of the file; nil, after adding the mistake, if it is wrong. The other parts can still be
+    /// The value of a part of the file. Nil, after adding the mistake, if it is wrong. The other parts can still be
     /// read.
     @discardableResult func gather<Part>(_ read: () throws(FaultPlanMistake) -> Part) -> Part? {
         do throws(FaultPlanMistake) { return try read() } catch {

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 /// The names of the actions in a fault file.
-enum FaultWord: String, CaseIterable {
+enum FaultActionName: String, CaseIterable {
     case latency, slice, cut, drop, status, hang
     case heartbeatsOnly = "heartbeats_only"
     case lastSequenceEarly = "last_seq_early"
@@ -10,7 +10,7 @@ enum FaultWord: String, CaseIterable {
     case refuseDocuments = "refuse_documents"
     case reset, offline
 
-    /// The only kind of request that it applies to; nil for all.
+    /// The only kind of request that it applies to. Nil for all.
     var onlyKind: RequestKind? {
         switch self {
         case .heartbeatsOnly, .lastSequenceEarly, .duplicate, .reorder, .rewind: .changes
@@ -24,7 +24,7 @@ enum FaultWord: String, CaseIterable {
 }
 
 extension FaultPlanFile {
-    func action(_ word: FaultWord, _ value: JSONValue) throws(FaultPlanMistake) -> FaultAction {
+    func action(_ word: FaultActionName, _ value: JSONValue) throws(FaultPlanMistake) -> FaultAction {
         let what = "\"\(word.rawValue)\""
         switch word {
         case .latency: return .latency(try range(value, what, milliseconds))
@@ -46,7 +46,7 @@ extension FaultPlanFile {
         }
     }
 
-    /// Reads one value, or a list of the lowest and the highest one.
+    /// Reads one value, or a list of the lowest and the highest value.
     private func range(
         _ value: JSONValue, _ what: String, _ read: (JSONValue, String) throws(FaultPlanMistake) -> Int
     ) throws(FaultPlanMistake) -> ClosedRange<Int> {
@@ -108,7 +108,7 @@ extension FaultPlanFile {
         return status
     }
 
-    /// 1xx, 204, 205 and 304 are refused: they have no body, and a client would take the body for the next answer.
+    /// 1xx, 204, 205 and 304 are refused: they have no body, and a client would read the body as the next answer.
     private func code(_ value: JSONValue) throws(FaultPlanMistake) -> Int {
         guard let code = value.integer, (200...599).contains(code), ![204, 205, 304].contains(code) else {
             throw error("a status is a number from 200 to 599, but not 204, 205 or 304", at: value)

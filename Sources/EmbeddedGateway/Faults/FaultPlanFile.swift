@@ -58,16 +58,17 @@ struct FaultPlanFile {
     /// Nil, after adding mistakes, if the value is not a valid fault.
     private func fault(_ value: JSONValue, _ mistakes: FaultPlanMistakes) -> Fault? {
         let before = mistakes.found.count
-        guard checkMembers(of: value, Self.settings + FaultWord.allCases.map(\.rawValue), "a fault", mistakes) else {
+        guard checkMembers(of: value, Self.settings + FaultActionName.allCases.map(\.rawValue), "a fault", mistakes)
+        else {
             return nil
         }
         let actions = value.members.compactMap { member in
-            FaultWord(rawValue: member.name.string ?? "").map { (word: $0, member: member) }
+            FaultActionName(rawValue: member.name.string ?? "").map { (word: $0, member: member) }
         }
         guard let (word, member) = actions.first else {
             // An unknown member, already reported, may be a misspelt action.
             if mistakes.found.count == before {
-                let words = Self.list(FaultWord.allCases)
+                let words = Self.list(FaultActionName.allCases)
                 mistakes.add(error("what goes wrong is missing; write one of \(words)", at: value))
             }
             return nil
@@ -87,7 +88,9 @@ struct FaultPlanFile {
 
     // MARK: Which requests, and when
 
-    private func requests(_ value: JSONValue, _ word: FaultWord, _ mistakes: FaultPlanMistakes) -> RequestSelection {
+    private func requests(_ value: JSONValue, _ word: FaultActionName, _ mistakes: FaultPlanMistakes)
+        -> RequestSelection
+    {
         var requests = RequestSelection(kinds: word.onlyKind.map { [$0] })
         mistakes.gather { () throws(FaultPlanMistake) in
             guard let named = value["on"], let kinds = try kinds(named) else { return }
@@ -124,7 +127,7 @@ struct FaultPlanFile {
         return kinds
     }
 
-    private func timing(_ value: JSONValue, _ word: FaultWord, _ mistakes: FaultPlanMistakes) -> FaultTiming {
+    private func timing(_ value: JSONValue, _ word: FaultActionName, _ mistakes: FaultPlanMistakes) -> FaultTiming {
         var timing = FaultTiming()
         mistakes.gather { () throws(FaultPlanMistake) in
             if let after = value["after"] { timing.after = try extent(after, "\"after\"") }

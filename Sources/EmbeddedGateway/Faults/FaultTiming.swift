@@ -16,12 +16,12 @@ struct FaultTiming: Sendable {
         case every(Int)
     }
 
-    /// The requests or the time, from the gateway's start, before the fault becomes active; nil for none.
+    /// The requests or the time, from the gateway's start, before the fault becomes active. Nil for none.
     var after: Extent?
-    /// How long the fault then lasts; nil for no limit.
+    /// How long the fault then lasts. Nil for no limit.
     var stay: Extent?
     var frequency = Frequency.always
-    /// How often it may occur; nil for no limit.
+    /// The most occurrences. Nil for no limit.
     var times: Int?
 }
 

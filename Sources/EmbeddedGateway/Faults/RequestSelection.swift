@@ -5,13 +5,13 @@ struct RequestSelection: Sendable {
     /// Nil for all.
     var kinds: Set<RequestKind>?
     var method: String?
-    /// The kind of changes feed; nil for all.
+    /// The kind of changes feed. Nil for all.
     var feed: FeedRequest.Feed?
 
     func includes(_ request: Request, _ kind: RequestKind) -> Bool {
         guard kinds?.contains(kind) ?? true, method.map({ $0 == request.method }) ?? true else { return false }
         guard let feed else { return true }
-        return kind == .changes && feed == (try? FeedRequest(request.decompressed(), .nobody).feed)
+        return kind == .changes && feed == (try? FeedRequest(request.decompressed(), .anonymous).feed)
     }
 }
 
@@ -23,7 +23,7 @@ extension RequestSelection: CustomStringConvertible {
     }
 }
 
-/// What a request is about; the raw values are the words in a fault file.
+/// The kind of a request. The raw values are the words in a fault file.
 enum RequestKind: String, CaseIterable, Sendable {
     /// `/DB/` itself.
     case database

@@ -3,27 +3,27 @@ internal import HTTPServing
 extension Router {
     /// Answers a request with the faults that are due for it.
     ///
-    /// Faults that prevent the request come first, in the order of the plan; then faults of the rows; last, faults of
-    /// the bytes sent.
+    /// Faults that prevent the request come first, in the order of the plan; then faults of the rows; finally, faults
+    /// of the bytes sent.
     ///
     /// - Throws: `CancellationError` if the client disconnects during a delay.
-    func answer(_ request: Request, _ path: [String], in trouble: Trouble) async throws -> Answer {
-        for delay in trouble.delays { try await Task.sleep(for: delay) }
-        for fault in trouble.due { try await changeDatabase(fault.action) }
+    func answer(_ request: Request, _ path: [String], in dueFaults: DueFaults) async throws -> Answer {
+        for delay in dueFaults.delays { try await Task.sleep(for: delay) }
+        for fault in dueFaults.due { try await changeDatabase(fault.action) }
         var answer: Answer
-        if let made = try refusal(of: request, path, in: trouble) {
+        if let made = try refusal(of: request, path, in: dueFaults) {
             answer = made
         } else {
             var router = self
-            router.refusedDocuments = trouble.refusedDocuments
-            let request = try trouble.rewind.map { try rewound(request.decompressed(), by: $0) } ?? request
+            router.refusedDocuments = dueFaults.refusedDocuments
+            let request = try dueFaults.rewind.map { try rewound(request.decompressed(), by: $0) } ?? request
             answer = await router.recovered(request) { try await router.carriedOut(request, path) }
-            if RequestKind(path) == .changes { trouble.disturbRows(of: &answer) }
+            if RequestKind(path) == .changes { dueFaults.disturbRows(of: &answer) }
         }
-        return trouble.disturbed(answer.compressed(for: request))
+        return dueFaults.disturbed(answer.compressed(for: request))
     }
 
-    /// Resets the database or takes it offline, if that is the action; this ends open feeds.
+    /// Resets the database or takes it offline, if the action requires it. This ends open feeds.
     func changeDatabase(_ action: FaultAction) async throws {
         switch action {
         case .reset: try await resetDatabase()
@@ -34,8 +34,8 @@ extension Router {
         }
     }
 
-    /// The answer if the request must not be carried out; otherwise nil.
-    private func refusal(of request: Request, _ path: [String], in trouble: Trouble) throws -> Answer? {
+    /// The answer if the request must not be carried out. Otherwise nil.
+    private func refusal(of request: Request, _ path: [String], in dueFaults: DueFaults) throws -> Answer? {
         if faults.isOffline {
             // Only information about the database is still available.
             guard RequestKind(path) == .database, ["GET", "HEAD"].contains(request.method) else {
@@ -43,7 +43,7 @@ extension Router {
             }
             return databaseInformation(sequence: 0, state: "Offline")
         }
-        for fault in trouble.due {
+        for fault in dueFaults.due {
             switch fault.action {
             case .status(let status): return status.answer
             case .sessionExpired: return expireSession(of: request)
@@ -78,7 +78,7 @@ extension Router {
             })
     }
 
-    /// The same request with an earlier `since`, put first in the query because the first one counts.
+    /// The same request with an earlier `since`, first in the query because the first one counts.
     private func rewound(_ request: Request, by count: Int) throws -> Request {
         let since = try FeedRequest(request, visitor).since.plainSequence
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@ internal import GRDB
 
 extension Router {
     /// Empties the database as if it had been deleted and created again: sequences restart, `_local` documents and
-    /// sessions are gone, waiting feeds end. Concurrent requests see either the old or the new database.
+    /// sessions are lost, and waiting feeds end. Concurrent requests see either the old or the new database.
     func resetDatabase() async throws {
         try await store.empty()
         accounts.sessions.endAll()
@@ -24,7 +24,7 @@ extension Store {
             try db.execute(sql: "UPDATE versions SET source = ?", arguments: [DocumentVersions.makeSource()])
             try db.execute(
                 sql: "UPDATE counters SET value = ? WHERE name = 'sequence'", arguments: [Self.guestSequence])
-            // Before any other write, because writes use the era to tell to which life of the database they belong.
+            // Comes before any other write, because the era assigns writes to the old or the new database.
             db.afterNextTransaction { [signal] _ in signal.restart(at: Self.guestSequence) }
         }
     }

@@ -32,7 +32,7 @@ extension Answer {
         return ["application/json", "text/", "multipart/mixed"].contains { type.hasPrefix($0) }
     }
 
-    /// Each piece can be decompressed on arrival, because a longpoll may be silent for long afterwards.
+    /// Each piece can be decompressed on arrival, because a longpoll may then be silent for a long time.
     private static func compress(
         _ make: @Sendable (@escaping Send) async throws -> Void, _ kept: KeptBytes, _ send: @escaping Send
     ) async throws {

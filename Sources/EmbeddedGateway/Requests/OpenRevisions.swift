@@ -1,12 +1,12 @@
 internal import HTTPServing
 internal import LosslessJSON
 
-/// Sends the requested revisions of one document, one after the other.
+/// Sends the requested revisions of one document in order.
 struct OpenRevisions: Sendable {
     let router: Router
     let id: String
     let options: DocumentOptions
-    /// Ids of the revisions still to send.
+    /// The ids of the remaining revisions.
     var names: ArraySlice<String>
     /// Nil if the answer is a JSON array.
     var parts: MultipartWriter?
@@ -21,8 +21,8 @@ struct OpenRevisions: Sendable {
         self.parts = parts
     }
 
-    /// Reads the revisions once to find the length of the answer. For a long answer they are read again when they are
-    /// sent, so that only one is in memory at a time.
+    /// Reads the revisions once to determine the length of the answer. For a long answer they are read again when they
+    /// are sent, so that only one is in memory at a time.
     func answer() throws -> Answer {
         let fields = [parts?.contentType("mixed") ?? .json]
         var (measured, length) = (self, 0)
@@ -50,7 +50,7 @@ struct OpenRevisions: Sendable {
         return answer
     }
 
-    /// The next revision with its framing; nil at the end.
+    /// The next revision with its framing. Nil at the end.
     private mutating func next() throws -> BodyParts? {
         guard let name = names.popFirst() else { return end() }
         let found = try found(name)
@@ -99,7 +99,7 @@ extension MultipartWriter {
         error(missing.bytes)
     }
 
-    /// Writes a part that says why a document is missing.
+    /// Writes a part that states why a document is missing.
     mutating func error(_ json: [UInt8]) {
         self.json(json, parameters: "; error=\"true\"")
     }

@@ -5,7 +5,7 @@ extension Request {
     ///
     /// Nil if an escape is not valid, or the path is not UTF-8 or does not begin with a slash.
     ///
-    /// Like Sync Gateway, it decodes names of documents and attachments twice if the target has no escaped slash.
+    /// Like Sync Gateway, decodes names of documents and attachments twice if the target has no escaped slash.
     ///
     /// - Note: Source: `rest/routing.go: FixQuotedSlashes`, `rest/handler.go: PathVar` (3.x, 4.x).
     var path: [String]? {

@@ -12,7 +12,7 @@ extension Request {
         return try Self.object(body)
     }
 
-    /// The body of a `POST` with several documents, or wishes for them, in `docs`.
+    /// The body of a `POST` with several documents, or requests for documents, in `docs`.
     ///
     /// - Throws: ``RequestError`` 405 for other methods, 400, or 415.
     func documents() throws(RequestError) -> (body: JSONValue, documents: JSONValue) {
@@ -77,7 +77,7 @@ enum GoJSON {
         }
     }
 
-    /// Its name for the kind of a value.
+    /// Go's name for the kind of a value.
     static func name(of value: JSONValue) -> String {
         switch value.kind {
         case .true, .false: "bool"

@@ -2,7 +2,7 @@ internal import Encodings
 internal import HTTPServing
 
 extension Router {
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database is 401 without `Www-Authenticate`.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: an unknown database gives 401 without `Www-Authenticate`.
     func checkDatabase(_ request: Request, _ keyspace: String) throws(RequestError) {
         guard keyspace.prefix(while: { $0 != "." }) != database else { return }
         guard !isAdministration else { throw RequestError(404, "no such database \"\(keyspace)\"") }
@@ -55,7 +55,7 @@ extension Router {
         }
         if let guest = accounts.guest { return guest }
         guard !requiresLogin else { throw RequestError(401, "Login required", headers: [.basicRealm]) }
-        return .nobody
+        return .anonymous
     }
 
     private func visitor(session id: String) -> Visitor? {
@@ -68,7 +68,7 @@ extension Router {
 }
 
 extension Request {
-    /// Name and password of `Authorization: Basic`; nil if it is missing or not valid.
+    /// Name and password of `Authorization: Basic`. Nil if it is missing or not valid.
     ///
     /// - Note: Source: RFC 7617, section 2.
     var credentials: (name: String, password: String)? {

@@ -55,7 +55,7 @@ extension Router {
         }
     }
 
-    /// - Parameter write: Sends the rows and returns how many there were.
+    /// - Parameter write: Sends the rows and returns their number.
     private func rows(_ write: @escaping @Sendable (@escaping Answer.Send) async throws -> Int) -> Answer {
         Answer(
             status: 200, fields: [.json],

@@ -75,7 +75,7 @@ extension Router {
         return fields + [HTTPField("Content-Type", "application/gzip"), HTTPField("X-Content-Encoding", encoding)]
     }
 
-    /// Writes a revision with the same body and one attachment more or less.
+    /// Writes a revision with the same body and one attachment added or removed.
     private func editAttachments(
         _ request: Request, _ id: String, _ name: String, adding: Bool
     ) async throws -> Answer {
@@ -101,7 +101,7 @@ extension Router {
         return Self.written(id, revision, status: adding ? 201 : 200)
     }
 
-    /// The document whose attachments change; nil if it does not exist yet.
+    /// The document whose attachments change. Nil if it does not exist yet.
     private func edited(_ id: String, revision: String?) async throws -> StoredDocument? {
         let document: StoredDocument
         do { document = try stored(id, revision: revision) } catch let error as RequestError
@@ -119,8 +119,8 @@ extension Router {
 // MARK: - Contents
 
 extension Router {
-    /// Longer contents are read piece by piece as the client takes them. SQLite reads a blob from its start for each
-    /// piece, so pieces are not small: 20 MiB take 0.4 s in pieces of 1 MiB, and 1.4 s in pieces of 256 KiB.
+    /// Longer contents are read in pieces as the client takes them. SQLite reads a blob from its start for each piece,
+    /// so pieces are not small: 20 MiB take 0.4 s in pieces of 1 MiB, and 1.4 s in pieces of 256 KiB.
     private static let pieceLength = 1 << 20
 
     /// Sets bytes of an attachment as the body of an answer.
@@ -139,14 +139,14 @@ extension Router {
         answer.body = .streamed { [store] send in
             for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.pieceLength) {
                 let piece = start..<min(start + Self.pieceLength, range.upperBound)
-                // It was removed while it was being sent.
+                // The content was removed while it was being sent.
                 guard let bytes = try store.attachmentContent(digest, piece) else { throw ConnectionCut() }
                 try await send(bytes)
             }
         }
     }
 
-    /// The requested range; nil for the whole content.
+    /// The requested range. Nil for the whole content.
     ///
     /// - Note: Source: RFC 9110, section 14, and `parseHTTPRangeHeader` of Sync Gateway: an invalid range, several
     ///   ranges and a range of everything get the whole content.
@@ -156,7 +156,7 @@ extension Router {
         return bounds.end - bounds.start < length ? bounds.start..<bounds.end : nil
     }
 
-    /// The first byte and the one after the last; nil if the text is not a range.
+    /// The first byte and the one after the last. Nil if the text is not a range.
     private static func bounds(_ text: String, of count: Int) -> (start: Int, end: Int)? {
         guard let match = text.wholeMatch(of: /bytes=(\d*)-(\d*)/) else { return nil }
         let number = { (digits: Substring) in digits.isEmpty ? nil : UInt32(digits).map(Int.init) ?? Int.max - 1 }

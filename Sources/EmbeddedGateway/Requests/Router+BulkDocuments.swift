@@ -3,7 +3,7 @@ internal import LosslessJSON
 
 extension Router {
     /// `POST /DB/_bulk_docs`: one transaction, and one row per document in the same order. `_local` documents come
-    /// last, each in a transaction of its own.
+    /// last, each in a separate transaction.
     ///
     /// - Note: Source: recorded, Sync Gateway 3.3.7 and 4.1.1; its `handleBulkDocs` for `_local` documents.
     func bulkDocuments(_ request: Request) async throws -> Answer {
@@ -49,7 +49,7 @@ extension Router {
 
 /// One document of a `_bulk_docs` request: ready to be written, or already refused.
 private struct BulkLine {
-    /// Nil if the gateway makes it.
+    /// Nil if the gateway generates it.
     let givenID: String?
     let edit: Result<DocumentEdit, RequestError>
 

@@ -2,13 +2,16 @@ internal import HTTPServing
 internal import LosslessJSON
 
 extension Router {
-    /// `POST /DB/_bulk_get`: one part per document. Made while it is sent, so that one document is in memory at a time.
+    /// `POST /DB/_bulk_get`: one part per document. Generated while it is sent, so that one document is in memory at a
+    /// time.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: there is no JSON form of the answer. Clients made for CouchDB get
+    /// - Note: Source: recorded, Sync Gateway 4.1.1, which has no JSON form of the answer. Clients made for CouchDB get
     ///   one.
     func bulkGet(_ request: Request) async throws -> Answer {
-        let (_, wishes) = try request.documents()
-        if request.query.flag("latest"), !request.accepts("multipart/") { return bulkGetRows(request, wishes) }
+        let (_, requestedDocuments) = try request.documents()
+        if request.query.flag("latest"), !request.accepts("multipart/") {
+            return bulkGetRows(request, requestedDocuments)
+        }
         guard request.accepts("multipart/") else { throw RequestError(406, "Response is multipart") }
         let query = request.query
         let compressesParts = request.field("X-Accept-Part-Encoding")?.contains("gzip") == true
@@ -18,8 +21,8 @@ extension Router {
             status: 200, fields: [parts.contentType("mixed")],
             body: .streamed { send in
                 var parts = parts
-                for wish in wishes.elements {
-                    try add(wish, query, to: &parts)
+                for requested in requestedDocuments.elements {
+                    try add(requested, query, to: &parts)
                     try await BodyPieces(parts.take(), from: store).send(send, counting: kept)
                 }
                 parts.close()
@@ -30,17 +33,17 @@ extension Router {
     /// `{"results":[{"id":ID,"docs":[{"ok":DOCUMENT}]},…]}`
     ///
     /// - Note: Source: CouchDB 3.5, `bulk_get` in `couch_replicator_api_wrap.erl`.
-    private func bulkGetRows(_ request: Request, _ wishes: JSONValue) -> Answer {
+    private func bulkGetRows(_ request: Request, _ requestedDocuments: JSONValue) -> Answer {
         let query = request.query
         let kept = KeptBytes()
         return Answer(
             status: 200, fields: [.json],
             body: .streamed { send in
                 var opening = #"{"results":["#
-                for wish in wishes.elements {
+                for requested in requestedDocuments.elements {
                     var row = BodyParts()
-                    row.append(opening + #"{"id":"# + Self.quoted(wish["id"]?.string ?? "") + #","docs":["#)
-                    switch try outcome(of: wish, query) {
+                    row.append(opening + #"{"id":"# + Self.quoted(requested["id"]?.string ?? "") + #","docs":["#)
+                    switch try outcome(of: requested, query) {
                     case .success(let document):
                         row.append(#"{"ok":"#)
                         row.append(document.text)
@@ -62,8 +65,8 @@ extension Router {
         return String(decoding: quoted.bytes, as: UTF8.self)
     }
 
-    private func add(_ wish: JSONValue, _ query: Query, to parts: inout MultipartWriter) throws {
-        switch try outcome(of: wish, query) {
+    private func add(_ requested: JSONValue, _ query: Query, to parts: inout MultipartWriter) throws {
+        switch try outcome(of: requested, query) {
         case .success(let document): document.write(to: &parts)
         case .failure(let refusal): parts.error(refusal.row)
         }
@@ -74,14 +77,14 @@ extension Router {
         let row: [UInt8]
     }
 
-    private func outcome(of wish: JSONValue, _ query: Query) throws -> Result<OutgoingDocument, Refusal> {
-        let id = wish["id"]?.string ?? ""
-        let revision = wish["rev"].flatMap { $0.kind == .null ? nil : $0 }
+    private func outcome(of requested: JSONValue, _ query: Query) throws -> Result<OutgoingDocument, Refusal> {
+        let id = requested["id"]?.string ?? ""
+        let revision = requested["rev"].flatMap { $0.kind == .null ? nil : $0 }
         do {
             guard StoredDocumentID.isValid(id), revision == nil || revision?.kind == .string else {
                 throw RequestError(400, "Invalid doc/rev ID in _bulk_get")
             }
-            let options = try DocumentOptions(query, wish)
+            let options = try DocumentOptions(query, requested)
             let document = try stored(id, revision: revision?.string.flatMap { $0.isEmpty ? nil : $0 })
             return .success(try store.outgoing(document, options))
         } catch let error as RequestError {
@@ -104,12 +107,12 @@ extension Router {
 
 extension DocumentOptions {
     /// The options of one entry of `docs`, which override those of the query.
-    fileprivate init(_ query: Query, _ wish: JSONValue) throws(RequestError) {
+    fileprivate init(_ query: Query, _ requested: JSONValue) throws(RequestError) {
         try self.init(query)
-        let known = wish["atts_since"]?.elements.compactMap(\.string)
+        let known = requested["atts_since"]?.elements.compactMap(\.string)
         if historyLimit > 0 {
-            if let limit = wish["revs_limit"]?.integer { historyLimit = max(0, limit) }
-            historyFrom = wish["revs_from"]?.elements.compactMap(\.string) ?? known ?? []
+            if let limit = requested["revs_limit"]?.integer { historyLimit = max(0, limit) }
+            historyFrom = requested["revs_from"]?.elements.compactMap(\.string) ?? known ?? []
         }
         if attachmentsSince != nil { attachmentsSince = known ?? [] }
     }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import HTTPServing
 internal import LosslessJSON
 
-/// The answer to `GET /`, and the time of the start.
+/// The answer to `GET /`, with the start time.
 struct Greeting: Sendable {
     /// A random id of this run of the gateway.
     let node = (0..<16).map { _ in UInt8.random(in: .min ... .max) }.hex
@@ -46,7 +46,7 @@ extension Router {
             body.member("db_name", string: database)
             body.member("update_seq", integer: sequence)
             body.member("committed_update_seq", integer: sequence)
-            // Changes each time the feeds have ended, which is all that clients may read from it.
+            // Changes each time the feeds have ended. Clients can't rely on anything else.
             body.member("instance_start_time", integer: started.time + store.signal.endings)
             body.member("compact_running", bool: false)
             body.member("purge_seq", integer: 0)
@@ -58,8 +58,8 @@ extension Router {
 
     /// `POST /DB/_ensure_full_commit`: does nothing, because every acknowledged write is in the file.
     ///
-    /// The time is the text `0`, unlike Sync Gateway's number. CouchDB's replicator saves no checkpoint with a peer that
-    /// answers a number, and takes `0` for a peer that can't tell.
+    /// The time is the text `0`, unlike Sync Gateway's number. With a peer that answers a number, CouchDB's replicator
+    /// saves no checkpoint; it reads `0` as an unknown time.
     ///
     /// - Note: Source: `do_checkpoint` in CouchDB 3.5's `couch_replicator_scheduler_job.erl`.
     func ensureFullCommit(_ request: Request) throws(RequestError) -> Answer {

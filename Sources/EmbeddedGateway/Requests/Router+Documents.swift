@@ -37,7 +37,7 @@ extension Router {
     /// The winning revision, or the requested one.
     ///
     /// - Throws: ``RequestError`` 404, also for a tombstone unless its revision is given; 403 if the user may not read
-    ///   it.
+    ///   the document.
     func stored(_ id: String, revision: String?) throws -> StoredDocument {
         if let revision {
             guard let document = try store.revision(revision, of: id) else { throw RequestError.missing }

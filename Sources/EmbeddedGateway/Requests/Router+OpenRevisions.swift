@@ -8,10 +8,10 @@ extension Router {
     func openRevisions(_ request: Request, _ id: String, _ revisions: String) async throws -> Answer {
         var options = try DocumentOptions(request.query)
         options.attachmentsSince = []
-        let wishes = OpenRevisions(
+        let requestedDocuments = OpenRevisions(
             router: self, id: id, options: options, names: try names(revisions, of: id)[...],
             parts: request.accepts("multipart/") ? MultipartWriter() : nil)
-        return try wishes.answer()
+        return try requestedDocuments.answer()
     }
 
     private func names(_ revisions: String, of id: String) throws -> [String] {
@@ -35,8 +35,8 @@ extension DocumentOptions {
             historyFrom = try Self.list(query, "revs_from") ?? known ?? []
         }
         if query.flag("attachments") { attachmentsSince = known ?? [] }
-        // A parameter that only CouchDB has: its replicator sends it, and so does PouchDB. Both refuse documents with
-        // members such as `_cv`, which begin with an underscore and which they do not know.
+        // Only CouchDB has this parameter. Its replicator and PouchDB send it, and both refuse documents with unknown
+        // members that begin with an underscore, such as `_cv`.
         isForCouchDB = query.flag("latest")
     }
 

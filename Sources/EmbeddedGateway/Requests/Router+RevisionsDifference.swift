@@ -26,7 +26,7 @@ extension Router {
     }
 }
 
-/// The missing revisions of one document, and those that exist here and may be their ancestors.
+/// The missing revisions of one document, and existing ones that may be their ancestors.
 struct RevisionsDifference {
     private(set) var missing: [String] = []
     private(set) var possibleAncestors: [String] = []

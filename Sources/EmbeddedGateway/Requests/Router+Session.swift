@@ -15,7 +15,7 @@ extension Router {
         }
     }
 
-    /// With the name and password in the body, or as the user of the request's header fields.
+    /// Logs in with the name and password in the body, or as the user of the request's header fields.
     private func logIn(_ request: Request) throws -> Answer {
         let user = try named(request) ?? (visitor.name == nil ? nil : visitor)
         guard let user, let name = user.name else { throw RequestError(401, "Invalid login") }

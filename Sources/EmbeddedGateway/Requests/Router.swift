@@ -15,7 +15,7 @@ struct Router: Sendable {
     /// Whether requests come through the administrative port.
     var isAdministration = false
     /// The user who makes the request.
-    var visitor = Visitor.nobody
+    var visitor = Visitor.anonymous
     /// The injected faults.
     var faults = FaultInjection()
     /// Whether requests are logged.
@@ -54,10 +54,10 @@ struct Router: Sendable {
         return answer
     }
 
-    /// The answer that `make` returns, or the one for the error that it throws.
+    /// The answer that `make` returns, or the answer for the error that it throws.
     func recovered(_ request: Request, _ make: () async throws -> Answer) async -> Answer {
         do { return try await make() } catch let fault as RequestError { return Answer(fault) } catch {
-            // When a client disconnects its transaction is cancelled; nobody reads this answer.
+            // When a client disconnects, its transaction is cancelled and this answer is not read.
             if Task.isCancelled { return Answer(RequestError(503, "the request was cancelled")) }
             logger.error("request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
             return Answer(RequestError(500, "Internal error: the request could not be carried out"))
@@ -66,7 +66,7 @@ struct Router: Sendable {
 
     private func route(_ request: Request) async throws -> Answer {
         guard let path = request.path else { throw RequestError(400, "invalid URL escape") }
-        // SQLite's texts end at NUL, so no name may contain one.
+        // SQLite texts end at NUL, so no name may contain one.
         guard !path.contains(where: { $0.utf8.contains(0) }) else { throw RequestError.invalidDocumentID }
         if path == [""] { return try root(request) }
         try checkDatabase(request, path[0])
@@ -79,8 +79,8 @@ struct Router: Sendable {
         } else {
             router = try router.entering(path[0])
         }
-        if !isAdministration, let trouble = faults.trouble(for: request, path) {
-            return try await router.answer(request, path, in: trouble)
+        if !isAdministration, let dueFaults = faults.dueFaults(for: request, path) {
+            return try await router.answer(request, path, in: dueFaults)
         }
         return try await router.carriedOut(request, path).compressed(for: request)
     }

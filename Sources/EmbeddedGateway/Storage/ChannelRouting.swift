@@ -40,7 +40,7 @@ struct ChannelRouting {
         return DocumentChannels.read(stored: text.map { Array($0) })
     }
 
-    /// Migrates files from before channels were stored.
+    /// Migrates files that were written before channels were stored.
     static func routeStoredDocuments(_ db: Database) throws {
         let rows = try Row.fetchCursor(
             db,

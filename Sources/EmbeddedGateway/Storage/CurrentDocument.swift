@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 internal import GRDB
 
-/// What a write must know of a stored document.
+/// The state of a stored document that a write needs.
 struct CurrentDocument {
     let key: Int64
     /// The winning revision.
     let winner: ParentRevision
     let isDeleted: Bool
-    /// `_cv`; nil if the winner has none.
+    /// `_cv`. Nil if the winner has none.
     let version: String?
-    /// How many branches its revision tree has.
+    /// The number of branches in its revision tree.
     let leafCount: Int
     /// The channels it is in.
     let channels: [String]
@@ -35,7 +35,7 @@ struct CurrentDocument {
 struct ParentRevision {
     let key: Int64
     let id: StoredRevisionID
-    /// `_attachments` as text; nil if there are none, or only the revision's id is known.
+    /// `_attachments` as text. Nil if there are none, or only the revision's id is known.
     let attachments: [UInt8]?
 
     init(key: Int64, id: StoredRevisionID, attachments: [UInt8]?) {

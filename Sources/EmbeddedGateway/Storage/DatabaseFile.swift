@@ -3,7 +3,7 @@ internal import GRDB
 
 /// Checks a database file before anything is written to it.
 ///
-/// Without this check, a gateway would add its tables to any program's SQLite database.
+/// Without this check, a gateway would add its tables to any SQLite database.
 struct DatabaseFile {
     /// The file is not a gateway's database.
     struct Foreign: Error, CustomStringConvertible {

@@ -5,7 +5,7 @@ struct DocumentEdit: Sendable {
     enum Kind: Sendable {
         /// The gateway generates the revision id; the document's `_rev` is the parent.
         case newEdit
-        /// The revision has its id already (`"new_edits":false`); the history is newest first.
+        /// The revision already has an id (`"new_edits":false`). The history is newest first.
         case replicated([StoredRevisionID])
     }
 
@@ -15,9 +15,10 @@ struct DocumentEdit: Sendable {
 }
 
 extension Store {
-    /// Writes documents in one transaction, in order. Each has its own outcome; a refused one does not stop the others.
+    /// Writes documents in one transaction, in order. Each has its own outcome; a refused document does not affect the
+    /// others.
     ///
-    /// - Parameter visitor: Who writes, for the sync function.
+    /// - Parameter visitor: The user who writes, for the sync function.
     func write(
         _ edits: [DocumentEdit], as visitor: Visitor = .administrator
     ) async throws -> [Result<WrittenRevision, RequestError>] {

@@ -1,13 +1,15 @@
 internal import GRDB
 
-/// Records what a document grants, and what users lose with it.
+/// Records what a document grants, and what users lose when the document no longer grants it.
 struct DocumentGrants {
     let db: Database
 
-    /// Replaces the grants of a document. A grant that stays keeps its sequence.
+    /// Replaces the grants of a document. An unchanged grant keeps its sequence.
     ///
     /// - Returns: The keys of the users and roles that gain or lose something.
-    func replace(_ documentKey: Int64, with grants: Set<Ruling.Given>, sequence: Int) throws -> Set<String> {
+    func replace(_ documentKey: Int64, with grants: Set<SyncDecision.PrincipalGrant>, sequence: Int) throws -> Set<
+        String
+    > {
         let before = try self.grants(of: documentKey)
         guard before != grants else { return [] }
         for given in before.subtracting(grants) { try remove(given, from: documentKey, sequence: sequence) }
@@ -15,16 +17,16 @@ struct DocumentGrants {
         return Set(before.symmetricDifference(grants).map(\.principal))
     }
 
-    func grants(of documentKey: Int64) throws -> Set<Ruling.Given> {
+    func grants(of documentKey: Int64) throws -> Set<SyncDecision.PrincipalGrant> {
         let statement = try db.cachedStatement(
             sql: "SELECT principal, collection, name FROM document_grants WHERE document = ?")
         return Set(
             try Row.fetchAll(statement, arguments: [documentKey]).map {
-                Ruling.Given(principal: $0[0], grant: Grant(collection: $0[1], name: $0[2]))
+                SyncDecision.PrincipalGrant(principal: $0[0], grant: Grant(collection: $0[1], name: $0[2]))
             })
     }
 
-    private func add(_ given: Ruling.Given, to documentKey: Int64, sequence: Int) throws {
+    private func add(_ given: SyncDecision.PrincipalGrant, to documentKey: Int64, sequence: Int) throws {
         try db.cachedStatement(
             sql: "INSERT INTO document_grants (document, principal, collection, name, sequence) VALUES (?, ?, ?, ?, ?)"
         ).execute(arguments: [
@@ -37,12 +39,12 @@ struct DocumentGrants {
         ).execute(arguments: [given.principal, given.grant.collection, given.grant.name])
     }
 
-    private func remove(_ given: Ruling.Given, from documentKey: Int64, sequence: Int) throws {
+    private func remove(_ given: SyncDecision.PrincipalGrant, from documentKey: Int64, sequence: Int) throws {
         let arguments: StatementArguments = [given.principal, given.grant.collection, given.grant.name]
         try db.cachedStatement(
             sql: "DELETE FROM document_grants WHERE document = ? AND principal = ? AND collection = ? AND name = ?"
         ).execute(arguments: [documentKey] + arguments)
-        // Who still has it by another document or by the administrator loses nothing, nor does who does not exist.
+        // Principals that still have the grant from another source lose nothing, and unknown principals are skipped.
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO grants (principal, collection, name, sequence, ended)
@@ -54,8 +56,8 @@ struct DocumentGrants {
 }
 
 extension Store {
-    /// What a document grants, each with the sequence of the change that began it.
-    func grants(of id: String) throws -> [(Ruling.Given, sequence: Int)] {
+    /// The grants of a document, each with the sequence of the change that began it.
+    func grants(of id: String) throws -> [(SyncDecision.PrincipalGrant, sequence: Int)] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -65,7 +67,10 @@ extension Store {
                     WHERE d.collection = \(collection) AND d.id = ?
                     """, arguments: [id])
             return rows.map {
-                (Ruling.Given(principal: $0[0], grant: Grant(collection: $0[1], name: $0[2])), sequence: $0[3])
+                (
+                    SyncDecision.PrincipalGrant(principal: $0[0], grant: Grant(collection: $0[1], name: $0[2])),
+                    sequence: $0[3]
+                )
             }
         }
     }

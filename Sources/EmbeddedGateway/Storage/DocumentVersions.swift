@@ -34,7 +34,7 @@ struct DocumentVersions {
         return "\(String(time, radix: 16))@\(source)"
     }
 
-    /// Saves the time of the newest version. Call once, at the end of the transaction.
+    /// Saves the time of the newest version. Must be called once, at the end of the transaction.
     func finish(_ db: Database) throws {
         guard time != first else { return }
         try db.cachedStatement(sql: "UPDATE versions SET time = ?").execute(arguments: [time])
@@ -44,6 +44,6 @@ struct DocumentVersions {
 /// The result of a write.
 struct WrittenRevision: Sendable {
     let id: StoredRevisionID
-    /// Nil if the revision existed already and nothing was written.
+    /// Nil if the revision already existed and nothing was written.
     let version: String?
 }

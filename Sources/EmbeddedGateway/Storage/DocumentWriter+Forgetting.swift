@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import LosslessJSON
 
-/// Removal of old bodies, old revision ids, and contents that no document refers to.
+/// Removes old bodies, old revision ids, and contents that no document refers to.
 extension DocumentWriter {
     /// Records when a revision stopped being a leaf; its body is kept for a while longer.
     func supersede(_ parent: ParentRevision) throws {
@@ -10,10 +10,10 @@ extension DocumentWriter {
             .execute(arguments: [rules.now(), parent.key])
     }
 
-    /// The most bodies that one transaction removes, so that no write takes long because of earlier ones.
+    /// The most bodies removed by one transaction, so that earlier writes don't slow down a later one.
     private static let expiredAtOnce = 200
 
-    /// Removes the bodies of revisions that were replaced long enough ago; their ids stay.
+    /// Removes the bodies of revisions that were replaced long enough ago. Keeps their ids.
     func expireBodies() throws {
         let statement = try db.cachedStatement(
             sql: "SELECT key, document FROM revisions WHERE superseded <= ? ORDER BY superseded LIMIT ?")
@@ -30,7 +30,7 @@ extension DocumentWriter {
 
     /// Removes revisions that are too many generations behind.
     ///
-    /// With branches, generations count back from the oldest leaf, so that no branch loses its leaf.
+    /// With branches, generations are counted back from the oldest leaf, so that every branch keeps its leaf.
     func prune(_ documentKey: Int64, newest: StoredRevisionID, leafCount: Int) throws {
         guard newest.generation > rules.revisionsLimit else { return }
         var oldest = newest.generation
@@ -56,7 +56,7 @@ extension DocumentWriter {
         }
     }
 
-    /// Removes the contents that no revision of the document refers to, unless another document has them.
+    /// Removes the contents that no revision of the document refers to, unless another document also owns them.
     private func releaseContents(of documentKey: Int64) throws {
         let statement = try db.cachedStatement(
             sql: """

@@ -7,7 +7,7 @@ struct DocumentWriter {
     let rules: WritingRules
     /// The collection and its sync function.
     let store: Store
-    /// Who writes.
+    /// The user who writes.
     let visitor: Visitor
     private var collection: Int64 { store.collection }
     private let firstSequence: Int
@@ -28,7 +28,7 @@ struct DocumentWriter {
         versions = try DocumentVersions(db)
     }
 
-    /// Saves the last sequence and removes expired bodies. Call once, at the end of the transaction.
+    /// Saves the last sequence and removes expired bodies. Must be called once, at the end of the transaction.
     ///
     /// - Returns: The highest sequence.
     func finish() throws -> Int {
@@ -42,7 +42,7 @@ struct DocumentWriter {
         return sequence
     }
 
-    /// - Throws: ``RequestError`` if the document is refused; then nothing of it is written.
+    /// - Throws: ``RequestError`` if the document is refused. Nothing of it is then written.
     mutating func write(_ edit: DocumentEdit) throws -> WrittenRevision {
         let current = try CurrentDocument.find(edit.id, in: collection, db)
         switch edit.kind {
@@ -55,15 +55,15 @@ struct DocumentWriter {
         let parent = try parent(of: edit.document, in: current)
         let revision = StoredRevisionID(after: parent?.id, canonicalBody: edit.document.canonicalBody)
         let attachments = try entries(edit, revision, parent)
-        let ruling = try ruling(edit, revision, parent: parent?.key)
-        guard let current else { return try place(edit, revision, attachments, ruling, parent: nil) }
+        let decision = try decision(edit, revision, parent: parent?.key)
+        guard let current else { return try place(edit, revision, attachments, decision, parent: nil) }
         return try append(
-            edit, revision, attachments, ruling, parent: parent, to: current, leafCount: current.leafCount)
+            edit, revision, attachments, decision, parent: parent, to: current, leafCount: current.leafCount)
     }
 
-    /// - Note: Source: recorded, Sync Gateway 4.1.1: to overwrite a document, a client names its winning revision or
-    ///   its version; for a deleted one, it may name none. Another branch may be ended with a tombstone, but continued
-    ///   only if conflicts are allowed.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1: to overwrite a document, a client must name its winning revision
+    ///   or its version; for a deleted one, it may omit them. Another branch may be ended with a tombstone, but it may
+    ///   be continued only if conflicts are allowed.
     private func parent(of document: IncomingDocument, in current: CurrentDocument?) throws -> ParentRevision? {
         guard let current else {
             guard document.revision == nil else { throw RequestError.revisionConflict }
@@ -80,15 +80,15 @@ struct DocumentWriter {
         return try ParentRevision(leaf, db)
     }
 
-    /// Stores a revision with its history. One that exists already changes nothing.
+    /// Stores a revision with its history. A revision that already exists changes nothing.
     private mutating func writeReplicated(
         _ edit: DocumentEdit, _ history: [StoredRevisionID], over current: CurrentDocument?
     ) throws -> WrittenRevision {
         guard let current else {
             let attachments = try entries(edit, history[0], nil)
-            let ruling = try ruling(edit, history[0], parent: nil)
+            let decision = try decision(edit, history[0], parent: nil)
             let parent = try insertNames(history.dropFirst(), of: try documentKeyToCome(), onto: nil)
-            return try place(edit, history[0], attachments, ruling, parent: parent)
+            return try place(edit, history[0], attachments, decision, parent: parent)
         }
         let tree = try RevisionTree(of: current.key, db)
         let known = history.firstIndex { tree[$0.description] != nil } ?? history.endIndex
@@ -99,11 +99,11 @@ struct DocumentWriter {
         }
         let ancestor = try joint.map { try ParentRevision($0, db) }
         let attachments = try entries(edit, history[0], ancestor)
-        let ruling = try ruling(edit, history[0], parent: ancestor?.key)
+        let decision = try decision(edit, history[0], parent: ancestor?.key)
         let parent = try insertNames(history[1..<known], of: current.key, onto: ancestor)
         let continues = joint.map(tree.isLeaf) ?? false
         return try append(
-            edit, history[0], attachments, ruling, parent: parent, to: current,
+            edit, history[0], attachments, decision, parent: parent, to: current,
             leafCount: current.leafCount + (continues ? 0 : 1))
     }
 
@@ -125,7 +125,7 @@ struct DocumentWriter {
 
     /// Inserts revision ids without bodies, oldest first.
     ///
-    /// - Returns: The newest one; `root` if there are none.
+    /// - Returns: The newest one. `root` if there are none.
     private mutating func insertNames(
         _ names: ArraySlice<StoredRevisionID>, of documentKey: Int64, onto root: ParentRevision?
     ) throws -> ParentRevision? {
@@ -149,33 +149,33 @@ struct DocumentWriter {
 
     /// Inserts a document with its first revision.
     private mutating func place(
-        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ decision: SyncDecision,
         parent: ParentRevision?
     ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
         try db.cachedStatement(
             sql: "INSERT INTO documents (collection, id, sequence, winner, expires) VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [collection, edit.id, sequence, revisionKey, ruling.expires])
+        ).execute(arguments: [collection, edit.id, sequence, revisionKey, decision.expires])
         let key = db.lastInsertedRowID
-        let written = try insert(edit.document, revision, attachments, ruling, parent: parent, of: key)
-        try apply(ruling, to: key, from: [], sequence, (revision.description, edit.document.isDeleted))
+        let written = try insert(edit.document, revision, attachments, decision, parent: parent, of: key)
+        try apply(decision, to: key, from: [], sequence, (revision.description, edit.document.isDeleted))
         return written
     }
 
     /// Adds a revision to an existing document.
     private mutating func append(
-        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        _ edit: DocumentEdit, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ decision: SyncDecision,
         parent: ParentRevision?, to current: CurrentDocument, leafCount: Int
     ) throws -> WrittenRevision {
         revisionKey += 1
         sequence += 1
-        let written = try insert(edit.document, revision, attachments, ruling, parent: parent, of: current.key)
+        let written = try insert(edit.document, revision, attachments, decision, parent: parent, of: current.key)
         if let parent { try supersede(parent) }
         var winner = RevisionTree.Node(
             key: revisionKey, id: revision, parent: parent?.key, isDeleted: edit.document.isDeleted)
         if leafCount > 1 { winner = try RevisionTree(of: current.key, db).winner ?? winner }
-        let winning = try winner.key == revisionKey ? ruling : rulingAgain(winner, of: edit.id)
+        let winning = try winner.key == revisionKey ? decision : redecide(winner, of: edit.id)
         try db.cachedStatement(
             sql: "UPDATE documents SET sequence = ?, winner = ?, leaves = ?, expires = ? WHERE key = ?"
         ).execute(arguments: [sequence, winner.key, leafCount, winning.expires, current.key])
@@ -186,7 +186,7 @@ struct DocumentWriter {
     }
 
     private mutating func insert(
-        _ document: IncomingDocument, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ ruling: Ruling,
+        _ document: IncomingDocument, _ revision: StoredRevisionID, _ attachments: [UInt8]?, _ decision: SyncDecision,
         parent: ParentRevision?, of documentKey: Int64
     ) throws -> WrittenRevision {
         try storeContents(document.attachments, of: documentKey)
@@ -200,7 +200,7 @@ struct DocumentWriter {
         ).execute(arguments: [
             revisionKey, documentKey, revision.description, revision.generation, parent?.key, document.isDeleted,
             attachments.map { Data($0) }, Data(document.body),
-            DocumentChannels.write(ruling.channels).map { Data($0) }, version,
+            DocumentChannels.write(decision.channels).map { Data($0) }, version,
         ])
         return WrittenRevision(id: revision, version: version)
     }

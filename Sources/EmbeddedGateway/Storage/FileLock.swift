@@ -3,9 +3,9 @@ internal import NIOConcurrencyHelpers
 
 /// Prevents a second gateway, in this process or another, from opening a database file.
 ///
-/// SQLite would let two gateways write in turn, but neither would learn of the other's changes. The lock is a separate
-/// file, because closing another descriptor of the database itself would release SQLite's own locks (fcntl(2)). The
-/// lock ends with the process in any case; the file stays.
+/// SQLite would let two gateways write alternately, but neither would notice the other's changes. The lock is a
+/// separate file, because closing another descriptor of the database itself would release SQLite's own locks
+/// (fcntl(2)). The lock always ends with the process; the file remains.
 final class FileLock: Sendable {
     struct Held: Error, CustomStringConvertible {
         var description: String { "another gateway has it open; stop that one, or use its URL" }
@@ -13,7 +13,7 @@ final class FileLock: Sendable {
 
     private let descriptor: NIOLockedValueBox<Int32?>
 
-    /// - Throws: ``Held``; a system error if the lock file can't be made.
+    /// - Throws: ``Held``, or a system error if the lock file can't be created.
     init(besides path: String) throws {
         let resolved = realpath(path, nil)
         defer { free(resolved) }
@@ -36,7 +36,7 @@ final class FileLock: Sendable {
             return held
         }
         guard let descriptor else { return }
-        // A child process between fork and exec may hold the descriptor too, so closing it is not enough.
+        // A child process between fork and exec may also hold the descriptor, so closing it is not enough.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -4,7 +4,7 @@ internal import GRDB
 struct PrincipalReader {
     let db: Database
 
-    /// Nil if there is no such user or role.
+    /// Nil if no such user or role exists.
     func principal(_ key: String) throws -> Principal? {
         let statement = try db.cachedStatement(sql: "SELECT sequence FROM principals WHERE key = ?")
         guard let sequence = try Int.fetchOne(statement, arguments: [key]) else { return nil }
@@ -18,7 +18,7 @@ struct PrincipalReader {
         return principal
     }
 
-    /// What documents grant to a user or role, which need not exist.
+    /// The grants of documents to a user or role, which need not exist.
     func computed(_ key: String) throws -> [Grant: Int] {
         let statement = try db.cachedStatement(
             sql: """
@@ -32,7 +32,7 @@ struct PrincipalReader {
         return computed
     }
 
-    /// The roles of a user, by key; roles that do not exist are left out.
+    /// The roles of a user, by key. Omits roles that do not exist.
     func roles(of user: Principal) throws -> [String: Principal] {
         var roles: [String: Principal] = [:]
         for name in user.roles { roles[Principal.role(name)] = try principal(Principal.role(name)) }

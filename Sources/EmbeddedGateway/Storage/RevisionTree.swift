@@ -2,7 +2,8 @@ internal import GRDB
 
 /// The known revision ids of one document and their parents.
 ///
-/// Read only if a document has branches or might get one: most have a single line of revisions, whose newest wins.
+/// Read only if a document has branches or might get one: most documents have a single line of revisions, whose newest
+/// wins.
 struct RevisionTree {
     struct Node {
         let key: Int64
@@ -10,7 +11,7 @@ struct RevisionTree {
         let parent: Int64?
         let isDeleted: Bool
 
-        /// Whether this leaf wins against another: first one that is not deleted, then the higher generation, then the
+        /// Whether this leaf wins over another: a leaf that is not deleted first, then the higher generation, then the
         /// higher digest.
         func wins(against other: Node) -> Bool {
             guard isDeleted == other.isDeleted else { return other.isDeleted }

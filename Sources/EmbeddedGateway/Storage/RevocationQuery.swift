@@ -1,10 +1,10 @@
 internal import GRDB
 
-/// Finds documents that a user could read through channels lost since, and can't read through another one now.
+/// Finds documents that a user could read only through channels that the user has since lost.
 ///
 /// - Note: Source: recorded, Sync Gateway 4.1.1, `revocations=true`: such a document is due at the loss,
-///   `LOSS:SEQUENCE`, with the channel if it has left that since. Documents that came into the channel after the loss
-///   are not.
+///   `LOSS:SEQUENCE`, with the channel if it has since left that channel. Documents that entered the channel after the
+///   loss are not due.
 struct RevocationQuery {
     /// The lost channels, each with the sequence of the loss.
     let losses: [String: Int]
@@ -13,7 +13,7 @@ struct RevocationQuery {
     let since: FeedPosition
     /// The last sequence to include.
     let end: Int
-    /// A JSON list; nil for all documents.
+    /// A JSON list. Nil for all documents.
     let ids: String?
     let collection: Int64
 
@@ -23,7 +23,7 @@ struct RevocationQuery {
         var due: [String: ChannelChange] = [:]
         try collect(placed, losses, db, &due)
         try collect(removed, losses, namesChannels: true, db, &due)
-        if losses[Visitor.everything] != nil { try collect(all, losses, db, &due) }
+        if losses[Visitor.starChannel] != nil { try collect(all, losses, db, &due) }
         return Array(due.values)
     }
 
@@ -35,7 +35,7 @@ struct RevocationQuery {
         """
     }
 
-    /// Documents that left those channels after the user could no longer see it.
+    /// Documents that left those channels after the user lost access to them.
     private var removed: String {
         """
         SELECT d.id, c.sequence, c.channel, c.entered, c.revision, c.deleted, d.key AS document
@@ -46,7 +46,7 @@ struct RevocationQuery {
     /// For the channel of all documents. If a document has several revisions, some may be older than the loss.
     private var all: String {
         """
-        SELECT d.id, d.sequence, '\(Visitor.everything)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,
+        SELECT d.id, d.sequence, '\(Visitor.starChannel)' AS channel, iif(r.generation > 1, 0, d.sequence), r.revision,
             r.deleted, d.key AS document
         FROM documents d JOIN revisions r ON r.key = d.winner
         """

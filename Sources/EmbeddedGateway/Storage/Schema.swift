@@ -27,7 +27,7 @@ internal import GRDB
 ///
 /// Documents and revisions refer to each other, so there are no foreign keys; one place writes both.
 enum Schema {
-    /// Every gateway's file has it.
+    /// A migration that every gateway file has.
     static let firstMigration = "1: documents, attachments, local documents"
 
     static var migrator: DatabaseMigrator {

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import LosslessJSON
 
-/// What `_all_docs` returns.
+/// The selection of `_all_docs`.
 struct DocumentRange: Sendable {
     /// The first id, included.
     var start: String?
@@ -13,8 +13,8 @@ struct DocumentRange: Sendable {
     var includesChannels = false
     /// `update_seq=true`: adds the sequence of each document.
     var includesSequences = false
-    /// The user who asks.
-    var visitor = Visitor.everyone
+    /// The user who makes the request.
+    var visitor = Visitor.unrestricted
 }
 
 /// A page of rows of `_all_docs`, as text.
@@ -30,8 +30,8 @@ extension Store {
     /// Documents that are not deleted, in order of the bytes of their ids.
     ///
     /// - Parameters:
-    ///   - after: The last id of the previous page; nil for the first page.
-    ///   - limit: The most rows; nil for no limit.
+    ///   - after: The last id of the previous page. Nil for the first page.
+    ///   - limit: The most rows. Nil for no limit.
     func documents(
         _ range: DocumentRange, after: String?, limit: Int?
     ) throws -> DocumentsPage {
@@ -48,19 +48,18 @@ extension Store {
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             var page = DocumentsPage()
             let most = min(limit ?? .max, 1_000)
-            while page.count < most, page.text.count < ChangesPage.mostBytes, let row = try rows.next() {
+            while page.count < most, page.text.count < ChangesPage.maximumBytes, let row = try rows.next() {
                 page.lastID = row[0]
                 let channels = DocumentChannels.read(stored: (row[4] as Data?).map { Array($0) })
                 guard range.visitor.sees(channels) else { continue }
                 page.append(row, channels, range, isFirst: after == nil && page.count == 0)
             }
-            page.isLast = page.count < most && page.text.count < ChangesPage.mostBytes
+            page.isLast = page.count < most && page.text.count < ChangesPage.maximumBytes
             return page
         }
     }
 
-    /// The documents with these ids, in this order, as many as fit on a page; an error row for each that does not
-    /// exist.
+    /// The documents with these ids, in this order, as many as fit on a page. Missing documents get an error row.
     func documents(
         _ ids: ArraySlice<String>, _ range: DocumentRange, isFirst: Bool
     ) throws -> DocumentsPage {
@@ -72,7 +71,7 @@ extension Store {
                     """)
             var page = DocumentsPage()
             for id in ids {
-                guard page.text.count < ChangesPage.mostBytes else { break }
+                guard page.text.count < ChangesPage.maximumBytes else { break }
                 let isFirst = isFirst && page.count == 0
                 let rows = try Row.fetchCursor(statement, arguments: [id])
                 guard let row = try rows.next() else {
@@ -109,7 +108,7 @@ extension DocumentsPage {
             text += #","channels":"#.utf8
             text += DocumentChannels.write(channels.filter { range.visitor.sees([$0]) }) ?? Array("[]".utf8)
         }
-        // With documents included, Sync Gateway leaves out the versions.
+        // With documents included, Sync Gateway omits the versions.
         if !range.includesDocuments, let version = row[6] as String? {
             text += #","cv":""#.utf8
             text += version.utf8

@@ -4,27 +4,27 @@ internal import LosslessJSON
 /// Which changes a feed returns, and in which form.
 struct ChangeSelection: Sendable {
     /// The user of the feed.
-    var visitor = Visitor.everyone
-    /// `filter=sync_gateway/bychannel`; nil for all of the user's channels.
+    var visitor = Visitor.unrestricted
+    /// `filter=sync_gateway/bychannel`. Nil for all of the user's channels.
     var channels: Set<String>?
     var includesDocuments = false
     /// `style=all_docs`: adds the leaf revisions of all branches.
     var includesBranches = false
-    /// `active_only=true`: leaves out tombstones and removals.
+    /// `active_only=true`: omits tombstones and removals.
     var activeOnly = false
-    /// `version_type=cv`: has versions instead of revisions.
+    /// `version_type=cv`: lists versions instead of revisions.
     var namesVersions = false
     /// `revocations=true`: adds documents of channels that the user has lost.
     var includesRevocations = false
-    /// `filter=_doc_ids`; nil for all.
+    /// `filter=_doc_ids`. Nil for all.
     var ids: [String]?
 
-    /// The relevant channels, each with the sequence of its grant; nil if nothing is filtered.
+    /// The relevant channels, each with the sequence of its grant. Nil without a filter.
     var grants: [String: Int]? {
         guard visitor.seesEverything else {
             return visitor.channels.filter { includes($0.key) }
         }
-        guard let channels, !channels.contains(Visitor.everything) else { return nil }
+        guard let channels, !channels.contains(Visitor.starChannel) else { return nil }
         return Dictionary(uniqueKeysWithValues: channels.map { ($0, Store.guestSequence) })
     }
 
@@ -34,9 +34,9 @@ struct ChangeSelection: Sendable {
         return visitor.lostChannels.filter { includes($0.key) }
     }
 
-    /// Whether the filter lets a channel of the user through. `*` stands for all of them.
+    /// Whether the filter accepts a channel of the user. `*` stands for all channels.
     private func includes(_ channel: String) -> Bool {
-        channels.map { $0.contains(channel) || $0.contains(Visitor.everything) } ?? true
+        channels.map { $0.contains(channel) || $0.contains(Visitor.starChannel) } ?? true
     }
 
     var idList: String? {
@@ -57,8 +57,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - end: The last sequence to include.
-    ///   - limit: The most rows; nil for no limit.
-    ///   - separator: Precedes each row but the first, for feeds that are one JSON array.
+    ///   - limit: The most rows. Nil for no limit.
+    ///   - separator: Precedes each row except the first, for feeds that are one JSON array.
     ///   - isFirst: Whether the page's first row is the answer's first.
     func changes(
         since: FeedPosition, through end: Int, limit: Int?, _ selection: ChangeSelection, separator: String,
@@ -66,7 +66,7 @@ extension Store {
     ) throws -> ChangesPage {
         try read { db in
             var page = ChangesPage(last: since, separator: separator, isFirst: isFirst)
-            let grant = selection.visitor.channels[Visitor.everything] ?? Self.guestSequence
+            let grant = selection.visitor.channels[Visitor.starChannel] ?? Self.guestSequence
             let rows = try rows(since: Self.floor(since, grant), through: end, selection, db)
             var own = Self.ownPosition(selection, since: since, through: end)
             while page.hasRoom(limit), let row = try rows.next() {
@@ -86,7 +86,7 @@ extension Store {
         }
     }
 
-    /// The position of the user's own row; nil if the client has it already.
+    /// The position of the user's own row. Nil if the client already has it.
     private static func ownPosition(
         _ selection: ChangeSelection, since: FeedPosition, through end: Int
     ) -> FeedPosition? {

@@ -34,9 +34,9 @@ private struct ChangePlace: Hashable {
 extension Store {
     /// The rows due for some channels, in the order of the feed.
     ///
-    /// A document older than the grant of its channel is due at that grant; with several channels, at each of these
-    /// positions; a tombstone is not due at a grant. When a document leaves a channel, it is due then
-    /// too, even if it changes again or stays readable.
+    /// A document older than the grant of its channel is due at that grant; with several channels, at each of their
+    /// grants. A tombstone is not due at a grant. A document that leaves a channel is due then, even if it changes
+    /// again or stays readable.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1.
     func channelChanges(
@@ -61,7 +61,7 @@ extension Store {
         }
     }
 
-    /// A page of rows for these changes. A document that has changed meanwhile is left out, because it comes again
+    /// A page of rows for these changes. Omits documents that have changed in the meantime, because they appear again
     /// later.
     func page(
         of changes: ArraySlice<ChannelChange>, limit: Int?, _ selection: ChangeSelection, since: FeedPosition,
@@ -98,7 +98,7 @@ extension Store {
         }
     }
 
-    /// The revision with which a document left channels; nil if it is not to be shown, or the user may not read it.
+    /// The revision with which a document left channels. Nil if it must not be shown, or the user may not read it.
     private static func body(of removal: Removal, _ selection: ChangeSelection, _ db: Database) throws -> Row? {
         guard selection.includesDocuments, !removal.isDeleted else { return nil }
         let statement = try db.cachedStatement(
@@ -179,7 +179,7 @@ private struct ChannelQuery {
         return try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// The position of a document in a channel; nil if the client has it already.
+    /// The position of a document in a channel. Nil if the client already has it.
     private func position(_ sequence: Int, _ channel: String) -> FeedPosition? {
         guard let grant = grants[channel] else { return nil }
         let position = FeedPosition(sequence, trigger: Store.isBackfill(sequence, grant) ? grant : nil)

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 
-/// `_local` documents: revisions are counted as `0-1`, `0-2`, and a write must name the revision that it replaces.
+/// `_local` documents. Revisions count as `0-1`, `0-2`, and a write must name the revision that it replaces.
 extension Store {
     func localDocument(_ name: String) throws -> (revision: Int, body: [UInt8])? {
         try read { db in try localDocument(name, db) }

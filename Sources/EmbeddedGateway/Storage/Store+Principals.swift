@@ -3,14 +3,14 @@ internal import GRDB
 extension Store {
     /// Compares users and roles with the stored ones and assigns sequences to changes.
     ///
-    /// The sequence of a grant tells the changes feed since when a user has seen a channel: older documents are then
-    /// due. Lost grants are kept with a sequence too, so that a client can be told what to forget. GUEST starts with
+    /// The sequence of a grant tells the changes feed from when a user has seen a channel: older documents are then
+    /// due. Lost grants are also kept with a sequence, so that a client can be told what to remove. GUEST starts with
     /// the first sequence.
     ///
     /// Afterwards ``principals`` has all of them, including removed roles.
     func settle(_ users: EmbeddedGateway.Users) async throws {
         let sequence = try await database.write { [directory = principals] db in
-            var settlement = try Settlement(db)
+            var settlement = try PrincipalUpdate(db)
             for (name, channels) in users.roles.sorted(by: { $0.key < $1.key }) {
                 try settlement.settle(Principal.role(name), channels.grants)
             }
@@ -26,7 +26,7 @@ extension Store {
     }
 }
 
-private struct Settlement {
+private struct PrincipalUpdate {
     private let db: Database
     private let before: [String: Principal]
     private let disabled: Set<String>

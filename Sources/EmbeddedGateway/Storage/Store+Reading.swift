@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 
 extension Store {
-    /// The winning revision, which may be a tombstone; nil if the document never existed.
+    /// The winning revision, which may be a tombstone. Nil if the document never existed.
     func winner(of id: String) throws -> StoredDocument? {
         try read { db in
             let statement = try db.cachedStatement(
@@ -15,7 +15,7 @@ extension Store {
         }
     }
 
-    /// One revision, by its id or its version; nil if it is unknown or its body is gone.
+    /// One revision, by its id or its version. Nil if it is unknown or its body was removed.
     func revision(_ revision: String, of id: String) throws -> StoredDocument? {
         let column = DocumentVersions.isVersion(revision) ? "version" : "revision"
         return try read { db in
@@ -46,7 +46,7 @@ extension Store {
         }
     }
 
-    /// The length of a document's attachment with this digest; nil if the document does not own such a content.
+    /// The length of a document's attachment with this digest. Nil if the document does not own such a content.
     func attachmentLength(_ digest: String, of id: String) throws -> Int? {
         try read { db in
             try Int.fetchOne(
@@ -60,7 +60,7 @@ extension Store {
         }
     }
 
-    /// A range of the content with this digest; nil if no document has it any more.
+    /// A range of the content with this digest. Nil if no document has it any more.
     func attachmentContent(_ digest: String, _ range: Range<Int>) throws -> [UInt8]? {
         try read { db in
             try Data.fetchOne(
@@ -70,7 +70,7 @@ extension Store {
         }
     }
 
-    /// The contents that a document owns with these digests; long ones without their bytes.
+    /// The contents that a document owns with these digests. Long ones without their bytes.
     func attachmentContents(_ digests: [String], of id: String) throws -> [String: OutgoingAttachment.Content] {
         try read { db in
             let statement = try db.cachedStatement(

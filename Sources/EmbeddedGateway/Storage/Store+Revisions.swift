@@ -3,20 +3,20 @@ internal import FoundationEssentials
 internal import GRDB
 internal import LosslessJSON
 
-/// What a client asked for besides the body.
+/// What a client requested in addition to the body.
 struct DocumentOptions: Sendable {
-    /// The most ids in `_revisions`; 0 for no `_revisions`.
+    /// The most ids in `_revisions`. 0 for no `_revisions`.
     var historyLimit = 0
-    /// The history ends at the first of these it contains, whatever the limit.
+    /// The history ends at the first of these that it contains, regardless of the limit.
     var historyFrom: [String] = []
-    /// Includes attachments added after the newest of these revisions; nil for stubs only.
+    /// Includes attachments added after the newest of these revisions. Nil for stubs only.
     var attachmentsSince: [String]?
-    /// In CouchDB's form: without `_cv`, and compressed attachments are decompressed.
+    /// In CouchDB's form: without `_cv`, and with decompressed attachments.
     var isForCouchDB = false
 }
 
 extension Store {
-    /// The newest revision of each branch, the lowest id first; nil if the document never existed.
+    /// The newest revision of each branch, the lowest id first. Nil if the document never existed.
     func leaves(of id: String) throws -> [String]? {
         try tree(of: id)?.leaves.map(\.id.description)
     }
@@ -29,7 +29,7 @@ extension Store {
         }
     }
 
-    /// Loads what the options ask for.
+    /// Loads what the options request.
     ///
     /// - Throws: ``RequestError`` 404 if a requested attachment's content is missing.
     func outgoing(_ document: StoredDocument, _ options: DocumentOptions) throws -> OutgoingDocument {
@@ -45,7 +45,7 @@ extension Store {
         return result
     }
 
-    /// CouchDB stores the bytes of `data` as they are, whatever `encoding` says.
+    /// CouchDB stores the bytes of `data` unchanged, regardless of `encoding`.
     private func decompressed(_ attachment: OutgoingAttachment) throws -> OutgoingAttachment {
         guard attachment.entry["encoding"]?.string == "gzip", let content = attachment.content else {
             return attachment

@@ -4,8 +4,8 @@ internal import GRDB
 /// The documents of one collection of a database, in a file or in memory.
 ///
 /// Each call is one transaction. In a file, readers and the writer do not block each other (write-ahead log). An
-/// acknowledged write survives the death of the process at any instant, because the kernel has the log before the
-/// answer is sent. A power cut may lose the last moments (`synchronous=NORMAL`) but never damages the file. One `fsync`
+/// acknowledged write survives a crash of the process at any moment, because the kernel has the log before the answer
+/// is sent. A power failure may lose the last moments (`synchronous=NORMAL`) but never corrupts the file. One `fsync`
 /// per write would cost most of the speed and is not needed for development.
 ///
 /// - Note: Source: sqlite.org/pragma.html#pragma_synchronous, sqlite.org/wal.html.
@@ -18,7 +18,7 @@ final class Store: Sendable {
     let signal: ChangeSignal
     let rules: WritingRules
     private let lock: FileLock?
-    /// The collection's key; 0 for `_default._default`.
+    /// The collection's key. 0 for `_default._default`.
     let collection: Int64
     /// The collection as `SCOPE.COLLECTION`.
     let name: String
@@ -67,7 +67,7 @@ final class Store: Sendable {
         self.name = name
     }
 
-    /// Another collection of the same database, with its own documents and the same sequences. Made if it is missing.
+    /// Another collection of the same database, with separate documents and shared sequences. Created if it is missing.
     ///
     /// - Parameter name: `SCOPE.COLLECTION`.
     func collection(_ name: String) async throws -> Store {
@@ -84,7 +84,7 @@ final class Store: Sendable {
     /// Closes the file after moving the write-ahead log into it. Later calls throw.
     func close() throws {
         defer { lock?.release() }
-        // The pool would close the writer first; but if a reader is the last connection, it can't remove the log.
+        // The pool would close the writer first, but if a reader is the last connection, it can't remove the log.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try database.close()
     }
@@ -108,7 +108,7 @@ final class Store: Sendable {
 
     /// Reads on the caller's thread.
     ///
-    /// Not asynchronous on purpose: each read would end in a queue behind the others, so that the results of hundreds
-    /// of requests would be in memory before the first one is answered.
+    /// Not asynchronous on purpose: reads would queue up, so that the results of hundreds of requests would be in
+    /// memory before the first one is answered.
     func read<Value>(_ value: (Database) throws -> Value) throws -> Value { try database.read(value) }
 }

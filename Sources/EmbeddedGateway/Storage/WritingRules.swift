@@ -4,13 +4,13 @@ internal import Glibc
 struct WritingRules: Sendable {
     /// Whether a document may have several branches that are not deleted. Sync Gateway 4 never allows it.
     var allowsConflicts = false
-    /// How many generations of a document's history are kept.
+    /// The number of generations kept of a document's history.
     var revisionsLimit = 1_000
     /// How long the body of a replaced revision is kept, in seconds.
     ///
     /// - Note: Source: `old_rev_expiry_seconds` of Sync Gateway; its recorded answers include such bodies.
     var oldBodySeconds = 300
-    /// Receives what sync functions log.
+    /// Receives the log output of sync functions.
     var log: @Sendable (String) -> Void = { _ in }
     /// Seconds since 1970.
     var now: @Sendable () -> Int = { time(nil) }

@@ -3,7 +3,7 @@ internal import NIOConcurrencyHelpers
 
 /// When the next document of a collection expires.
 final class NextExpiry: Sendable {
-    /// Seconds since 1970; nil: none does.
+    /// Seconds since 1970. Nil: none expires.
     private let time = NIOLockedValueBox<Int?>(nil)
 
     func isDue(_ now: Int) -> Bool { time.withLockedValue { $0 }.map { $0 <= now } ?? false }
@@ -14,13 +14,13 @@ final class NextExpiry: Sendable {
 }
 
 extension Store {
-    /// How long an expired document may stay if nobody asks for it, in seconds.
+    /// How long an expired document may remain if it is not requested, in seconds.
     private static let expiryGrace = 60
 
-    /// Makes tombstones of documents that have expired: of the one that is asked for at once, of others a while later.
-    /// Called before each request.
+    /// Replaces expired documents by tombstones: the requested document at once, others a while later. Called before
+    /// each request.
     ///
-    /// - Note: Source: recorded, Sync Gateway 4.1.1; Couchbase Server looks for expired documents now and then.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1. Couchbase Server checks for expired documents periodically.
     func expireDue(asking id: String) async throws {
         let now = rules.now()
         guard nextExpiry.isDue(now) else { return }
@@ -42,7 +42,7 @@ extension Store {
             for row in try due.fetchAll(db) {
                 let edit = DocumentEdit(id: row[0], document: .tombstone(of: row[2]), kind: .newEdit)
                 do { _ = try writer.write(edit) } catch is RequestError {
-                    // The sync function refuses it: the document stays.
+                    // The sync function refuses the deletion, so the document stays.
                     try db.execute(
                         sql: "UPDATE documents SET expires = NULL WHERE key = ?", arguments: [row[1] as Int64])
                 }

@@ -2,10 +2,11 @@ internal import FoundationEssentials
 internal import GRDB
 
 extension Store {
-    /// Runs the sync function again for the winning revision of each document, in one transaction. Then all feeds end.
+    /// Runs the sync function again for the winning revision of each document, in one transaction. Afterwards all feeds
+    /// end.
     ///
-    /// - Parameter renumbers: Whether documents that change channels or grants get new sequences, so that clients that
-    ///   are past them see the change.
+    /// - Parameter renumbers: Whether documents whose channels or grants change get new sequences, so that clients past
+    ///   the old ones see the change.
     /// - Note: Source: `_resync` of Sync Gateway and its parameter `regenerate_sequences`.
     func resync(renumbers: Bool) async throws -> (processed: Int, changed: Int) {
         let (counts, sequence, era) = try await database.write { [self] db in
@@ -32,18 +33,18 @@ extension DocumentWriter {
             db, sql: "SELECT parent FROM revisions WHERE key = ?", arguments: [current.winner.key])
         let winner = RevisionTree.Node(
             key: current.winner.key, id: current.winner.id, parent: parent, isDeleted: current.isDeleted)
-        let ruling = try rulingAgain(winner, of: id)
+        let decision = try redecide(winner, of: id)
         let known = try DocumentGrants(db: db).grants(of: current.key)
-        guard ruling.channels != current.channels || ruling.grants != known else { return false }
+        guard decision.channels != current.channels || decision.grants != known else { return false }
         if renumbers { sequence += 1 }
         let at: Int = renumbers ? sequence : row?[0] ?? sequence
         try db.execute(
             sql: "UPDATE documents SET sequence = ?, expires = ? WHERE key = ?",
-            arguments: [at, ruling.expires, current.key])
+            arguments: [at, decision.expires, current.key])
         try db.execute(
             sql: "UPDATE revisions SET channels = ? WHERE key = ?",
-            arguments: [DocumentChannels.write(ruling.channels).map { Data($0) }, current.winner.key])
-        try apply(ruling, to: current.key, from: current.channels, at, (winner.id.description, winner.isDeleted))
+            arguments: [DocumentChannels.write(decision.channels).map { Data($0) }, current.winner.key])
+        try apply(decision, to: current.key, from: current.channels, at, (winner.id.description, winner.isDeleted))
         return true
     }
 }

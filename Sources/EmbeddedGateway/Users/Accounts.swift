@@ -6,32 +6,32 @@ internal import NIOConcurrencyHelpers
 final class Accounts: Sendable {
     private struct State {
         var users: EmbeddedGateway.Users?
-        /// For each user, the digest of the last correct password: PBKDF2 is slow, and clients send it with each
-        /// request.
+        /// For each user, the digest of the last correct password: PBKDF2 is slow, and clients send the password with
+        /// each request.
         var verified: [String: [UInt8]] = [:]
     }
 
     private let store: Store
-    private let stranger: Visitor
+    private let defaultVisitor: Visitor
     private let state = NIOLockedValueBox(State())
     /// Held while users change.
     private let changes = TaskLock()
     let sessions: Sessions
 
-    /// - Parameter stranger: The user of every request as long as there are no users.
-    init(_ store: Store, sessions: Sessions = Sessions(), stranger: Visitor = .everyone) {
+    /// - Parameter stranger: The user of every request while there are no users.
+    init(_ store: Store, sessions: Sessions = Sessions(), defaultVisitor: Visitor = .unrestricted) {
         self.store = store
-        self.stranger = stranger
+        self.defaultVisitor = defaultVisitor
         self.sessions = sessions
     }
 
-    /// Replaces all users; what changed gets sequences.
+    /// Replaces all users. Changes get sequences.
     func replace(with users: EmbeddedGateway.Users) async throws {
         try await store.settle(users)
         state.withLockedValue { $0 = State(users: users) }
     }
 
-    /// The current users, with changes; without users before, GUEST may read all.
+    /// Changes the current users. If there were none, GUEST gets full access first.
     func change(_ change: @Sendable (inout EmbeddedGateway.Users) throws(RequestError) -> Void) async throws {
         try await changes.withLock {
             var users = current
@@ -41,7 +41,7 @@ final class Accounts: Sendable {
     }
 
     var current: EmbeddedGateway.Users {
-        state.withLockedValue { $0.users } ?? EmbeddedGateway.Users(guest: .init(channels: [Visitor.everything]))
+        state.withLockedValue { $0.users } ?? EmbeddedGateway.Users(guest: .init(channels: [Visitor.starChannel]))
     }
 
     /// Assigns sequences to the users again after the database was emptied.
@@ -49,15 +49,15 @@ final class Accounts: Sendable {
         if let users = state.withLockedValue({ $0.users }) { try await replace(with: users) }
     }
 
-    /// The user of anonymous requests; nil if GUEST is disabled.
+    /// The user of anonymous requests. Nil if GUEST is disabled.
     var guest: Visitor? {
         state.withLockedValue { state in
-            guard let users = state.users else { return stranger }
+            guard let users = state.users else { return defaultVisitor }
             return users.guest.isDisabled ? nil : visitor(of: nil)
         }
     }
 
-    /// The user with this name and password; nil if there is none, or it is disabled.
+    /// The user with this name and password. Nil if there is none, or it is disabled.
     func visitor(_ name: String, password: String) -> Visitor? {
         let (account, known) = state.withLockedValue { ($0.users?.accounts[name], $0.verified[name]) }
         guard let account, !account.isDisabled, let hash = account.password else { return nil }
@@ -69,7 +69,7 @@ final class Accounts: Sendable {
         return visitor(name)
     }
 
-    /// The user with this name, who is authenticated already; nil if the account is gone or disabled.
+    /// The user with this name, already authenticated. Nil if the account was removed or disabled.
     func visitor(_ name: String) -> Visitor? {
         state.withLockedValue { state in
             guard let account = state.users?.accounts[name], !account.isDisabled else { return nil }
@@ -77,7 +77,7 @@ final class Accounts: Sendable {
         }
     }
 
-    /// The visitor with the access of now, for a feed that waits; the same if the account is gone.
+    /// The visitor with current access, for a waiting feed. Unchanged if the account was removed.
     func refreshed(_ visitor: Visitor) -> Visitor {
         guard visitor.isRestricted else { return visitor }
         return (visitor.name.map { self.visitor($0) } ?? guest)?.entering(like: visitor) ?? visitor

@@ -1,12 +1,12 @@
 internal import LosslessJSON
 
-/// A configuration file, in which a string may stand between backquotes, with line breaks and quotes as they are.
+/// A configuration file whose strings may be in backquotes, with literal line breaks and quotes.
 ///
 /// - Note: Source: Sync Gateway's configuration files, for the text of functions.
 struct BackquotedText {
-    /// The same in JSON.
+    /// The same file as JSON.
     let json: [UInt8]
-    /// Where in `json` a string in backquotes ends, and how many bytes more than in the file there are up to there.
+    /// The ends in `json` of strings in backquotes, each with the number of bytes added up to there.
     private var shifts: [(end: Int, added: Int)] = []
 
     init(_ text: [UInt8]) {
@@ -42,6 +42,6 @@ struct BackquotedText {
         return min(at + 1, text.count)
     }
 
-    /// The place in the file of a place in ``json`` outside of strings in backquotes.
+    /// The position in the file for a position in ``json`` outside of strings in backquotes.
     func place(_ offset: Int) -> Int { offset - (shifts.last { $0.end <= offset }?.added ?? 0) }
 }

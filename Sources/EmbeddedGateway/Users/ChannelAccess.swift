@@ -5,9 +5,9 @@ struct ChannelAccess: Sendable {
     /// Lost channels, each with the sequence of the loss.
     private(set) var lost: [String: Int] = [:]
 
-    init(held: [String: Int] = [Visitor.everybody: Store.guestSequence]) { self.held = held }
+    init(held: [String: Int] = [Visitor.publicChannel: Store.guestSequence]) { self.held = held }
 
-    /// Adds a grant. If a channel is granted in several ways, the earliest grant counts.
+    /// Adds a grant. If a channel is granted several times, the earliest grant counts.
     mutating func hold(_ channel: String, since sequence: Int) {
         held[channel] = min(held[channel] ?? sequence, sequence)
     }
@@ -15,9 +15,9 @@ struct ChannelAccess: Sendable {
     /// Adds a loss. The last loss counts, and only if no grant remains.
     mutating func lose(_ channel: String, at sequence: Int) { lost[channel] = max(lost[channel] ?? 0, sequence) }
 
-    /// Call when all grants and losses were added.
+    /// Must be called after all grants and losses were added.
     mutating func settle() {
-        lost = held[Visitor.everything] == nil ? lost.filter { held[$0.key] == nil } : [:]
+        lost = held[Visitor.starChannel] == nil ? lost.filter { held[$0.key] == nil } : [:]
     }
 }
 

@@ -4,15 +4,15 @@ internal import SyncFunctions
 extension EmbeddedGateway {
     /// The users and roles of a database and their channels.
     ///
-    /// Passwords are hashed when they are read; none is kept.
+    /// Passwords are hashed when they are read, and never kept.
     package struct Users: Sendable {
         /// By name.
         var accounts: [String: Account] = [:]
         /// The channels of each role, by the role's name.
         var roles: [String: ChannelList] = [:]
-        /// The collections of the database as `SCOPE.COLLECTION`; nil if the file does not list any.
+        /// The collections of the database as `SCOPE.COLLECTION`. Nil if the file does not list any.
         var collections: [String]?
-        /// The sync functions of the collections, by `SCOPE.COLLECTION`. Each runs in a process already.
+        /// The sync functions of the collections, by `SCOPE.COLLECTION`. Each already runs in a process.
         var functions: [String: SyncFunction] = [:]
         /// The limits of functions.
         var limits = SyncFunction.Limits()
@@ -67,7 +67,7 @@ extension EmbeddedGateway {
         package let line: Int
         /// From 1, in Unicode scalars.
         package let column: Int
-        /// What is wrong; contains no passwords.
+        /// What is wrong. Contains no passwords.
         package let reason: String
 
         /// `LINE:COLUMN: REASON`, without the path.

@@ -1,4 +1,4 @@
-/// Something that can be granted to a user or a role.
+/// A channel or role that can be granted to a user or a role.
 enum Grant: Hashable, Sendable {
     case role(String)
     /// - Parameter collection: `SCOPE.COLLECTION`.

@@ -9,7 +9,7 @@ struct Principal: Sendable {
     /// Lost grants, each with the sequence of the loss.
     var lost: [Grant: Int] = [:]
 
-    /// All current grants. If something is granted in several ways, the earliest grant counts.
+    /// All current grants. If something is granted several times, the earliest grant counts.
     var held: [Grant: Int] { computed.isEmpty ? grants : grants.merging(computed) { min($0, $1) } }
 
     /// The names of the roles, sorted.
@@ -17,7 +17,7 @@ struct Principal: Sendable {
         held.keys.compactMap { if case .role(let name) = $0 { name } else { nil } }.sorted()
     }
 
-    /// The key of a user; nil stands for GUEST.
+    /// The key of a user. Nil stands for GUEST.
     static func user(_ name: String?) -> String { "user:\(name ?? "")" }
     /// The key of a role.
     static func role(_ name: String) -> String { "role:\(name)" }

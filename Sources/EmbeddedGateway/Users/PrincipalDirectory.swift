@@ -1,6 +1,6 @@
 internal import NIOConcurrencyHelpers
 
-/// The principals of a database in memory, by key; as of the last commit.
+/// The principals of a database in memory, by key, as of the last commit.
 final class PrincipalDirectory: Sendable {
     private let principals = NIOLockedValueBox<[String: Principal]>([:])
 

@@ -31,7 +31,7 @@ final class Sessions: Sendable {
         return (id, time + Self.duration)
     }
 
-    /// - Returns: The session's user, and its new end if it was renewed; nil if there is no such session or it has
+    /// - Returns: The session's user, and its new end if it was renewed. Nil if there is no such session or it has
     ///   expired.
     func use(_ id: String) -> (user: String, renewedUntil: Int?)? {
         let time = now()

@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension UsersFile {
-    /// `"scopes":{SCOPE:{"collections":{COLLECTION:{}}}}`; nil if it is missing.
+    /// `"scopes":{SCOPE:{"collections":{COLLECTION:{}}}}`. Nil if it is missing.
     func collections(_ scopes: JSONValue?, into users: inout Users) throws(UsersError) -> [String]? {
         guard let scopes else { return nil }
         var names: [String] = []

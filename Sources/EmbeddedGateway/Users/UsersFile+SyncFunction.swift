@@ -2,7 +2,7 @@ internal import LosslessJSON
 internal import SyncFunctions
 
 extension UsersFile {
-    /// `"sync"`: the text of a function; nil if it is missing, null or empty.
+    /// `"sync"`: the text of a function. Nil if it is missing, null or empty.
     func function(_ settings: JSONValue, _ limits: SyncFunction.Limits) throws(UsersError) -> SyncFunction? {
         guard let value = settings["sync"], value.kind != .null else { return nil }
         guard let source = value.string else { throw error("\"sync\" must be the text of a function", at: value) }
@@ -18,7 +18,7 @@ extension UsersFile {
         }
     }
 
-    /// `"javascript_timeout_secs"`; 0 is the default here, as the gateway writes one document after the other.
+    /// `"javascript_timeout_secs"`. 0 gives the default, because the gateway writes documents one by one.
     func limits(_ settings: JSONValue) throws(UsersError) -> SyncFunction.Limits {
         var limits = SyncFunction.Limits()
         guard let value = settings["javascript_timeout_secs"] else { return limits }

@@ -49,15 +49,15 @@ struct UsersFile {
         return users
     }
 
-    /// The gateway imports nothing, and must not silently decide differently from such a function.
+    /// The gateway imports nothing, and must not silently ignore such a function.
     func refuseFilters(_ settings: JSONValue) throws(UsersError) {
         guard let value = settings["import_filter"] else { return }
         throw error("\"import_filter\" functions are not supported: this gateway imports nothing", at: value)
     }
 
     /// - Parameters:
-    ///   - knownRoles: Nil: a role may be made later.
-    ///   - known: What is left out stays as it is there.
+    ///   - knownRoles: Nil: a role may be created later.
+    ///   - known: The account whose values fill in missing members.
     func account(
         _ value: JSONValue, knownRoles: Set<String>?, isGuest: Bool = false, over known: Users.Account = .init()
     ) throws(UsersError) -> Users.Account {
@@ -87,7 +87,7 @@ struct UsersFile {
         return PasswordHash(password)
     }
 
-    /// A list of names; empty if the member is missing.
+    /// A list of names. Empty if the member is missing.
     func names(_ value: JSONValue, _ member: String) throws(UsersError) -> Set<String> {
         guard let list = value[member], list.kind != .null else { return [] }
         guard list.kind == .array else { throw error("\"\(member)\" must be a list of names", at: list) }

@@ -1,6 +1,6 @@
 internal import HTTPServing
 
-/// The user who makes a request, and what this user may see.
+/// The user who makes a request, with the user's access.
 struct Visitor: Sendable {
     /// Nil for GUEST.
     let name: String?
@@ -10,15 +10,15 @@ struct Visitor: Sendable {
     private(set) var channels: [String: Int] = [:]
     /// Channels lost in that collection, each with the sequence of the loss.
     private(set) var lostChannels: [String: Int] = [:]
-    /// By collection; nil if the channels are the same in all.
+    /// By collection. Nil if the channels are the same in all collections.
     private let access: [String: ChannelAccess]?
     private var collection: String?
-    /// Whether it is an administrator, whom no sync function asks who it is.
+    /// Whether it is an administrator, whom sync functions don't check.
     private(set) var isAdministrator = false
     /// A cookie to set in the answer.
     var cookie: HTTPField?
 
-    /// A user who has not entered a collection; ``channels`` is empty.
+    /// A user who has not entered a collection. ``channels`` is empty.
     init(name: String?, sequence: Int, access: [String: ChannelAccess]) {
         self.name = name
         self.sequence = sequence
@@ -34,22 +34,22 @@ struct Visitor: Sendable {
         access = nil
     }
 
-    /// The user of a database without users, who may see everything.
-    static let everyone = Visitor(everywhere: [Self.everything: Store.guestSequence])
-    /// An anonymous user who may only log in.
-    static let nobody = Visitor(everywhere: [:])
+    /// The user of a database without users, who has full access.
+    static let unrestricted = Visitor(everywhere: [Self.starChannel: Store.guestSequence])
+    /// An anonymous user, who may only log in.
+    static let anonymous = Visitor(everywhere: [:])
 
-    /// Whoever uses the administrative port.
+    /// Any user of the administrative port.
     static let administrator: Visitor = {
-        var visitor = Visitor(name: nil, sequence: 0, everywhere: [Self.everything: Store.guestSequence])
+        var visitor = Visitor(name: nil, sequence: 0, everywhere: [Self.starChannel: Store.guestSequence])
         visitor.isAdministrator = true
         return visitor
     }()
 
     /// The channel that contains all documents.
-    static let everything = "*"
+    static let starChannel = "*"
     /// The channel that all users have.
-    static let everybody = "!"
+    static let publicChannel = "!"
 
     /// - Parameter collection: `SCOPE.COLLECTION`.
     func entering(_ collection: String) -> Visitor {
@@ -62,13 +62,13 @@ struct Visitor: Sendable {
         return visitor
     }
 
-    /// In the collection that another visitor has entered.
+    /// The visitor in the collection that another visitor has entered.
     func entering(like other: Visitor) -> Visitor { other.collection.map { entering($0) } ?? self }
 
     /// Whether the channels depend on grants.
     var isRestricted: Bool { access != nil }
 
-    var seesEverything: Bool { channels[Self.everything] != nil }
+    var seesEverything: Bool { channels[Self.starChannel] != nil }
 
     /// The user's id in the changes feed.
     var feedID: String { "_user/\(name ?? "GUEST")" }

@@ -162,16 +162,16 @@ struct RevisionsLeft {
     /// Revisions per request.
     private var size: Int
     /// A request that has not failed.
-    private let fresh: SuspectRequest
+    private let fresh: FailingRequest
     /// The failures of the next request.
-    private var suspect: SuspectRequest
+    private var suspect: FailingRequest
     /// Why bodies could not be read, by document; under nil for those whose document is not known.
     private var reasons: [DocumentID?: String] = [:]
 
     init(_ keys: [BulkGetKey], retryFor: Duration) {
         self.keys = keys[...]
         size = max(1, keys.count)
-        fresh = SuspectRequest(retryFor: retryFor, needsOthers: true)
+        fresh = FailingRequest(retryFor: retryFor, needsOthers: true)
         suspect = fresh
     }
 

@@ -57,8 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["2026-11-20T10:00:00Z", "2026-11-24T10:00:00Z"]) func laterDateWins(date: String) async throws
-    {
+    @Test(arguments: ["2026-11-20T10:00:00Z", "2026-11-24T10:00:00Z"]) func laterDateWins(date: String) async throws {
         let first = #""type":"note","text":"a","at":"2026-11-21T10:00:00Z""#
         try await with(theirs: #""type":"note","text":"theirs","at":"\#(date)""#, first: first) { bed, note in
             note.text = "mine"

@@ -3,16 +3,16 @@ import Testing
 
 @testable import DocumentFlow
 
-/// When a request that keeps failing is given up.
-@Suite struct SuspectRequestTests {
+/// When a failing request is given up.
+@Suite struct FailingRequestTests {
     private static let start = ContinuousClock.now
     private static let cut = GatewayError(.connectionLost, "cut")
 
-    /// What happens after one attempt. Another request of the kind succeeds each time.
+    /// The result of one attempt. Another request of the kind succeeds each time.
     private enum Event { case failure, outage }
 
     private func advice(_ events: [(Event, Int)], retryFor: Duration = .seconds(300)) -> ReadAdvice {
-        var request = SuspectRequest(retryFor: retryFor)
+        var request = FailingRequest(retryFor: retryFor)
         var history = RequestHistory()
         var advice = ReadAdvice.wait
         for (number, event) in events.flatMap({ Array(repeating: $0.0, count: $0.1) }).enumerated() {
@@ -26,37 +26,37 @@ import Testing
     @Test(
         arguments: [
             ([(.failure, 9)], false), ([(.failure, 10)], true),
-            // The gateway was gone: what failed before says nothing about this request.
+            // The gateway was unreachable, so earlier failures are irrelevant.
             ([(.failure, 9), (.outage, 1), (.failure, 9)], false),
             ([(.failure, 9), (.outage, 1), (.failure, 10)], true),
-            // But a request that takes the gateway down each time ends.
+            // But a request that brings the gateway down each time is given up.
             ([(.outage, 9)], false), ([(.outage, 18)], false), ([(.outage, 19)], true),
             ([(.outage, 9), (.failure, 5), (.outage, 5)], true),
         ] as [([(Event, Int)], Bool)])
-    private func aRequestThatKeepsFailingIsGivenUp(events: [(Event, Int)], isGivenUp: Bool) {
+    private func failingRequestIsGivenUp(events: [(Event, Int)], isGivenUp: Bool) {
         #expect(advice(events) == (isGivenUp ? .giveUp : .wait))
     }
 
-    /// The first nine outages, however many there are in a row, are not its failures.
-    @Test func fromTheTenthOutageOnEachIsAFailure() {
-        var request = SuspectRequest(retryFor: .seconds(300))
+    /// The first nine outages do not count as failures, even if they are consecutive.
+    @Test func tenthOutageAndLaterOnesCountAsFailures() {
+        var request = FailingRequest(retryFor: .seconds(300))
         #expect((1...12).map { _ in request.noteOutage() } == Array(repeating: false, count: 9) + [true, true, true])
     }
 
     @Test(
         arguments: [
-            // A refusal is final soon.
+            // A refusal is soon final.
             (GatewayError(.forbidden, "no", status: 403), 2, 1, false),
             (GatewayError(.forbidden, "no", status: 403), 3, 1, true),
-            // While no other request succeeds, a temporary failure gets 30 seconds.
+            // If no other request succeeds, a temporary failure gets 30 seconds.
             (GatewayError(.serverError, "no", status: 500), 10, 1, false),
             (GatewayError(.serverError, "no", status: 500), 10, 4, true),
-            // A gateway that asks for time gets it.
+            // A gateway that requests a delay gets it.
             (GatewayError(.unavailable, "busy", status: 503), 10, 4, false),
             (GatewayError(.unavailable, "busy", status: 503), 4, 100, true),
         ] as [(GatewayError, Int, Int, Bool)])
-    func howOftenAFailureIsRepeated(error: GatewayError, times: Int, interval: Int, isGivenUp: Bool) {
-        var request = SuspectRequest(retryFor: .seconds(300))
+    func numberOfAttemptsDependsOnTheError(error: GatewayError, times: Int, interval: Int, isGivenUp: Bool) {
+        var request = FailingRequest(retryFor: .seconds(300))
         var history = RequestHistory()
         var advice = ReadAdvice.wait
         for time in 0..<times {
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: - All requests of a kind fail
 
-    /// Sends requests one after the other that all fail, one attempt a second.
+    /// Sends consecutive failing requests, one attempt per second.
     ///
     /// - Returns: The attempts that each got before it was given up.
     private func attempts(
@@ -76,7 +76,7 @@ import Testing
     ) -> [Int] {
         var second = start
         return errors.map { error in
-            var request = SuspectRequest(retryFor: retryFor)
+            var request = FailingRequest(retryFor: retryFor)
             for attempt in 1...1000 {
                 second += 1
                 let now = Self.start + .seconds(second)
@@ -89,21 +89,21 @@ import Testing
     private static let broken = GatewayError(.serverError, "no", status: 500)
     private static let busy = GatewayError(.unavailable, "busy", status: 503)
 
-    /// Each waited as long as the first: half a minute for four attachments, however many there were.
+    /// Each request used to wait as long as the first: half a minute for every four attachments.
     @Test(
         arguments: [
-            // Four get all the time that one gets alone, the next ones three attempts; after --retry-for each gets one.
+            // Four get the full time, the next ones three attempts, and after --retry-for each gets one.
             (broken, 300, [31, 31, 31, 31, 3, 3]), (broken, 130, [31, 31, 31, 31, 3, 3, 1, 1]),
             (broken, 5, [6, 6, 6, 6, 1, 1]), (broken, 0, [3, 3, 3, 3, 1]), (busy, 5, [6, 6, 6, 6, 1, 1]),
             (GatewayError(.forbidden, "no", status: 403), 300, [3, 3, 3, 3, 3]),
         ] as [(GatewayError, Int, [Int])])
-    func aKindOfRequestThatAlwaysFailsIsNotWaitedForEachTime(error: GatewayError, retryFor: Int, counts: [Int]) {
+    func laterRequestsOfAFailingKindGetFewerAttempts(error: GatewayError, retryFor: Int, counts: [Int]) {
         var history = RequestHistory()
         let errors = Array(repeating: error, count: counts.count)
         #expect(attempts(of: errors, retryFor: .seconds(retryFor), &history) == counts)
     }
 
-    @Test func anotherReasonOrASuccessIsWaitedForAgain() {
+    @Test func differentReasonOrASuccessRestoresAttempts() {
         var history = RequestHistory()
         let four = Array(repeating: Self.broken, count: 4)
         #expect(attempts(of: four + [Self.busy], retryFor: .seconds(5), &history) == [6, 6, 6, 6, 6])
@@ -114,8 +114,8 @@ import Testing
         #expect(attempts(of: [Self.broken], retryFor: .seconds(5), &other, from: 100) == [6])
     }
 
-    /// What failed before it says nothing.
-    @Test func anOutageEndsTheSuspicionOfAKind() {
+    /// Failures before an outage are irrelevant.
+    @Test func outageResetsTheHistoryOfAKind() {
         var history = RequestHistory()
         _ = attempts(of: Array(repeating: Self.broken, count: 4), &history)
         history.noteOutage()
@@ -124,9 +124,9 @@ import Testing
 
     // MARK: - Several items
 
-    @Test func aRequestForSeveralItemsIsHalvedAtTheThirdFailure() {
+    @Test func requestForSeveralItemsIsHalvedAfterThreeFailures() {
         var history = RequestHistory()
-        var request = SuspectRequest(retryFor: .seconds(300))
+        var request = FailingRequest(retryFor: .seconds(300))
         let advice = (1...3).map { _ in request.advice(after: Self.cut, items: 8, &history) }
         #expect(advice == [.wait, .wait, .halve])
         // The first failures were already waited for.
@@ -136,12 +136,12 @@ import Testing
         #expect(last.advice(after: Self.cut, &history) == .wait)
     }
 
-    @Test func aRequestThatNeedsOthersAsksForThem() {
+    @Test func requestThatNeedsOthersAsksForThem() {
         let refused = GatewayError(.forbidden, "no", status: 403)
         for hasSucceeded in [false, true] {
             var history = RequestHistory()
             if hasSucceeded { history.noteSuccess() }
-            var request = SuspectRequest(retryFor: .seconds(300), needsOthers: true)
+            var request = FailingRequest(retryFor: .seconds(300), needsOthers: true)
             let advice = (1...3).map { _ in request.advice(after: refused, &history) }
             #expect(advice == [.wait, .wait, hasSucceeded ? .giveUp : .ask(.areOthersReadable)])
         }

@@ -1,48 +1,48 @@
 internal import GatewayClient
 
-/// Decides what to do with writes whose request failed: send again, send in halves, or give up.
+/// Decides what to do with a failed write request: send it again, send it in halves, or give up.
 ///
-/// One per request, and per half of one. It does no I/O: it is told what happened, and says what to do or what it needs
-/// to know first.
-struct WriteSuspicion: Sendable {
-    /// What only another request to the gateway can tell.
+/// One per request, and per half of a request. Does no I/O: it is told what happened, and returns what to do or what it
+/// needs to know first.
+struct WriteFailurePolicy: Sendable {
+    /// A question that only another request to the gateway can answer.
     enum Question: Equatable {
-        /// May this user write at all, now? Asked with a write of no documents.
+        /// May this user write at all now? Tested with an empty write.
         case doWritesPass
         /// Does it answer other requests?
         case doesGatewayAnswer
     }
 
     enum Advice: Equatable {
-        /// Wait, then send them again.
+        /// Wait, then send the request again.
         case wait
-        /// Send them again in halves: one of them may be the cause.
+        /// Send the request again in halves: one of its documents may be the cause.
         case halve
-        /// Give up the document, the only one of the request.
+        /// Give up the only document of the request.
         case reject
         case ask(Question)
     }
 
-    /// How long a document may hold up a writer if nothing shows whether it is the cause.
+    /// How long a document may block a writer if nothing shows whether it is the cause.
     private static let longestHoldUp: Duration = .seconds(600)
 
-    /// How many documents the request writes.
+    /// The number of documents of the request.
     let documents: Int
     /// Whether it is a `PUT` of one document.
     private let isPut: Bool
-    /// Consecutive failures that its documents may have caused.
+    /// Consecutive failures that the documents may have caused.
     private(set) var failures = 0
-    /// How many of them count against its documents: other writes succeeded in between, or the gateway answered a
+    /// The failures that count against the documents: other writes succeeded in between, or the gateway answered a
     /// probe.
     private(set) var suspectedFailures = 0
     private var begun: ContinuousClock.Instant?
-    /// Bytes that the run had written at the last failure.
+    /// The bytes that the run had written at the last failure.
     private var bytesBefore: Int?
-    /// Whether other writes succeeded since this request, or the one that it is half of, first failed.
+    /// Whether other writes succeeded since this request, or the one it is half of, first failed.
     private(set) var othersPass = false
-    /// How many failures make the document the cause, if the gateway answers other requests in between.
+    /// The number of failures after which the document is the cause, if the gateway answers other requests in between.
     var attempts = AttemptLimits.failures
-    /// Consecutive answers of "unavailable", from the gateway or from a proxy that can't reach it.
+    /// Consecutive "unavailable" answers, from the gateway or from a proxy that can't reach it.
     private var refusedForNow = 0
 
     init(documents: Int, isPut: Bool = false) {
@@ -50,31 +50,32 @@ struct WriteSuspicion: Sendable {
         self.isPut = isPut
     }
 
-    /// For a part of the request.
-    func part(documents: Int) -> WriteSuspicion {
-        var part = WriteSuspicion(documents: documents)
+    /// The state for a part of the request.
+    func part(documents: Int) -> WriteFailurePolicy {
+        var part = WriteFailurePolicy(documents: documents)
         (part.bytesBefore, part.othersPass, part.attempts) = (bytesBefore, othersPass, attempts)
         return part
     }
 
     private var isSingle: Bool { documents == 1 }
 
-    /// Whether to check if the gateway can't write now or only this request fails. If writes pass, it is halved.
+    /// Whether to check if the gateway can't write now or only this request fails. If other writes pass, the request is
+    /// halved.
     var needsProbe: Bool { documents > 1 && refusedForNow >= AttemptLimits.failuresBeforeHalving }
 
-    /// Whether documents may have caused the error: a gateway or proxy may simply hang up on one.
+    /// Whether documents may have caused the error: a gateway or proxy may simply close the connection on one.
     static func mayBeOfDocuments(_ error: GatewayError) -> Bool {
         [.serverError, .malformedAnswer, .timedOut, .connectionLost].contains(error.code)
     }
 
-    /// Whether the gateway may have refused the document itself, if writes pass. `_bulk_docs` would have answered with a
-    /// row. Such documents may be many, and no firewall is the cause.
+    /// Whether the gateway may have refused the document itself, if writes pass. `_bulk_docs` would have answered with
+    /// a row. There may be many such documents, and a firewall is not the cause.
     func mayBeRefusal(_ error: GatewayError) -> Bool {
         isPut && [.unauthorized, .forbidden, .notFound].contains(error.code)
     }
 
-    /// Whether the gateway refuses requests with such content: any number of documents may be refused so. Other 4xx may
-    /// come from a firewall, too.
+    /// Whether the gateway refuses requests with such content. This may affect any number of documents. Other 4xx may
+    /// also come from a firewall.
     func mayBeOfContent(_ error: GatewayError) -> Bool {
         switch error.code {
         case .tooLarge, .conflict: true
@@ -83,8 +84,8 @@ struct WriteSuspicion: Sendable {
         }
     }
 
-    /// The error that decides how long to wait if not even a write of no documents passes. A refusal of all writes may
-    /// end, so a one-shot run gives up in time and a daemon waits.
+    /// The error that determines the wait if even an empty write is refused. A refusal of all writes may end, so a
+    /// one-shot run gives up in time and a daemon waits.
     func outage(of error: GatewayError) -> GatewayError {
         guard [.tooLarge, .conflict, .badRequest].contains(error.code) else { return error }
         var outage = error
@@ -92,13 +93,13 @@ struct WriteSuspicion: Sendable {
         return outage
     }
 
-    /// The request failed. An outage says nothing about its documents.
+    /// Records a failed request. An outage does not count against its documents.
     ///
-    /// - Parameter bytes: How many bytes the run has written by now.
+    /// - Parameter bytes: The bytes that the run has written so far.
     mutating func note(_ error: GatewayError, writtenByRun bytes: Int, now: ContinuousClock.Instant = .now) {
         refusedForNow = error.code == .unavailable ? refusedForNow + 1 : 0
         if error.code == .unavailable, othersPass || bytesBefore.map({ bytes > $0 }) == true {
-            // Other writes succeed meanwhile: it is no outage.
+            // Other writes succeed meanwhile, so it is not an outage.
         } else if !Self.mayBeOfDocuments(error) {
             (failures, suspectedFailures, begun) = (0, 0, nil)
             bytesBefore = error.code == .unavailable ? bytesBefore ?? bytes : nil
@@ -112,29 +113,29 @@ struct WriteSuspicion: Sendable {
         failures += 1
     }
 
-    /// What to do after a failure that has been noted.
+    /// What to do after a recorded failure.
     ///
-    /// - Parameter mayBeFirewall: Whether documents that are refused one by one still count as blocked by a firewall
-    ///   before the gateway.
+    /// - Parameter mayBeFirewall: Whether documents that are refused individually still count as blocked by a firewall
+    ///   in front of the gateway.
     func advice(after error: GatewayError, mayBeFirewall: Bool, now: ContinuousClock.Instant = .now) -> Advice {
         switch error.code {
-        // 413; and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document. If not even a write
-        // of no documents passes, the document is not the cause.
+        // 413, and 400, 409, 412 for the whole request: CouchDB refuses all for one bad document. If even an empty
+        // write is refused, the document is not the cause.
         case _ where mayBeOfContent(error): return isSingle ? .ask(.doWritesPass) : .halve
         case _ where Self.mayBeOfDocuments(error):
             guard isSingle else { return failures >= AttemptLimits.failuresBeforeHalving ? .halve : .wait }
             guard failures > 1 else { return .wait }
-            // A gateway may hang up on this document only. No probe after a 500: one that can't write may still answer.
+            // A gateway may close the connection only for this document. No probe after a 500, which proves nothing.
             if error.code != .serverError, suspectedFailures < failures - 1 { return .ask(.doesGatewayAnswer) }
             if suspectedFailures >= AttemptLimits.failures { return .reject }
             return hasLastedTooLong(now) ? .ask(.doesGatewayAnswer) : .wait
-        // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway answers it to any
+        // Other writes succeed while it keeps failing. 503 needs more: an overloaded gateway may send it for any
         // document.
         case .unavailable
         where isSingle && suspectedFailures >= AttemptLimits.failures * (error.status == 503 ? 3 : 1):
             return .reject
         case _ where mayBeRefusal(error): return .ask(.doWritesPass)
-        // A firewall before the gateway may block one of these documents, and let others or an empty write pass.
+        // A firewall in front of the gateway may block one of these documents, and accept others or an empty write.
         case .forbidden, .notFound, .notOffered, .badRequest: return mayBeFirewall ? .ask(.doWritesPass) : .wait
         default: return .wait
         }
@@ -155,12 +156,12 @@ struct WriteSuspicion: Sendable {
         }
     }
 
-    /// Whether the document may be the cause, not an outage, when the retry policy gives up. The caller then probes the
-    /// gateway.
+    /// Whether the document instead of an outage may be the cause when the retry policy gives up. The caller then
+    /// probes the gateway.
     ///
     /// - Parameter hasFailedBefore: Whether the gateway has failed to write this document while it wrote others.
     func isAlone(after error: GatewayError, hasFailedBefore: Bool) -> Bool {
-        // The gateway has answered between several cuts of this request: it is no outage.
+        // The gateway has answered between several lost connections of this request, so it is not an outage.
         let isCutAlone = error.isCut && suspectedFailures > 1
         return isSingle && (othersPass || hasFailedBefore || isCutAlone)
             && (Self.mayBeOfDocuments(error) || error.code == .unavailable)
@@ -173,6 +174,6 @@ struct WriteSuspicion: Sendable {
 }
 
 extension GatewayError {
-    /// Whether the connection ended in the middle of a request: servers and proxies hang up on a body that is too large.
+    /// Whether the connection was lost during a request: servers and proxies close it on a body that is too large.
     var isCut: Bool { code == .connectionLost }
 }

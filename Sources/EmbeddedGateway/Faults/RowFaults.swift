@@ -1,7 +1,7 @@
 /// Applies faults to the rows of one feed.
 ///
 /// Works on text, one row per line. Each piece is changed and sent at once, so that no row is held back.
-struct RowDisturbance: Sendable {
+struct RowFaults: Sendable {
     private var duplicates: (share: Double, random: SeededNumbers)?
     private var groups: (count: Int, random: SeededNumbers)?
     private var rowsLeft: Int?
@@ -84,9 +84,9 @@ struct RowDisturbance: Sendable {
 /// A row of a feed as text.
 struct FeedRow: Sendable {
     private static let opening = Array("{\"seq\":".utf8)
-    /// Without the comma before and the line feed after it.
+    /// Without the preceding comma and the following line feed.
     private(set) var text: [UInt8]
-    /// In the form in which a client may send it back.
+    /// The form in which a client may send it back.
     private(set) var sequence: String
 
     /// Nil if the line is not a row.

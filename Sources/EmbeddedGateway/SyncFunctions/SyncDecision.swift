@@ -1,10 +1,10 @@
 internal import LosslessJSON
 internal import SyncFunctions
 
-/// What a sync function decides about one revision.
-struct Ruling: Equatable {
-    /// Something that a document grants to somebody.
-    struct Given: Hashable {
+/// The decision of a sync function about one revision.
+struct SyncDecision: Equatable {
+    /// A grant of a document to a user or role.
+    struct PrincipalGrant: Hashable {
         /// The key of a user or role, which may not exist yet.
         let principal: String
         let grant: Grant
@@ -12,8 +12,8 @@ struct Ruling: Equatable {
 
     /// Sorted and without duplicates.
     var channels: [String] = []
-    var grants: Set<Given> = []
-    /// When the document expires, in seconds since 1970; nil: never.
+    var grants: Set<PrincipalGrant> = []
+    /// When the document expires, in seconds since 1970. Nil: never.
     var expires: Int?
 
     /// The decision without a sync function.
@@ -27,15 +27,15 @@ struct Ruling: Equatable {
         self.expires = expires
     }
 
-    /// Nothing: for a revision that the function refuses although it is there already.
+    /// An empty decision, for an existing revision that the function refuses.
     init() {}
 
     /// - Parameters:
     ///   - collection: `SCOPE.COLLECTION`, for the channels that are granted.
-    ///   - expires: What the document itself says; the function's word counts first.
+    ///   - expires: The document's own expiry. The function's takes precedence.
     ///   - now: Seconds since 1970.
-    /// - Note: Source: recorded, Sync Gateway 4.1.1, and its order: what the function throws counts before names that
-    ///   are not valid.
+    /// - Note: Source: recorded, Sync Gateway 4.1.1, including its order: the function's exception takes precedence
+    ///   over invalid names.
     init(
         _ result: SyncFunctionResult, collection: String, expires: Int?, now: Int
     ) throws(RequestError) {
@@ -64,8 +64,8 @@ struct Ruling: Equatable {
             let name = isRole ? String(user.dropFirst("role:".count)) : user
             guard Self.isPrincipal(name) else { throw .syncFunctionError }
             let key = isRole ? Principal.role(name) : Principal.user(name)
-            for name in call.names where name != Visitor.everything {
-                grants.insert(Given(principal: key, grant: grant(name)))
+            for name in call.names where name != Visitor.starChannel {
+                grants.insert(PrincipalGrant(principal: key, grant: grant(name)))
             }
         }
     }

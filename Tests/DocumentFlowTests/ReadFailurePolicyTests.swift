@@ -3,14 +3,14 @@ import Testing
 
 @testable import DocumentFlow
 
-/// What becomes of documents whose request failed, case by case.
-@Suite struct ReadSuspicionTests {
+/// The advice for failed read requests, case by case.
+@Suite struct ReadFailurePolicyTests {
     private static let askGateway = ReadAdvice.ask(.doesGatewayAnswer)
 
-    /// The advice after the last of some failures in a row.
+    /// The advice after the last of several consecutive failures.
     private func advice(documents: Int, _ code: GatewayError.Code, times: Int) -> ReadAdvice {
-        var suspicion = ReadSuspicion(documents: documents)
-        return (1...times).map { _ in suspicion.advice(after: GatewayError(code, "no")) }.last ?? .wait
+        var failurePolicy = ReadFailurePolicy(documents: documents)
+        return (1...times).map { _ in failurePolicy.advice(after: GatewayError(code, "no")) }.last ?? .wait
     }
 
     struct Case: Sendable {
@@ -32,34 +32,34 @@ import Testing
         Case(codes: [.tooLarge, .badRequest], documents: 1, times: 1, advice: askGateway),
         Case(codes: [.forbidden], documents: 8, times: 1, advice: askGateway),
         Case(codes: [.forbidden], documents: 1, times: 1, advice: askGateway),
-        // Several are sent in halves early, one is given up late.
+        // Several documents are halved early, one is given up late.
         Case(codes: gatewayFails, documents: 8, times: 2, advice: .wait),
         Case(codes: gatewayFails, documents: 8, times: 3, advice: .halve),
         Case(codes: gatewayFails, documents: 1, times: 9, advice: .wait),
         Case(codes: gatewayFails, documents: 1, times: 10, advice: askGateway),
         Case(codes: gatewayFails, documents: 1, times: 11, advice: askGateway),
-        // The retry policy decides about these.
+        // The retry policy decides on these.
         Case(codes: temporary, documents: 8, times: 100, advice: .wait),
         Case(codes: temporary, documents: 1, times: 100, advice: .wait),
     ])
-    func aFailureMeans(test: Case) {
+    func adviceAfterFailures(test: Case) {
         for code in test.codes {
             #expect(advice(documents: test.documents, code, times: test.times) == test.advice, "\(code)")
         }
     }
 
-    @Test func onlyAGatewayThatAnswersShowsThatADocumentIsTheCause() {
-        #expect(ReadSuspicion(documents: 1).advice(givenThatGatewayAnswers: true) == .giveUp)
-        #expect(ReadSuspicion(documents: 8).advice(givenThatGatewayAnswers: true) == .halve)
+    @Test func documentIsTheCauseOnlyIfTheGatewayAnswers() {
+        #expect(ReadFailurePolicy(documents: 1).advice(givenThatGatewayAnswers: true) == .giveUp)
+        #expect(ReadFailurePolicy(documents: 8).advice(givenThatGatewayAnswers: true) == .halve)
         for documents in [1, 8] {
-            #expect(ReadSuspicion(documents: documents).advice(givenThatGatewayAnswers: false) == .wait)
+            #expect(ReadFailurePolicy(documents: documents).advice(givenThatGatewayAnswers: false) == .wait)
         }
     }
 
-    @Test func anOutageEndsTheSuspicion() {
-        var suspicion = ReadSuspicion(documents: 1)
-        for _ in 1...9 { _ = suspicion.advice(after: GatewayError(.serverError, "no")) }
-        #expect(suspicion.advice(after: GatewayError(.unavailable, "no")) == .wait)
-        #expect(suspicion.advice(after: GatewayError(.serverError, "no")) == .wait)
+    @Test func outageResetsFailures() {
+        var failurePolicy = ReadFailurePolicy(documents: 1)
+        for _ in 1...9 { _ = failurePolicy.advice(after: GatewayError(.serverError, "no")) }
+        #expect(failurePolicy.advice(after: GatewayError(.unavailable, "no")) == .wait)
+        #expect(failurePolicy.advice(after: GatewayError(.serverError, "no")) == .wait)
     }
 }

@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import NIOConcurrencyHelpers
 
 /// All faults that are due for one request.
-struct Trouble: Sendable {
+struct DueFaults: Sendable {
     /// In the order of the plan.
     let due: [DueFault]
 
@@ -15,14 +15,14 @@ struct Trouble: Sendable {
         }
     }
 
-    /// How many sequences before `since` a feed begins; nil if unchanged.
+    /// How many sequences before `since` a feed begins. Nil if unchanged.
     var rewind: Int? {
         due.compactMap { fault in
             if case .rewind(let count) = fault.action { count } else { nil }
         }.max()
     }
 
-    /// Decides which documents of a batch are refused; nil for none.
+    /// Decides which documents of a batch are refused. Nil for none.
     var refusedDocuments: RefusedDocuments? {
         for fault in due {
             if case .refuseDocuments(let refusal) = fault.action { return RefusedDocuments(refusal, fault.random) }
@@ -32,7 +32,7 @@ struct Trouble: Sendable {
 
     /// Applies the faults that affect a feed's rows.
     func disturbRows(of answer: inout Answer) {
-        let rows = RowDisturbance(due, isContinuous: answer.fields.contains { $0.value == "application/octet-stream" })
+        let rows = RowFaults(due, isContinuous: answer.fields.contains { $0.value == "application/octet-stream" })
         guard answer.status == 200, let rows else { return }
         switch answer.body {
         case .none, .withheld: return
@@ -44,7 +44,7 @@ struct Trouble: Sendable {
     }
 
     private static func disturb(
-        _ rows: RowDisturbance, _ make: @Sendable (@escaping Answer.Send) async throws -> Void,
+        _ rows: RowFaults, _ make: @Sendable (@escaping Answer.Send) async throws -> Void,
         _ send: @escaping Answer.Send
     ) async throws {
         struct Ended: Error {}
@@ -85,7 +85,7 @@ struct RefusedDocuments: Sendable {
         self.random = random
     }
 
-    /// Why the next document is refused; nil if it is not.
+    /// Why the next document is refused. Nil if it is accepted.
     mutating func next() -> RequestError? {
         let isRefused = random.share() < refusal.share
         let status = refusal.statuses[random.number(in: 0...refusal.statuses.count - 1)]

@@ -3,32 +3,32 @@ internal import GRDB
 internal import LosslessJSON
 internal import SyncFunctions
 
-/// Calls of the sync function, and what follows from its decisions.
+/// Calls the sync function, and applies its decisions.
 extension DocumentWriter {
-    /// Decides about a new revision.
+    /// Runs the sync function for a new revision.
     ///
-    /// - Parameter parent: The key of the revision it continues.
+    /// - Parameter parent: The key of the parent revision.
     /// - Throws: ``RequestError`` if the function refuses it.
-    func ruling(_ edit: DocumentEdit, _ revision: StoredRevisionID, parent: Int64?) throws -> Ruling {
+    func decision(_ edit: DocumentEdit, _ revision: StoredRevisionID, parent: Int64?) throws -> SyncDecision {
         let expires = edit.document.expiry.flatMap { Expiry.time($0, now: rules.now()) }
-        guard let function = store.function.current else { return try Ruling(edit.document, expires: expires) }
+        guard let function = store.function.current else { return try SyncDecision(edit.document, expires: expires) }
         let document = StoredDocument(
             id: edit.id, revision: revision.description, isDeleted: edit.document.isDeleted, body: edit.document.body)
         let call = SyncFunctionCall(
             document: document.text(), parent: try parent.flatMap { try self.parent($0, of: edit.id) },
             user: try writer())
-        return try ruling(function, call, expires: expires)
+        return try decision(function, call, expires: expires)
     }
 
-    /// Decides again about a stored revision, as for an administrator. What the function refuses is in no channel.
-    func rulingAgain(_ node: RevisionTree.Node, of id: String) throws -> Ruling {
+    /// Runs the sync function again for a stored revision, as an administrator. A refused document is in no channel.
+    func redecide(_ node: RevisionTree.Node, of id: String) throws -> SyncDecision {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT r.body, r.channels, d.expires FROM revisions r JOIN documents d ON d.key = r.document
                 WHERE r.key = ?
                 """)
-        guard let row = try Row.fetchOne(statement, arguments: [node.key]) else { return Ruling() }
-        var known = Ruling()
+        guard let row = try Row.fetchOne(statement, arguments: [node.key]) else { return SyncDecision() }
+        var known = SyncDecision()
         known.channels = DocumentChannels.read(stored: (row[1] as Data?).map { Array($0) })
         known.expires = row[2]
         guard let function = store.function.current, let body = row[0] as Data? else { return known }
@@ -36,24 +36,26 @@ extension DocumentWriter {
             id: id, revision: node.id.description, isDeleted: node.isDeleted, body: Array(body))
         let call = SyncFunctionCall(
             document: document.text(), parent: try node.parent.flatMap { try parent($0, of: id) }, user: nil)
-        do { return try ruling(function, call, expires: known.expires) } catch is RequestError { return Ruling() }
+        do { return try decision(function, call, expires: known.expires) } catch is RequestError {
+            return SyncDecision()
+        }
     }
 
     /// Records the channels and grants of a document's winning revision.
     mutating func apply(
-        _ ruling: Ruling, to documentKey: Int64, from channels: [String], _ sequence: Int,
+        _ decision: SyncDecision, to documentKey: Int64, from channels: [String], _ sequence: Int,
         _ revision: (name: String, isDeleted: Bool)
     ) throws {
         try ChannelRouting(db: db).move(
-            documentKey, from: channels, to: ruling.channels, sequence: sequence, revision: revision)
-        if let expires = ruling.expires {
+            documentKey, from: channels, to: decision.channels, sequence: sequence, revision: revision)
+        if let expires = decision.expires {
             db.afterNextTransaction { [next = store.nextExpiry] _ in next.bring(forwardTo: expires) }
         }
         changedPrincipals.formUnion(
-            try DocumentGrants(db: db).replace(documentKey, with: ruling.grants, sequence: sequence))
+            try DocumentGrants(db: db).replace(documentKey, with: decision.grants, sequence: sequence))
     }
 
-    /// Lets others see the changed grants after the commit.
+    /// Makes the changed grants visible after the commit.
     func updateDirectory() throws {
         guard !changedPrincipals.isEmpty else { return }
         var changed: [String: Principal] = [:]
@@ -61,18 +63,18 @@ extension DocumentWriter {
         db.afterNextTransaction { [directory = store.principals, changed] _ in directory.update(changed) }
     }
 
-    private func ruling(
+    private func decision(
         _ function: SyncFunction, _ call: SyncFunctionCall, expires: Int?
-    ) throws -> Ruling {
+    ) throws -> SyncDecision {
         let result: SyncFunctionResult
         do throws(SyncFunction.Failure) { result = try function.call(call) } catch {
             throw error == .timedOut ? RequestError.syncFunctionTimeout : .syncFunctionException
         }
         for line in result.log { rules.log(line) }
-        return try Ruling(result, collection: store.name, expires: expires, now: rules.now())
+        return try SyncDecision(result, collection: store.name, expires: expires, now: rules.now())
     }
 
-    /// The parent as the function sees it; nil if its body is gone.
+    /// The parent as passed to the function. Nil if its body was removed.
     private func parent(_ key: Int64, of id: String) throws -> [UInt8]? {
         let statement = try db.cachedStatement(sql: "SELECT deleted, body, attachments FROM revisions WHERE key = ?")
         guard let row = try Row.fetchOne(statement, arguments: [key]), let body = row[1] as Data? else { return nil }
@@ -104,13 +106,13 @@ extension DocumentWriter {
         }
     }
 
-    /// Who writes, with the roles and channels as of this transaction; nil for an administrator.
+    /// The user who writes, with the roles and channels as of this transaction. Nil for an administrator.
     private func writer() throws -> SyncFunctionCall.Writer? {
         guard !visitor.isAdministrator else { return nil }
         let name = visitor.name ?? ""
         let reader = PrincipalReader(db: db)
         guard visitor.isRestricted, let principal = try reader.principal(Principal.user(visitor.name)) else {
-            return .init(name: name, roles: [], channels: [Visitor.everybody] + visitor.channels.keys.sorted())
+            return .init(name: name, roles: [], channels: [Visitor.publicChannel] + visitor.channels.keys.sorted())
         }
         let access = ChannelAccess.of(principal, roles: try reader.roles(of: principal))
         return .init(
