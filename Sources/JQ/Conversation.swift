@@ -153,7 +153,7 @@ final class Conversation {
         case .notFinite: return .ends(.failed(.notFinite(frame.text)))
         case .tooMuchOutput: return .ends(.failed(.tooMuchOutput(limit: settings.outputLimit)))
         case .limits, .binding, .program, .check, .call, .time, nil:
-            throw .processError("it sent something that is no answer")
+            throw .processError("it sent an invalid answer")
         }
     }
 }

@@ -68,7 +68,7 @@ final class HelperSession {
             // jq does not always check for failed allocations.
             case .exit, .signal(SIGSEGV), .signal(SIGBUS): throw .crashed
             case .signal(let signal): throw .killed(signal: signal)
-            case .invalidFrame: throw .processError("it sent something that is no answer")
+            case .invalidFrame: throw .processError("it sent an invalid answer")
             case .unreadable(let code): throw .processError(String(cString: strerror(code)))
             }
         }

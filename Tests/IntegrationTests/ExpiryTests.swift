@@ -200,7 +200,7 @@ import Transfer
                 var target = target
                 target.settings.dialect = .couchDB
                 let seen = EventCounter()
-                let words = "documents of the source expire, and stay for ever at this target"
+                let words = "documents of the source expire, but this target does not support expiry"
                 let state = try await source.replicate(
                     to: target, logger: Logger(label: "test") { _ in Witness(words: words, seen: seen) })
                 #expect(state.counts.written == 3 && state.counts.failed == 0)

@@ -123,7 +123,7 @@ package struct FeedReader: Sendable {
                 }
                 if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
                     logger.notice(
-                        "the gateway did not confirm that its feed is complete; the next run brings what may be missing",
+                        "the gateway did not confirm that its feed is complete; the next run reads any missing changes",
                         metadata: [LogKey.since: "\(progress.position)"])
                     return await noteCaughtUp(&progress)
                 }
@@ -246,7 +246,7 @@ package struct FeedReader: Sendable {
         progress.pace.endAnswer(at: progress.position)
         guard progress.pace.answersWithoutProgress != before, progress.pace.shouldLog else { return }
         logger.warning(
-            "the feed makes no progress: it brings the same changes again and again; asking less often",
+            "the feed makes no progress: it repeats the same changes; polling less often",
             metadata: [LogKey.since: "\(progress.position)"])
     }
 

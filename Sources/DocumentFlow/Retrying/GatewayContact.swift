@@ -90,7 +90,7 @@ package struct GatewayContact: Sendable {
             } catch let error as GatewayError {
                 // At first contact, a server that is not a gateway is reported once, at the end.
                 try await retrier.wait(
-                    after: error, "no proper answer from the gateway; trying again",
+                    after: error, "no valid answer from the gateway; trying again",
                     level: isFirst && error.code == .malformedAnswer ? .debug : .warning, stopsAll: true)
             }
         }

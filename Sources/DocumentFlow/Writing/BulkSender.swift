@@ -206,7 +206,7 @@ extension BulkOutcome {
         switch self {
         case .written: "it was written"
         case .conflict: "other writers keep changing it"
-        case .rejected(status: 0, let reason): "the gateway gave no proper answer for it: \(reason)"
+        case .rejected(status: 0, let reason): "the gateway's answer for it is invalid: \(reason)"
         case .rejected(let status, let reason): "the gateway refused it (\(status)): \(reason)"
         case .failed(let reason): "the gateway failed to write it: \(reason)"
         case .undecided(let reason): "the gateway could not write it now: \(reason)"

@@ -96,7 +96,7 @@ package final class ExpiryWatch: Sendable {
         }
         metadata[LogKey.target] = "\(target.url)"
         logger.warning(
-            "documents of the source expire, and stay for ever at this target, which knows no expiry",
+            "documents of the source expire, but this target does not support expiry and keeps them",
             metadata: metadata)
     }
 }

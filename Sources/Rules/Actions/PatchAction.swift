@@ -155,7 +155,7 @@ extension PatchAction {
         guard rule.kind == .rules, case .fixed(let patch) = source,
             patch.operations.contains(where: \.removesAttachment)
         else { return [] }
-        let message = "the patch removes an attachment, but does not say so; write detach: NAME"
+        let message = "the patch removes an attachment implicitly; write detach: NAME"
         return [(element.position, .lostAttachment, message)]
     }
 

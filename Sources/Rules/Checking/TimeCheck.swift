@@ -40,7 +40,7 @@ enum TimeCheck {
         let code = RuleWarning.Code.fixedTime
         let message =
             readsTime(program)
-            ? "its `at` moves ahead with the clock, so it never comes; compute it from a member of the document, such as "
+            ? "its `at` moves with the clock, so it never comes; compute it from a member of the document, such as "
                 + ".createdAt | fromdate + 86400"
             : "its `at` does not read the document, so the time is the same for all; if it is meant, accept this with "
                 + "`allow: [\(code.rawValue)]`"

@@ -69,7 +69,7 @@ struct YAMLSource {
         case .sequence(let sequence): return list(sequence, at: position, depth: depth)
         case .mapping(let mapping): return object(mapping, at: position, depth: depth)
         case .alias:
-            errors.report(at: position, "an alias that leads nowhere; write its value out")
+            errors.report(at: position, "an alias without a target; write its value out")
             return nil
         }
     }
