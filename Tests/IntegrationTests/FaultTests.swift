@@ -392,7 +392,7 @@ import Testing
         var reader = FeedReader(
             gateway: Gateway(try GatewayURL(server.server.url("/todo"))), end: .never, retries: .init(),
             logger: BotTestBed.logger, noteRetry: { retries.increment() })
-        reader.idleAfter = .zero
+        reader.waits.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
             await answered.wait(for: 3)

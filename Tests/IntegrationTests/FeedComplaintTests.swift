@@ -181,7 +181,7 @@ import Testing
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .never, retries: .init(),
             logger: BotTestBed.logger, noteRetry: {})
         let mayGoOn = EventCounter()
-        reader.delayNextRequest = {
+        reader.listener.delayNextRequest = {
             #expect(asked.count == working.count + 1)
             working.increment()
             await mayGoOn.wait(for: working.count)
@@ -249,7 +249,7 @@ import Testing
             gateway: Gateway(try GatewayURL(server.url("/todo"))), end: .caughtUp(with: SequenceID("1000")),
             retries: .init(), logger: BotTestBed.logger, noteRetry: {})
         // How long it waits: `FeedPaceTests`.
-        reader.longestPause = .milliseconds(10)
+        reader.waits.longestPause = .milliseconds(10)
         try await reader.read(from: .start) { _, _ in }
         #expect(answered.count < 20)
     }
@@ -304,7 +304,7 @@ import Testing
             gateway: Gateway(try GatewayURL(server.url("/todo")), settings: settings), end: .never, retries: .init(),
             logger: Logger(label: "test") { _ in Witness(words: "the changes feed was interrupted", seen: logged) },
             noteRetry: {})
-        reader.idleAfter = .zero
+        reader.waits.idleAfter = .zero
         await withThrowingTaskGroup { [reader] tasks in
             tasks.addTask { try await reader.read(from: .start) { _, _ in } }
             await logged.wait(for: 1)

@@ -28,13 +28,13 @@ struct FeedSource: WorkSource {
             gateway: gateway, end: end, retries: delivery.settings.retries, logger: delivery.logger,
             noteRetry: { await progress.noteRetry() })
         reader.following = following
-        reader.channels = channels
-        reader.listsLeaves = delivery.resolvesConflicts
+        reader.selection.channels = channels
+        reader.selection.listsLeaves = delivery.resolvesConflicts
         reader.knowsKeyspace = knowsKeyspace
-        reader.confirmDatabase = confirmDatabase
-        reader.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
-        reader.noteAnswer = noteAnswer
-        reader.delayNextRequest = { try await progress.untilSettled(atMost: Self.longestRest) }
+        reader.listener.confirmDatabase = confirmDatabase
+        reader.listener.noteStanding = { await delivery.noteStanding(isCaughtUp: $0) }
+        reader.listener.noteAnswer = noteAnswer
+        reader.listener.delayNextRequest = { try await progress.untilSettled(atMost: Self.longestRest) }
         let intake = delivery.makeIntake()
         try await reader.read(from: start) { rows, reached in
             try await intake.take(rows, reached: reached)

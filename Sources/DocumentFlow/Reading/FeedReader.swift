@@ -6,24 +6,6 @@ package import Logging
 /// Reconnects automatically after the last delivered row. Rows before a connection loss are kept, so it costs only the
 /// wait.
 package struct FeedReader: Sendable {
-    /// How to wait for changes after catching up.
-    package enum Following: String, Sendable, CaseIterable {
-        /// One request after another, each open until something changes, at most 50 s.
-        case longpoll
-        /// Many changes over one connection, which is renewed every five minutes.
-        case continuous
-    }
-
-    /// When reading ends.
-    package enum End: Sendable {
-        /// Never.
-        case never
-        /// Once this sequence is passed: the newest one when the run started. Also at an empty answer; but if the feed
-        /// lags behind writes, only after the gateway has waited for all of them. Nil (unknown): at the end of the
-        /// first answer.
-        case caughtUp(with: SequenceID?)
-    }
-
     /// The shortest time between longpolls, for gateways that return empty answers at once.
     private static let shortestRequest: Duration = .milliseconds(500)
 
@@ -33,40 +15,20 @@ package struct FeedReader: Sendable {
     package let end: End
     /// How to wait for changes if ``end`` is `.never`. Default: longpoll.
     package var following = Following.longpoll
-    /// Only these channels of a Sync Gateway. Nil: all that this user may see.
-    package var channels: [String]?
-    /// Only these documents. Sync Gateway accepts this only in requests that do not wait for changes. Nil: all.
-    package var documentIDs: [DocumentID]?
-    /// Whether rows list all leaf revisions (`style=all_docs`). Default: false.
-    package var listsLeaves = false
-    /// Whether rows contain the documents' bodies. If there are several leaves, the winner's. Default: true.
-    package var includesDocuments = true
-    /// Whether the keyspace existed before: a 404 is then retried.
+    /// Which changes are read, and what of them.
+    package var selection = Selection()
+    /// The keyspace existed before: a 404 is retried.
     package var knowsKeyspace = false
     /// Whether `caught up` is logged at the end of the feed, also after an outage.
     package var logsCaughtUp = true
-    /// A request that fails after this time without traffic is assumed to have been ended by a proxy.
-    package var idleAfter: Duration = .seconds(5)
-    /// The longest wait between requests to a feed that makes no progress.
-    package var longestPause = FeedPace.longestPause
-    /// How long a gateway may take to confirm that its feed contains all writes.
-    package var longestWaitForWrites: Duration = .seconds(20)
-    /// Called after the wait for a failed request, and after an idle request that ended without a status. Reading
-    /// continues only after it returns, because the database may have been replaced. Throws to end the reading.
-    package var confirmDatabase: @Sendable () async throws -> Void = {}
-    /// Called with true when the feed was read to its end, and with false when that is no longer certain.
-    package var noteStanding: @Sendable (_ isCaughtUp: Bool) async -> Void = { _ in }
-    /// Called after an answer with changes, before the next request. May wait a moment so that a busy gateway first
-    /// handles the results of these changes; the next changes then arrive together.
-    package var delayNextRequest: @Sendable () async throws -> Void = {}
-    /// Called when a request has ended, and for each batch of a continuous feed: the machine is awake anyway.
-    package var noteAnswer: @Sendable () -> Void = {}
+    /// How long the reader waits for what.
+    package var waits = Waits()
+    /// Told where the reading stands.
+    package var listener: Listener
     /// How failed requests are retried. Its outage is shared with the other tasks of the run.
     package let retries: RetryPolicy.Settings
     /// Logs retries, stalls and `caught up`.
     package let logger: Logger
-    /// Called for each request that is sent again.
-    package let noteRetry: @Sendable () async -> Void
 
     /// - Parameter noteRetry: Called for each request that is sent again.
     package init(
@@ -77,7 +39,7 @@ package struct FeedReader: Sendable {
         self.end = end
         self.retries = retries
         self.logger = logger
-        self.noteRetry = noteRetry
+        listener = Listener(noteRetry: noteRetry)
     }
 
     /// Takes a batch of rows and the sequence that the feed has reached. No rows: only the position has changed.
@@ -91,8 +53,8 @@ package struct FeedReader: Sendable {
     package func read(from start: SequenceID, deliver receive: Receive) async throws {
         var progress = Progress(
             position: start,
-            retrier: Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger, noteRetry: noteRetry),
-            asked: start, pace: FeedPace(start: start, longestPause: longestPause))
+            retrier: Retrier(RetryPolicy.ofKnownGateway(retries), logger: logger, noteRetry: listener.noteRetry),
+            asked: start, pace: FeedPace(start: start, longestPause: waits.longestPause))
         while true {
             try Task.checkCancellation()
             let began = ContinuousClock.now
@@ -100,44 +62,61 @@ package struct FeedReader: Sendable {
             progress.asked = progress.position
             do {
                 try await readAnswer(&progress, receive)
-                noteEnd(of: &progress)
-                if isAtEnd(progress) { return await noteCaughtUp(&progress) }
-                await noteCaughtUp(&progress)
-                progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.isAtRest)
-                if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
-                    began.duration(to: .now) < pause
-                {
-                    try await Task.sleep(for: pause)
-                }
-                progress.retrier.succeed()
-                progress.idleEnds = 0
-                if progress.hasRows { try await delayNextRequest() }
+                if try await endAnswer(&progress, began) { return }
             } catch let error as GatewayError {
                 if error.code == .cancelled { throw CancellationError() }
-                noteEnd(of: &progress)
-                if progress.hasRows, progress.pace.answersWithoutProgress == 0 { progress.retrier.succeed() }
-                if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace,
-                    try await isCollectionMissing(&progress)
-                {
-                    throw RunError(.databaseMissing, error.description)
-                }
-                if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
-                    logger.notice(
-                        "the gateway did not confirm that its feed is complete; the next run reads any missing changes",
-                        metadata: [LogKey.since: "\(progress.position)"])
-                    return await noteCaughtUp(&progress)
-                }
-                if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
-                    logger.debug(
-                        "an idle request was ended on the way; asking again", metadata: [LogKey.reason: "\(error)"])
-                    try await checkAfterIdleEnd(error, &progress)
-                } else {
-                    try await wait(after: error, &progress)
-                }
+                if try await endAnswer(&progress, began, error) { return }
             } catch is EndReached {
                 return await noteCaughtUp(&progress)
             }
         }
+    }
+
+    /// An answer is complete. Waits if it came at once with nothing, or if the feed makes no progress.
+    ///
+    /// - Returns: Whether the reading is at its end.
+    private func endAnswer(_ progress: inout Progress, _ began: ContinuousClock.Instant) async throws -> Bool {
+        noteEnd(of: &progress)
+        let isAtEnd = isAtEnd(progress)
+        await noteCaughtUp(&progress)
+        guard !isAtEnd else { return true }
+        progress.awaitsWrites = isOneShot && (progress.awaitsWrites || progress.isAtRest)
+        if !progress.awaitsWrites, let pause = progress.hasRows ? progress.pace.pause : Self.shortestRequest,
+            began.duration(to: .now) < pause
+        {
+            try await Task.sleep(for: pause)
+        }
+        progress.retrier.succeed()
+        progress.idleEnds = 0
+        if progress.hasRows { try await listener.delayNextRequest() }
+        return false
+    }
+
+    /// A request failed, or its answer was cut. Waits until the next one may be sent.
+    ///
+    /// - Returns: Whether the reading is at its end nevertheless.
+    private func endAnswer(
+        _ progress: inout Progress, _ began: ContinuousClock.Instant, _ error: GatewayError
+    ) async throws -> Bool {
+        noteEnd(of: &progress)
+        if progress.hasRows, progress.pace.answersWithoutProgress == 0 { progress.retrier.succeed() }
+        if error.code == .notFound, !progress.hasAnswered, !knowsKeyspace, try await isCollectionMissing(&progress) {
+            throw RunError(.databaseMissing, error.description)
+        }
+        if progress.awaitsWrites, !progress.hasRows, error.code == .timedOut, error.status == nil {
+            logger.notice(
+                "the gateway did not confirm that its feed is complete; the next run reads any missing changes",
+                metadata: [LogKey.since: "\(progress.position)"])
+            await noteCaughtUp(&progress)
+            return true
+        }
+        if progress.hasCaughtUp, !progress.hasRows, isIdleEnd(error, after: began.duration(to: .now)) {
+            logger.debug("an idle request was ended on the way; asking again", metadata: [LogKey.reason: "\(error)"])
+            try await checkAfterIdleEnd(error, &progress)
+        } else {
+            try await wait(after: error, &progress)
+        }
+        return false
     }
 
     private struct Progress {
@@ -191,10 +170,10 @@ package struct FeedReader: Sendable {
 
     private func request(_ progress: Progress) -> ChangesRequest {
         var request = ChangesRequest(
-            since: progress.position, feed: feed(progress), includesDocuments: includesDocuments,
-            filter: documentIDs.map { .documents($0) } ?? channels.map { .channels($0) })
-        request.listsAllLeaves = listsLeaves
-        request.longestWaitForWrites = progress.awaitsWrites ? longestWaitForWrites : nil
+            since: progress.position, feed: feed(progress), includesDocuments: selection.includesDocuments,
+            filter: selection.documentIDs.map { .documents($0) } ?? selection.channels.map { .channels($0) })
+        request.listsAllLeaves = selection.listsLeaves
+        request.longestWaitForWrites = progress.awaitsWrites ? waits.longestForWrites : nil
         return request
     }
 
@@ -241,7 +220,7 @@ package struct FeedReader: Sendable {
     /// Called at the end of an answer, or of its part before a connection loss. Logs once that the feed repeats itself,
     /// until it makes progress.
     private func noteEnd(of progress: inout Progress) {
-        noteAnswer()
+        listener.noteAnswer()
         let before = progress.pace.answersWithoutProgress
         progress.pace.endAnswer(at: progress.position)
         guard progress.pace.answersWithoutProgress != before, progress.pace.shouldLog else { return }
@@ -255,7 +234,7 @@ package struct FeedReader: Sendable {
         retries.outage.end(logger)
         guard !progress.hasCaughtUp else { return }
         progress.hasCaughtUp = true
-        await noteStanding(true)
+        await listener.noteStanding(true)
         if logsCaughtUp { logger.info("caught up", metadata: [LogKey.since: "\(progress.position)"]) }
     }
 
@@ -276,7 +255,7 @@ package struct FeedReader: Sendable {
     /// Whether a proxy ended an idle request, with or without a response. If this client timed out instead, its
     /// connection hangs.
     private func isIdleEnd(_ error: GatewayError, after span: Duration) -> Bool {
-        guard span >= idleAfter else { return false }
+        guard span >= waits.idleAfter else { return false }
         return switch error.code {
         case .timedOut: error.status != nil
         case .connectionLost: true
@@ -290,7 +269,7 @@ package struct FeedReader: Sendable {
     private func checkAfterIdleEnd(_ error: GatewayError, _ progress: inout Progress) async throws {
         progress.idleEnds += 1
         // Without a proxy's response, the gateway itself may have restarted.
-        if error.status == nil { try await confirmDatabase() }
+        if error.status == nil { try await listener.confirmDatabase() }
         guard progress.idleEnds.isMultiple(of: 3) else { return }
         do throws(GatewayError) { _ = try await gateway.databaseInfo() } catch {
             if error.code == .cancelled { throw CancellationError() }
@@ -311,10 +290,10 @@ package struct FeedReader: Sendable {
 
     /// The next request does not wait for changes, so it soon shows whether the gateway is available again.
     private func wait(after error: GatewayError, _ progress: inout Progress) async throws {
-        if progress.hasCaughtUp { await noteStanding(false) }
+        if progress.hasCaughtUp { await listener.noteStanding(false) }
         progress.hasCaughtUp = false
         try await progress.retrier.wait(
             after: error, "the changes feed was interrupted; continuing after the last change", stopsAll: true)
-        try await confirmDatabase()
+        try await listener.confirmDatabase()
     }
 }

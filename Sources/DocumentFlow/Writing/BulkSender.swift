@@ -85,10 +85,8 @@ package struct BulkSender {
                 parts.append(contentsOf: part.halves.reversed())
                 continue
             }
-            try await pauses.wait(until: await pace.reserveTime(for: part.documents.count))
-            await progress.expiry.check(part.documents, at: gateway, logger)
+            try await waitToSend(part.documents)
             let outcomes: [BulkOutcome]
-            try requireTenure?()
             let sentAt = ContinuousClock.now
             do throws(GatewayError) {
                 outcomes = try await self.outcomes(of: part.documents, try await write(part.documents))
@@ -174,6 +172,13 @@ package struct BulkSender {
     }
 
     // MARK: - Waiting
+
+    /// Returns when a request with these documents may be sent.
+    private func waitToSend(_ documents: ArraySlice<BulkDocument>) async throws {
+        try await pauses.wait(until: await pace.reserveTime(for: documents.count))
+        await progress.expiry.check(documents, at: gateway, logger)
+        try requireTenure?()
+    }
 
     /// Waits before undecided documents are written again; longer each consecutive time.
     ///

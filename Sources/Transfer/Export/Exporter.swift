@@ -305,10 +305,10 @@ package struct Exporter: Service {
         var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: goal), retries: settings.retries, logger: logger,
             noteRetry: { [report] in report.count { $0.retries += 1 } })
-        reader.channels = settings.channels
+        reader.selection.channels = settings.channels
         reader.logsCaughtUp = false
-        reader.listsLeaves = settings.includesRevisions
-        reader.includesDocuments = !settings.includesRevisions
+        reader.selection.listsLeaves = settings.includesRevisions
+        reader.selection.includesDocuments = !settings.includesRevisions
         var end = start
         try await reader.read(from: start) { rows, reached in
             if settings.includesRevisions {

@@ -115,12 +115,12 @@ package struct Replicator: Service {
             gateway: source.gateway, end: settings.isContinuous ? .never : .caughtUp(with: newest),
             retries: settings.sourceRetries, logger: logger,
             noteRetry: { [report] in report.update { $0.retries += 1 } })
-        reader.channels = settings.channels
-        reader.documentIDs = settings.documentIDs
-        reader.listsLeaves = true
-        reader.includesDocuments = false
+        reader.selection.channels = settings.channels
+        reader.selection.documentIDs = settings.documentIDs
+        reader.selection.listsLeaves = true
+        reader.selection.includesDocuments = false
         reader.logsCaughtUp = settings.isContinuous
-        reader.confirmDatabase = { try await checkpoints.checkEnds() }
+        reader.listener.confirmDatabase = { try await checkpoints.checkEnds() }
         let missing = try await batches.replicate(reader, from: start).map(\.text).sorted()
         // With the other direction, they may come from there.
         guard !missing.isEmpty, direction == .only else { return }

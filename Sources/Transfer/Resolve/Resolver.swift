@@ -60,8 +60,8 @@ package struct Resolver: Service {
         var reader = FeedReader(
             gateway: gateway, end: .caughtUp(with: newest), retries: settings.retries, logger: logger,
             noteRetry: { [report] in report.noteRetry() })
-        reader.listsLeaves = true
-        reader.includesDocuments = false
+        reader.selection.listsLeaves = true
+        reader.selection.includesDocuments = false
         guard settings.policies.needAncestors, !settings.isDryRun else {
             return try await find(by: reader) { try await resolution.resolve($0) }
         }

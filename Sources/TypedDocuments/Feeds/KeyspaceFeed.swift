@@ -48,7 +48,7 @@ struct KeyspaceFeed: Sendable {
             gateway: gateway, end: isLive ? .never : .caughtUp(with: nil), retries: retries, logger: logger,
             noteRetry: {})
         let isCaughtUp = Locked(false)
-        reader.noteStanding = { [noteCaughtUp] standing in
+        reader.listener.noteStanding = { [noteCaughtUp] standing in
             let isFirst = isCaughtUp.withLock { was in
                 defer { was = was || standing }
                 return standing && !was

@@ -6,7 +6,7 @@ internal import GatewayClient
 struct IdleCheck: Sendable {
     /// As long as `run` waits.
     static let defaultSpan = ChangesRequest.defaultLongpollTimeout
-    /// A request that ends sooner counts as an outage for `run` (`FeedReader.idleAfter`).
+    /// A request that ends sooner counts as an outage for `run` (`FeedReader.Waits.idleAfter`).
     static let outageLimit: Duration = .seconds(5)
     /// The time between heartbeats of a continuous feed.
     static let heartbeat: Duration = .seconds(25)
