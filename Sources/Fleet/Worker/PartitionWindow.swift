@@ -32,6 +32,12 @@ struct PartitionWindow {
         var isAlone = false
         /// Whether it is only counted, while a parked change of it waits for something.
         var isBesideParked = false
+
+        mutating func add(_ change: LoggedChange, isSettled: Bool) {
+            pending.append(change)
+            tries = tries.merged(with: change.tries)
+            self.isSettled = self.isSettled && isSettled
+        }
     }
 
     private struct Trial {
@@ -39,46 +45,33 @@ struct PartitionWindow {
         var isSurvived = false
     }
 
+    private let isolation: FleetSettings.Isolation
     private var subjects: [DocumentKey: Subject] = [:]
     private var ready = Queue<DocumentKey>()
     private var suspects = Queue<DocumentKey>()
-    /// Places that were read, in order, and are not below the position.
-    private var open = Queue<Int64>()
-    private var answered: Set<Int64> = []
+    private var places: PartitionPlaces
+    private var draft: OutcomeDraft
     /// For parked documents that were answered under this claim: up to which place, if that is not read yet. An owner
     /// before this one read it, and parked it.
     private var answeredAhead: [DocumentKey: Int64] = [:]
-    private var draft: Outcome
-    /// Documents whose parked change is stored, changed or removed by the draft.
-    private var parkedInDraft: Set<DocumentKey> = []
-    private var unparkedInDraft: Set<DocumentKey> = []
-    /// What an attempt counts, unless the process has survived it for some time: then it counts 1.
-    private let weight: Int
-    /// A document is not tried again if its tries add up to this.
-    private let limit: Int
-    private let retryDelay: Duration
-    private let settlingTime: Duration
     /// Whether what is read from now on tells which processes have ended. See ``FleetSettings/Isolation/settlingTime``.
     var isSettled = false
     /// Changes up to this place are tried alone. See ``beCareful(upTo:)``.
     private var carefulUpTo: Int64 = 0
-
-    /// The place of the last change that was read.
-    private(set) var readUpTo: Int64
     /// How many changes the processor has.
     private(set) var runningCount = 0
     /// What the processor has that nothing else may be in work with.
     private var trial: Trial?
+
+    /// The place of the last change that was read.
+    var readUpTo: Int64 { places.readUpTo }
     /// How many changes were read that are not below the position.
-    var count: Int { open.count }
+    var count: Int { places.count }
 
     init(position: Int64, settings: FleetSettings) {
-        readUpTo = position
-        draft = Outcome(position: position)
-        weight = settings.isolation.survivalsPerAttempt
-        limit = settings.isolation.attempts * weight
-        retryDelay = settings.isolation.retryDelay
-        settlingTime = settings.isolation.settlingTime
+        isolation = settings.isolation
+        places = PartitionPlaces(position: position)
+        draft = OutcomeDraft(position: position)
     }
 
     /// From now on changes up to this place are tried alone.
@@ -88,49 +81,37 @@ struct PartitionWindow {
 
     /// Adds changes that were read after ``readUpTo``.
     mutating func add(_ changes: [LoggedChange]) {
-        for change in changes {
-            readUpTo = change.n
-            open.append(change.n)
-            let id = change.id
-            if change.n <= max(subjects[id]?.parkedN ?? 0, answeredAhead[id] ?? 0) {
-                answered.insert(change.n)
-                continue
-            }
-            let isCount = change.entry.kind == .uncounted
-            let isBesideParked = subjects[id]?.isBesideParked ?? false
-            let isParked =
-                isBesideParked
-                || subjects[id] == nil
-                    && (change.isParked && !unparkedInDraft.contains(id) || parkedInDraft.contains(id))
-            if isParked, !isCount {
-                // The parked change will be decided as of then: only what the feed says may replace it.
-                if change.entry.kind.isOfFeed {
-                    draft.joined.append(change)
-                    parkedInDraft.insert(id)
-                }
-                answered.insert(change.n)
-            } else if var subject = subjects[id] {
-                subject.pending.append(change)
-                subject.tries = subject.tries.merged(with: change.tries)
-                subject.isSettled = subject.isSettled && isSettled
-                subjects[id] = subject
-            } else {
-                // What a document adds to totals does not wait for its parked change.
-                subjects[id] = Subject(
-                    pending: [change], firstN: change.n, isParked: false, tries: change.tries, isSettled: isSettled,
-                    isBesideParked: isParked)
-                ready.append(id)
-            }
-        }
+        for change in changes { add(change) }
         if !answeredAhead.isEmpty { answeredAhead = answeredAhead.filter { $0.value > readUpTo } }
         movePosition()
+    }
+
+    private mutating func add(_ change: LoggedChange) {
+        places.read(change.n)
+        let id = change.id
+        let subject = subjects[id]
+        guard change.n > max(subject?.parkedN ?? 0, answeredAhead[id] ?? 0) else { return places.answer(change.n) }
+        let isParked = subject?.isBesideParked ?? draft.isParked(id, inLog: change.isParked)
+        if isParked, change.entry.kind != .uncounted {
+            // The parked change will be decided as of then: only what the feed says may replace it.
+            if change.entry.kind.isOfFeed { draft.join(change) }
+            places.answer(change.n)
+        } else if subject != nil {
+            subjects[id]?.add(change, isSettled: isSettled)
+        } else {
+            // What a document adds to totals does not wait for its parked change.
+            subjects[id] = Subject(
+                pending: [change], firstN: change.n, isParked: false, tries: change.tries, isSettled: isSettled,
+                isBesideParked: isParked)
+            ready.append(id)
+        }
     }
 
     /// Adds parked changes whose time has come. What is in work or about to be stored is left out.
     mutating func addDue(_ changes: [LoggedChange]) {
         for change in changes {
             let id = change.id
-            guard subjects[id] == nil, !parkedInDraft.contains(id), !unparkedInDraft.contains(id) else { continue }
+            guard subjects[id] == nil, !draft.touchesParked(id) else { continue }
             subjects[id] = Subject(
                 pending: [change], firstN: change.firstN, isParked: true, parkedN: change.n, tries: change.tries,
                 isSettled: isSettled, parks: change.parks)
@@ -173,18 +154,19 @@ struct PartitionWindow {
     /// for them.
     private mutating func takeAlone(_ id: DocumentKey) -> Batch? {
         guard let change = start(id), let subject = subjects[id] else { return nil }
-        guard subject.tries.total < limit else {
+        guard subject.tries.total < isolation.triesOfDead else {
             if subject.isSettled {
                 settle(id, dead: "too many tries alone failed or ended the process")
             } else {
                 park(
-                    id, tries: subject.tries, parks: max(subject.parks, 1), settlingTime,
+                    id, tries: subject.tries, parks: max(subject.parks, 1), isolation.settlingTime,
                     "processes that tried it may come back")
             }
             movePosition()
             return nil
         }
-        let attempt = Attempt(n: change.n, id: id, isParked: subject.isParked, others: subject.tries, weight: weight)
+        let attempt = Attempt(
+            n: change.n, id: id, isParked: subject.isParked, others: subject.tries, weight: isolation.survivalsPerAttempt)
         trial = Trial(attempt: attempt)
         subjects[id]?.isAlone = true
         return .alone(change, attempt)
@@ -234,7 +216,7 @@ struct PartitionWindow {
         case .dead(let reason): settle(id, dead: reason)
         case .parked(let delay, let reason): park(id, tries: Tries(), parks: subject.parks + 1, delay, reason)
         // An answer counts in full, however long it took.
-        case .failed(let reason) where subject.isAlone: fail(id, subject.tries.addingFailed(weight), reason)
+        case .failed(let reason) where subject.isAlone: fail(id, subject.tries.addingFailed(isolation.survivalsPerAttempt), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
             // It was not tried. This process lives, so nothing counts.
@@ -245,25 +227,21 @@ struct PartitionWindow {
     private mutating func fail(_ id: DocumentKey, _ tries: Tries, _ reason: String) {
         guard let subject = subjects[id] else { return }
         subjects[id]?.tries = tries
-        guard tries.total < limit else { return settle(id, dead: reason) }
-        park(id, tries: tries, parks: subject.parks + 1, retryDelay * (1 << min(number(tries) - 1, 10)), reason)
+        guard tries.total < isolation.triesOfDead else { return settle(id, dead: reason) }
+        park(id, tries: tries, parks: subject.parks + 1, isolation.delay(after: tries), reason)
     }
-
-    /// How many tries these are at least.
-    private func number(_ tries: Tries) -> Int { (tries.total + weight - 1) / weight }
 
     private mutating func settle(_ id: DocumentKey, dead reason: String?) {
         guard var subject = subjects[id], let running = subject.running else { return }
         runningCount -= 1
-        markAnswered(subject.covered)
+        places.answer(subject.covered)
         if let reason {
             var change = running
-            change.attempts = number(subject.tries)
-            draft.dead.append(DeadChange(change, reason: reason))
+            change.attempts = isolation.number(subject.tries)
+            draft.bury(change, reason)
         }
         if subject.isParked {
-            draft.unparked.append(id)
-            unparkedInDraft.insert(id)
+            draft.unpark(id)
             if running.n > readUpTo { answeredAhead[id] = running.n }
         }
         guard let next = subject.pending.first else {
@@ -284,11 +262,10 @@ struct PartitionWindow {
             var change = LoggedChange.standing(for: [running] + subject.pending)
         else { return }
         runningCount -= 1
-        markAnswered(subject.covered)
-        markAnswered(subject.pending.map(\.n))
+        places.answer(subject.covered)
+        places.answer(subject.pending.map(\.n))
         (change.firstN, change.tries, change.parks) = (subject.firstN, tries, parks)
-        draft.parked.append(Parking(change, delay: delay, reason: reason))
-        parkedInDraft.insert(id)
+        draft.park(change, delay, reason)
     }
 
     private mutating func putBack(_ id: DocumentKey, isSuspect: Bool) {
@@ -310,64 +287,26 @@ struct PartitionWindow {
         if subject.mustBeAlone { suspects.prepend(id) } else { ready.append(id) }
     }
 
-    /// Parked changes are below the position already, or were answered when they were parked.
-    private mutating func markAnswered(_ places: [Int64]) {
-        for n in places where n > draft.position { answered.insert(n) }
-    }
-
-    private mutating func movePosition() {
-        while let n = open.first, answered.remove(n) != nil {
-            _ = open.popFirst()
-            draft.position = n
-        }
-    }
+    private mutating func movePosition() { draft.move(to: places.movePosition()) }
 
     // MARK: Storing
 
     /// Whether there is something to store since `position` was.
-    func needsCommit(_ position: Int64) -> Bool {
-        draft.position > position || !draft.unparked.isEmpty || !draft.dead.isEmpty || !draft.parked.isEmpty
-            || !draft.joined.isEmpty
-    }
+    func needsCommit(_ position: Int64) -> Bool { draft.hasMore(than: position) }
 
     /// What is to be stored now. Once it is, call ``stored()``, before anything else is read or answered.
-    var outcome: Outcome { draft }
+    var outcome: Outcome { draft.outcome }
 
     /// The outcome is stored.
-    mutating func stored() {
-        draft = Outcome(position: draft.position)
-        parkedInDraft = []
-        unparkedInDraft = []
-    }
+    mutating func stored() { draft = OutcomeDraft(position: draft.outcome.position) }
 }
 
-/// First in, first out.
-struct Queue<Element> {
-    private var elements: [Element] = []
-    private var head = 0
+extension FleetSettings.Isolation {
+    /// A document is not tried again if its tries add up to this.
+    fileprivate var triesOfDead: Int { attempts * survivalsPerAttempt }
 
-    var count: Int { elements.count - head }
-    var isEmpty: Bool { head == elements.count }
-    var first: Element? { isEmpty ? nil : elements[head] }
+    /// How many tries these are at least.
+    fileprivate func number(_ tries: Tries) -> Int { (tries.total + survivalsPerAttempt - 1) / survivalsPerAttempt }
 
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func prepend(_ element: Element) {
-        if head > 0 {
-            head -= 1
-            elements[head] = element
-        } else {
-            elements.insert(element, at: 0)
-        }
-    }
-
-    mutating func popFirst() -> Element? {
-        guard let element = first else { return nil }
-        head += 1
-        if head > 64, head * 2 > elements.count {
-            elements.removeFirst(head)
-            head = 0
-        }
-        return element
-    }
+    fileprivate func delay(after tries: Tries) -> Duration { retryDelay * (1 << min(number(tries) - 1, 10)) }
 }

@@ -1,0 +1,44 @@
+/// What the next commit of a partition stores.
+struct OutcomeDraft {
+    private(set) var outcome: Outcome
+    /// Documents whose parked change is stored, changed or removed by it.
+    private var parked: Set<DocumentKey> = []
+    private var unparked: Set<DocumentKey> = []
+
+    init(position: Int64) { outcome = Outcome(position: position) }
+
+    /// Whether it stores more than that the position is this one.
+    func hasMore(than position: Int64) -> Bool {
+        outcome.position > position || !outcome.unparked.isEmpty || !outcome.dead.isEmpty || !outcome.parked.isEmpty
+            || !outcome.joined.isEmpty
+    }
+
+    /// Whether the document has a parked change once this is stored.
+    func isParked(_ id: DocumentKey, inLog: Bool) -> Bool {
+        inLog && !unparked.contains(id) || parked.contains(id)
+    }
+
+    /// Whether it changes what is parked of the document.
+    func touchesParked(_ id: DocumentKey) -> Bool { parked.contains(id) || unparked.contains(id) }
+
+    mutating func move(to position: Int64) { outcome.position = position }
+
+    mutating func bury(_ change: LoggedChange, _ reason: String) {
+        outcome.dead.append(DeadChange(change, reason: reason))
+    }
+
+    mutating func park(_ change: LoggedChange, _ delay: Duration, _ reason: String) {
+        outcome.parked.append(Parking(change, delay: delay, reason: reason))
+        parked.insert(change.id)
+    }
+
+    mutating func join(_ change: LoggedChange) {
+        outcome.joined.append(change)
+        parked.insert(change.id)
+    }
+
+    mutating func unpark(_ id: DocumentKey) {
+        outcome.unparked.append(id)
+        unparked.insert(id)
+    }
+}
