@@ -61,52 +61,33 @@ extension PostgresWorkLog {
 
     /// In the order of the outcome's properties. Each names a line once, because a statement cannot change one twice.
     private static func statements(for outcome: Outcome, of owner: String, partition: Int) -> [Statement] {
-        let number = PostgresValue.int(partition)
-        var all: [Statement] = []
-        if !outcome.unparked.isEmpty {
-            all.append(Statement(sql: unparking, values: [number, SQLArray.bytes(outcome.unparked.map(\.bytes))]))
+        func statement<Element>(
+            _ sql: String, _ elements: [Element], _ values: ([Element]) -> [PostgresValue]
+        ) -> Statement? {
+            elements.isEmpty ? nil : Statement(sql: sql, values: [.int(partition)] + values(elements))
         }
-        let dead = latest(outcome.dead, by: \.change.n)
-        if !dead.isEmpty {
-            all.append(
-                Statement(
-                    sql: burying,
-                    values: [number] + columns(dead.map(\.change))
-                        + [SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason))]))
-        }
-        let parked = latest(outcome.parked, by: \.change.id)
-        if !parked.isEmpty {
-            let delays = parked.map { Int64($0.delay.wholeMilliseconds) }
-            all.append(
-                Statement(
-                    sql: parking,
-                    values: [number] + columns(parked.map(\.change))
-                        + [tries(parked.map(\.change.tries)), reasons(parked.map(\.reason)), SQLArray.numbers(delays)]))
-        }
-        let joined = merged(outcome.joined)
-        if !joined.isEmpty {
-            all.append(
-                Statement(sql: joining, values: [number] + columns(joined) + [tries(joined.map(\.tries))]))
-        }
-        let attempted = latest(outcome.attempted.filter { !$0.isParked }, by: \.n)
-        if !attempted.isEmpty {
-            all.append(
-                Statement(
-                    sql: attempting,
-                    values: [
-                        number, SQLArray.numbers(attempted.map(\.n)), tries(attempted.map { $0.tries(of: owner) }),
-                    ]))
-        }
-        let retried = latest(outcome.attempted.filter(\.isParked), by: \.id)
-        if !retried.isEmpty {
-            all.append(
-                Statement(
-                    sql: retrying,
-                    values: [
-                        number, SQLArray.bytes(retried.map(\.id.bytes)), tries(retried.map { $0.tries(of: owner) }),
-                    ]))
-        }
-        return all
+        let begun = outcome.attempted.filter { !$0.isParked }
+        let retried = outcome.attempted.filter(\.isParked)
+        return [
+            statement(unparking, outcome.unparked) { [SQLArray.bytes($0.map(\.bytes))] },
+            statement(burying, latest(outcome.dead, by: \.change.n)) { dead in
+                columns(dead.map(\.change)) + [
+                    SQLArray.counts(dead.map(\.change.attempts)), reasons(dead.map(\.reason)),
+                ]
+            },
+            statement(parking, latest(outcome.parked, by: \.change.id)) { parked in
+                let delays = parked.map { Int64($0.delay.wholeMilliseconds) }
+                return columns(parked.map(\.change))
+                    + [tries(parked.map(\.change.tries)), reasons(parked.map(\.reason)), SQLArray.numbers(delays)]
+            },
+            statement(joining, merged(outcome.joined)) { columns($0) + [tries($0.map(\.tries))] },
+            statement(attempting, latest(begun, by: \.n)) { attempts in
+                [SQLArray.numbers(attempts.map(\.n)), tries(attempts.map { $0.tries(of: owner) })]
+            },
+            statement(retrying, latest(retried, by: \.id)) { attempts in
+                [SQLArray.bytes(attempts.map(\.id.bytes)), tries(attempts.map { $0.tries(of: owner) })]
+            },
+        ].compactMap { $0 }
     }
 
     /// Of each key the last one.

@@ -9,8 +9,8 @@ extension PostgresWorkLog {
 
     package func renew() async throws(WorkLogError) -> Renewal {
         let values: [PostgresValue] = [
-            .text(owner), .int(kind.works ? 1 : 0), leaseMilliseconds, .text(holder.storable),
-            .int(kind.shares ? 1 : 0),
+            .text(owner), .int(member.works ? 1 : 0), leaseMilliseconds, .text(member.holder.storable),
+            .int(member.shares ? 1 : 0),
         ]
         let sent = ContinuousClock.now
         let (renewal, membership, time) = try await granting(renewals) { session in
@@ -18,11 +18,11 @@ extension PostgresWorkLog {
             return try Self.renewal(rows)
         }
         noteTime(time, sent)
-        let isNew = state.withLock { state in
-            defer { state.membership = membership }
-            return state.membership.map { $0 != membership } ?? false
+        let isNew = currentMembership.withLock { known in
+            defer { known = membership }
+            return known.map { $0 != membership } ?? false
         }
-        guard isNew, endsWithMembership else { return renewal }
+        guard isNew, member.endsWithMembership else { return renewal }
         try? await leave()
         throw .refused(Self.membershipIsOver)
     }

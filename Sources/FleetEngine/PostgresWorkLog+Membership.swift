@@ -76,12 +76,12 @@ extension PostgresWorkLog {
             RETURNING membership
             """,
             [
-                .text(owner), .text(holder.storable), .int(kind.shares ? 1 : 0), .int(kind.works ? 1 : 0),
+                .text(owner), .text(member.holder.storable), .int(member.shares ? 1 : 0), .int(member.works ? 1 : 0),
                 .int(leaseTime.wholeMilliseconds),
             ]
         ).rows.first
         let membership = try row?.int64(0)
-        state.withLock { $0.membership = membership }
+        currentMembership.withLock { $0 = membership }
     }
 
     /// Gives back the whole work, and ends the membership. Blocks.

@@ -18,35 +18,27 @@ package final class PostgresWorkLog: WorkLog {
     package let owner: String
     package let partitions: Int
     package let leaseTime: Duration
-    let holder: String
-    let kind: MemberKind
+    let member: Member
     /// Saves dead letters for dead changes, as a part of the commit.
     let keepDeadLetters: @Sendable ([DeadChange], PostgresConnection) throws -> Void
-    /// Whether a member that was silent for too long ends, instead of going on under another membership.
-    let endsWithMembership: Bool
     /// Told of the engine's time, in milliseconds since 1970, and when it was asked.
     let noteTime: @Sendable (Int, ContinuousClock.Instant) -> Void
     let renewals: WorkLogCalls
     let leading: WorkLogCalls
     let working: WorkLogCalls
     let fenced = FencedCommits()
-    let state = Locked(State())
+    let currentMembership = Locked<Int64?>(nil)
 
-    /// What a member may have.
-    enum MemberKind {
-        /// Partitions, and the feed.
-        case worker
-        /// The feed.
-        case reader
-        /// The whole work, without the log: see ``leadDirectly(_:)``.
-        case direct
-
-        var works: Bool { self == .worker }
-        var shares: Bool { self != .direct }
-    }
-
-    struct State {
-        var membership: Int64?
+    /// What this handle is to the fleet.
+    struct Member {
+        /// Who it is, for people.
+        let holder: String
+        /// Whether it may have partitions.
+        let works: Bool
+        /// Whether it shares the work. Else it has all of it, without the log: see ``leadDirectly(_:)``.
+        let shares: Bool
+        /// Whether it ends once it was silent for too long, instead of going on under another membership.
+        let endsWithMembership: Bool
     }
 
     /// Connects to nothing yet. Call ``prepare()`` first.
@@ -69,10 +61,10 @@ package final class PostgresWorkLog: WorkLog {
         keepDeadLetters: @escaping @Sendable ([DeadChange], PostgresConnection) throws -> Void = { _, _ in },
         noteTime: @escaping @Sendable (Int, ContinuousClock.Instant) -> Void = { _, _ in }
     ) {
-        (self.owner, self.holder) = (owner, holder)
-        kind = isDirect ? .direct : works ? .worker : .reader
+        self.owner = owner
+        member = Member(
+            holder: holder, works: works && !isDirect, shares: !isDirect, endsWithMembership: endsWithMembership)
         self.keepDeadLetters = keepDeadLetters
-        self.endsWithMembership = endsWithMembership
         self.noteTime = noteTime
         (self.leaseTime, self.partitions) = (leaseTime, partitions)
         renewals = WorkLogCalls(makeQueue(leaseTime / 3), leaseTime: leaseTime)
@@ -99,7 +91,7 @@ package final class PostgresWorkLog: WorkLog {
     // MARK: Fencing other writes
 
     /// The number of this membership: another one after it was over. Nil before the first renewal.
-    package var membership: Int64? { state.withLock(\.membership) }
+    package var membership: Int64? { currentMembership.withLock { $0 } }
 
     /// Prevents others from taking over a member's leases until the transaction ends.
     ///
@@ -117,19 +109,6 @@ package final class PostgresWorkLog: WorkLog {
             [.text(owner), membership.map { .int(Int($0)) } ?? .null])
         guard found.rows.isEmpty else { return }
         throw WorkLogError.fenced("this member's time is over")
-    }
-
-    /// Prevents others from taking over this lease until the transaction ends. Renewals wait that long.
-    ///
-    /// - Throws: ``WorkLogError`` `.fenced`; `PostgresError`.
-    package static func lockLease(_ lease: Lease, of owner: String, _ connection: PostgresConnection) throws {
-        let found = try connection.run(
-            """
-            SELECT 1 FROM lease l, fleet f
-            WHERE l.name = $1 AND l.owner = $2 AND l.token = $3 AND f.incarnation = $4 FOR SHARE OF l
-            """, lease.parameters(owner))
-        guard found.rows.isEmpty else { return }
-        throw WorkLogError.voidLease
     }
 }
 
