@@ -43,16 +43,9 @@ package struct CountChanges: Sendable {
     var rules: [Int: String]
     /// Whether other processes count, too, perhaps for other rules: their documents are counted again by those who know
     /// the rules.
-    package var isShared = false
+    let isShared: Bool
 
-    package init(
-        documents: [Document] = [], undecided: [DocumentID] = [], recounted: [(id: DocumentID, number: Int)] = [],
-        rules: [Int: String], isShared: Bool = false
-    ) {
-        (self.documents, self.undecided, self.recounted, self.rules, self.isShared) = (
-            documents, undecided, recounted, rules, isShared
-        )
-    }
+    package init(rules: [Int: String], isShared: Bool) { (self.rules, self.isShared) = (rules, isShared) }
 
     var isEmpty: Bool { documents.isEmpty && undecided.isEmpty && recounted.isEmpty }
 }
@@ -66,17 +59,20 @@ private struct TotalChange {
     /// The chain of rules that led to it.
     var chain: RuleChain?
 
-    mutating func add(_ other: [DecimalAmount]) {
-        amounts = zip(amounts, other).map { $0 + $1 }
+    mutating func add(_ contribution: Contribution, _ chain: RuleChain) {
+        amounts = zip(amounts, contribution.amounts).map { $0 + $1 }
         contributors += 1
+        document = String(decoding: contribution.document.bytes, as: UTF8.self)
+        note(chain)
     }
 
-    mutating func takeBack(_ other: [DecimalAmount]) {
-        amounts = zip(amounts, other).map { $0 - $1 }
+    mutating func takeBack(_ taken: [DecimalAmount], _ chain: RuleChain) {
+        amounts = zip(amounts, taken).map { $0 - $1 }
         contributors -= 1
+        note(chain)
     }
 
-    mutating func note(_ chain: RuleChain) {
+    private mutating func note(_ chain: RuleChain) {
         self.chain = .shortest(of: [self.chain, chain].compactMap { $0 })
     }
 }
@@ -120,12 +116,7 @@ extension CountChanges {
         in database: any StateSession, _ change: (Place, Int, (inout TotalChange) -> Void) -> Void
     ) throws {
         let keys = documents.map { OwnWrite.key($0.id.text) }
-        let rows = try database.rowsOfEach(
-            "SELECT rule, target, amounts FROM contribution WHERE id = ?", keys.map { [$0] })
-        var known: [String: [Int: Known]] = [:]
-        for (key, rows) in zip(keys, rows) {
-            known[key] = Dictionary(rows.map { ($0[0], ($0[1], $0[2])) }) { first, _ in first }
-        }
+        var known = try Self.contributions(of: keys, database)
         var added: [[(any StateArgument)?]] = []
         var removed: [[(any StateArgument)?]] = []
         for (key, document) in zip(keys, documents) {
@@ -137,29 +128,35 @@ extension CountChanges {
                 let chain = document.chain.followed(by: name)
                 if let old {
                     let taken = Amounts.parse(old.amounts)
-                    change(Place(target: old.target, rule: rule), taken.count) { change in
-                        change.takeBack(taken)
-                        change.note(chain)
-                    }
+                    change(Place(target: old.target, rule: rule), taken.count) { $0.takeBack(taken, chain) }
                 }
-                guard let new, let amounts else {
+                if let new, let amounts {
+                    change(Place(target: new.target, rule: rule), new.amounts.count) { $0.add(new, chain) }
+                    known[key]?[rule] = (new.target, amounts)
+                    added.append([key, rule, new.target, amounts])
+                } else {
                     known[key]?[rule] = nil
                     removed.append([key, rule])
-                    continue
                 }
-                change(Place(target: new.target, rule: rule), new.amounts.count) { change in
-                    change.add(new.amounts)
-                    change.document = String(decoding: new.document.bytes, as: UTF8.self)
-                    change.note(chain)
-                }
-                known[key]?[rule] = (new.target, amounts)
-                added.append([key, rule, new.target, amounts])
             }
         }
         try database.executeEach("DELETE FROM contribution WHERE id = ? AND rule = ?", removed)
         try database.executeEach(
             database.language.replace(
                 into: "contribution", ["id", "rule", "target", "amounts"], key: ["id", "rule"]), added)
+    }
+
+    /// What documents add to totals so far, by rule.
+    private static func contributions(
+        of keys: [String], _ database: any StateSession
+    ) throws -> [String: [Int: Known]] {
+        let rows = try database.rowsOfEach(
+            "SELECT rule, target, amounts FROM contribution WHERE id = ?", keys.map { [$0] })
+        var known: [String: [Int: Known]] = [:]
+        for (key, rows) in zip(keys, rows) {
+            known[key] = Dictionary(rows.map { ($0[0], ($0[1], $0[2])) }) { first, _ in first }
+        }
+        return known
     }
 
     /// - Returns: Whether a document with totals must be written.

@@ -116,9 +116,7 @@ package final class Counts: Sendable {
     }
 
     private func makeChanges() -> CountChanges {
-        var changes = CountChanges(rules: rules.mapValues(\.name))
-        changes.isShared = ledger.isShared
-        return changes
+        CountChanges(rules: rules.mapValues(\.name), isShared: ledger.isShared)
     }
 
     /// Whether there is anything to count. Those that share the work must know now and then who counts what.

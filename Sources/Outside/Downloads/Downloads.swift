@@ -24,8 +24,7 @@ package actor Downloads {
     private var cache = DownloadCache()
     private var servers: [String: DownloadServer] = [:]
     /// Documents that wait for a response, or for a request to begin.
-    private var waiters: [Int: Signal] = [:]
-    private var lastWaiter = 0
+    private var waiters: [ObjectIdentifier: Signal] = [:]
     private var cleanup: Task<Void, Never>?
     private let clients = OutsideClients(highWaterMark: 256 << 10)
     /// Why the run must end. Nil: it goes on.
@@ -185,10 +184,8 @@ package actor Downloads {
     /// Returns when a response has arrived or contents were released, at the latest at the deadline.
     private func change(by deadline: Instant) async {
         let signal = Signal()
-        lastWaiter += 1
-        let number = lastWaiter
-        waiters[number] = signal
-        defer { waiters[number] = nil }
+        waiters[ObjectIdentifier(signal)] = signal
+        defer { waiters[ObjectIdentifier(signal)] = nil }
         // Callers check for cancellation themselves.
         try? await signal.wait(until: deadline)
     }
