@@ -34,7 +34,7 @@ struct LocatedStep {
 }
 
 extension Rule {
-    var locatedSteps: [LocatedStep] { LocatedStep.all(source, then) }
+    var locatedSteps: [LocatedStep] { LocatedStep.all(definition.source, then) }
 
     /// The rule's actions of one type.
     func actions<Kind: Action>(of kind: Kind.Type) -> [Kind] { then.compactMap { $0.action as? Kind } }

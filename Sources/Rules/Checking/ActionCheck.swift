@@ -6,21 +6,22 @@ enum ActionCheck {
         var found: [RuleWarning] = []
         func warn(_ position: SourcePosition, _ code: RuleWarning.Code, _ message: String) {
             found.append(
-                RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message))
+                RuleWarning(
+                    path: rule.definition.path, position: position, rule: rule.name, code: code, message: message))
         }
         for (position, code, message) in messages(rule) { warn(position, code, message) }
-        for node in texts(in: rule.source.member("then")) {
+        for node in texts(in: rule.definition.source.member("then")) {
             if let message = node.text.flatMap(ForgottenProgram.message) { warn(node.position, .notAProgram, message) }
             if let message = LiteralCheck.yaml11Boolean(node) { warn(node.position, .mixedTypes, message) }
         }
-        for member in members(in: rule.source.member("then")) {
+        for member in members(in: rule.definition.source.member("then")) {
             if let message = member.missingSpace(readAs: "the name of a field") {
                 warn(member.position, .fieldName, message)
             }
             if let message = mistypedProgram(member) { warn(member.position, .notAProgram, message) }
             if let (position, message) = dividedProgram(member.value) { warn(position, .notAProgram, message) }
         }
-        for program in programs(in: rule.source) {
+        for program in programs(in: rule.definition.source) {
             for message in ProgramCheck.messages(program.text) { warn(program.position, .program, message) }
         }
         return found

@@ -11,13 +11,14 @@ struct BlobCheck {
                 let related = (placed.step.action as? RelatedAction)?.rule.locatedSteps
                 known.formUnion((related ?? [placed]).compactMap { Self.place($0.argument, rule.kind) })
             }
-            if let when = rule.source.member("when") { known.formUnion(Self.selected(when, [])) }
+            if let when = rule.definition.source.member("when") { known.formUnion(Self.selected(when, [])) }
         }
     }
 
     func warnings(_ rule: Rule) -> [RuleWarning] {
         messages(rule).map { position, message in
-            RuleWarning(path: rule.path, position: position, rule: rule.name, code: .halfBlob, message: message)
+            RuleWarning(
+                path: rule.definition.path, position: position, rule: rule.name, code: .halfBlob, message: message)
         }
     }
 

@@ -10,8 +10,8 @@ struct CheckedRule {
     init(_ rule: Rule, _ prediction: RulePrediction) {
         self.rule = rule
         self.prediction = prediction
-        when = rule.source.member("when").map(LocatedClause.conjuncts) ?? []
-        unless = rule.source.member("unless").map(LocatedClause.conjuncts) ?? []
+        when = rule.definition.source.member("when").map(LocatedClause.conjuncts) ?? []
+        unless = rule.definition.source.member("unless").map(LocatedClause.conjuncts) ?? []
     }
 
     /// Whether only the selectors decide if the rule fires.
@@ -28,14 +28,14 @@ struct CheckedRule {
 
     /// The position of one of the rule's keys. Without such a key, the position of the rule.
     func position(of key: String) -> SourcePosition {
-        guard case .object(let members) = rule.source.content else { return rule.position }
+        guard case .object(let members) = rule.definition.source.content else { return rule.position }
         return members.first { $0.name == key }?.position ?? rule.position
     }
 
     func warning(at position: SourcePosition, _ code: RuleWarning.Code, _ message: String) -> RuleWarning {
-        RuleWarning(path: rule.path, position: position, rule: rule.name, code: code, message: message)
+        RuleWarning(path: rule.definition.path, position: position, rule: rule.name, code: code, message: message)
     }
 
     /// The rule's name and place in messages about other rules.
-    var reference: String { "'\(rule.name)' (\(rule.path):\(rule.position.line))" }
+    var reference: String { "'\(rule.name)' (\(rule.definition.path):\(rule.position.line))" }
 }

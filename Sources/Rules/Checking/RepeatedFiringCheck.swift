@@ -21,7 +21,7 @@ enum RepeatedFiringCheck {
         }
         // A value derived from other members must be recomputed when they change, and is written only if it differs.
         // A pass over all documents is not a change of a document.
-        guard !rule.rule.isScheduled else { return [] }
+        guard !rule.rule.definition.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
         // Actions for each element must also run again: an element may be new.
         let lasting = RulePrediction(of: rule.rule, includesElements: false)

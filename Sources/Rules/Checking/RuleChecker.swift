@@ -25,7 +25,7 @@ struct RuleChecker {
 
     /// Probable mistakes in the selectors.
     static func literals(_ rule: CheckedRule) -> [RuleWarning] {
-        ["when", "unless"].compactMap(rule.rule.source.member).flatMap { node in
+        ["when", "unless"].compactMap(rule.rule.definition.source.member).flatMap { node in
             LiteralCheck.warnings(rule, SelectorOutline(node))
         }
     }

@@ -141,7 +141,7 @@ extension CheckedRule {
     /// Equal for rules with the same conditions and actions.
     fileprivate var meaning: [String] {
         let parts = ["at", "if", "then"].map { key in
-            rule.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
+            rule.definition.source.member(key).map { String(decoding: $0.json, as: UTF8.self) } ?? ""
         }
         let exception = rule.unless == nil ? ["always"] : unless.map(\.text).sorted()
         return ["\(rule.on.rawValue)"] + parts + when.map(\.text).sorted() + ["unless"] + exception

@@ -42,7 +42,8 @@ extension RuleFileSet {
     private var rulesThatRunTogether: [[Rule]] {
         let rules = files.filter { $0.kind == .rules }.flatMap(\.rules)
         let scheduled = scheduled.map { group in rules.filter { group.names.contains($0.name) } }
-        return [rules.filter { !$0.isScheduled }] + scheduled + files.filter { $0.kind == .mapping }.map(\.rules)
+        return [rules.filter { !$0.definition.isScheduled }] + scheduled
+            + files.filter { $0.kind == .mapping }.map(\.rules)
     }
 }
 

@@ -96,14 +96,14 @@ extension Rule {
     /// other rules are never reported as unused.
     func unaccepted(_ warnings: [RuleWarning]) -> [RuleWarning] {
         let codes = Set(warnings.map(\.code))
-        let unused = allow.filter { allowed in
+        let unused = definition.allow.filter { allowed in
             !codes.contains(allowed.code) && allowed.code != .unusedAllow && !allowed.code.dependsOnOtherRules
         }.map { allowed in
             RuleWarning(
-                path: path, position: allowed.position, rule: name, code: .unusedAllow,
+                path: definition.path, position: allowed.position, rule: name, code: .unusedAllow,
                 message: "there is no warning '\(allowed.code.rawValue)' to accept; take it out of `allow`")
         }
-        let accepted = Set(allow.map(\.code))
+        let accepted = Set(definition.allow.map(\.code))
         return (warnings + unused).filter { !accepted.contains($0.code) }
     }
 }

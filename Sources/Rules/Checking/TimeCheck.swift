@@ -4,7 +4,8 @@ enum TimeCheck {
     static func warnings(_ rule: CheckedRule) -> [RuleWarning] { missedTime(rule) + fixedTime(rule) }
 
     private static func missedTime(_ rule: CheckedRule) -> [RuleWarning] {
-        guard rule.rule.kind == .rules, rule.rule.on.contains(.change), rule.rule.time == nil, !rule.rule.isScheduled,
+        guard rule.rule.kind == .rules, rule.rule.on.contains(.change), rule.rule.time == nil,
+            !rule.rule.definition.isScheduled,
             let position = position(ofTimeDependence: rule.rule)
         else { return [] }
         return [
@@ -18,18 +19,19 @@ enum TimeCheck {
 
     /// The position of an `if` that reads the time, or of another program that compares the time with a value.
     private static func position(ofTimeDependence rule: Rule) -> SourcePosition? {
-        if let condition = rule.source.member("if"), let program = (condition.member("jq") ?? condition).text,
+        if let condition = rule.definition.source.member("if"),
+            let program = (condition.member("jq") ?? condition).text,
             readsTime(program)
         {
             return condition.position
         }
-        return rule.source.member("then").flatMap { then in
+        return rule.definition.source.member("then").flatMap { then in
             ActionCheck.programs(in: then).first { readsTime($0.text) && comparesOrder($0.text) }?.position
         }
     }
 
     private static func fixedTime(_ rule: CheckedRule) -> [RuleWarning] {
-        guard let node = rule.rule.source.member("at"), let program = (node.member("jq") ?? node).text else {
+        guard let node = rule.rule.definition.source.member("at"), let program = (node.member("jq") ?? node).text else {
             return []
         }
         let tokens = tokens(of: program)

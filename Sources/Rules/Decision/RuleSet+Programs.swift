@@ -16,12 +16,12 @@ extension RuleSet {
         let values = locals.isEmpty ? nil : Self.object(locals)
         let change = input.change
         let match =
-            programs.contains { usesMatch[$0] }
+            programs.contains { self.programs.useMatch[$0] }
             ? MatchedGroups.json(of: rule.when, in: matched.root, scratch) : Array("{}".utf8)
         return programs.map { program in
             JQCall(
                 program: program, document: document, change: change, match: match, now: now,
-                locals: hasLocals[program] ? values : nil)
+                locals: self.programs.haveLocals[program] ? values : nil)
         }
     }
 

@@ -131,7 +131,7 @@ extension RuleSet {
     private func conditionDetails(
         of rule: Rule, _ input: DecisionInput, now: Int, _ scratch: MatchScratch
     ) -> ConditionExplanation? {
-        guard let node = rule.source.member("if"), let program = node.text ?? node.member("jq")?.text else {
+        guard let node = rule.definition.source.member("if"), let program = node.text ?? node.member("jq")?.text else {
             return nil
         }
         let match = MatchedGroups.json(of: rule.when, in: input.document.root, scratch)

@@ -33,19 +33,23 @@ final class Rule: Sendable {
     /// The phase of a decision in which the rule runs.
     let phase: DecisionPhase
     let onError: ErrorPolicy
-    /// Warnings of `rules check` that the author has accepted.
-    let allow: [AllowedWarning]
-    /// Whether the rule runs over all documents at the times of its file's `every`, and not when documents change.
-    let isScheduled: Bool
-    /// The rule as in the file.
-    let source: SourceNode
-    /// The path of the file as given.
-    let path: String
+    let definition: Definition
     /// Whether the rule may fire on design documents because its `when` names them. A mapping sees everything in its
     /// file. For related documents, `RelatedDecider.matches(_:)` decides.
     let seesDesignDocuments: Bool
-    /// Everything that the rule's decisions depend on, independent of the file's format, comments and key order.
-    let canonical: [UInt8]
+
+    /// A rule as in its file.
+    struct Definition {
+        let source: SourceNode
+        /// The path of the file as given.
+        let path: String
+        /// Warnings of `rules check` that the author has accepted.
+        let allow: [AllowedWarning]
+        /// Whether the rule runs over all documents at the times of the file's `every`, and not when documents change.
+        let isScheduled: Bool
+        /// Everything that the rule's decisions depend on, independent of the file's format, comments and key order.
+        let canonical: [UInt8]
+    }
 
     private init(
         name: String, kind: RuleFileKind, on: Changes, when: Selector, unless: Selector?, time: Int?, condition: Int?,
@@ -62,19 +66,17 @@ final class Rule: Sendable {
         self.then = then
         phase = then.first.map { type(of: $0.action).phase } ?? .editing
         self.onError = onError
-        self.allow = allow
-        self.isScheduled = isScheduled
-        self.source = source
-        self.path = path
+        definition = Definition(
+            source: source, path: path, allow: allow, isScheduled: isScheduled,
+            canonical: Self.canonical(source, on, then, onError))
         seesDesignDocuments = isRelated || kind == .mapping || when.namesDesignDocuments
-        canonical = Self.canonical(source, on, then, onError)
     }
 
     /// The rule's `aggregate` action. Nil if it has none.
     var aggregate: AggregateAction? { then.first?.action as? AggregateAction }
 
     /// The start of the rule in its file.
-    var position: SourcePosition { source.position }
+    var position: SourcePosition { definition.source.position }
 
     /// The keyspaces that its actions name, including actions on related documents.
     var otherKeyspaces: Set<String> {

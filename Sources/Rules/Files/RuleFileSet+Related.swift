@@ -27,7 +27,7 @@ extension Rule {
             guard let related = placed.step.action as? RelatedAction else { return nil }
             let example = related.selector.example
             return LocatedSelector(
-                path: path, position: placed.element.position, rule: name, example: example.json,
+                path: definition.path, position: placed.element.position, rule: name, example: example.json,
                 indexFields: example.selector.indexFields,
                 searchesIDRange: example.selector.searchesIDRange, namesIDs: example.selector.namedIDs != nil)
         }

@@ -22,7 +22,7 @@ extension RuleFileSet {
     package var locatedWrites: [LocatedWrite] {
         files.flatMap(\.rules).flatMap { rule in
             rule.locatedSteps.flatMap { $0.step.action.databaseNeeds($0.element) }.map { position, kind in
-                LocatedWrite(path: rule.path, position: position, rule: rule.name, kind: kind)
+                LocatedWrite(path: rule.definition.path, position: position, rule: rule.name, kind: kind)
             }
         }
     }

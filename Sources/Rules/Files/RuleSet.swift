@@ -12,12 +12,7 @@ package final class RuleSet: Sendable {
     let filter: DocumentFilter?
     /// Whether it contains only some rules of its files, or applies only to some documents.
     package let isPartial: Bool
-    /// Runs the jq programs of the rules in helper processes that start on first use. Nil without programs.
-    let jq: JQPool?
-    /// For each program, whether it reads `$match`.
-    let usesMatch: [Bool]
-    /// For each program, whether it has additional variables.
-    let hasLocals: [Bool]
+    let programs: Programs
     /// For each rule, whether its selectors name `_exp`.
     let testsExpiry: [Bool]
     /// Whether the rules run once, instead of until nothing changes.
@@ -28,6 +23,19 @@ package final class RuleSet: Sendable {
     /// SHA-256, in lowercase hexadecimal, of everything that the rules' decisions depend on, including attached files.
     /// Comments, formatting, key order, file names and paths do not affect it.
     package let hash: String
+
+    /// The jq programs of the rules.
+    struct Programs {
+        /// Runs them in helper processes that start on first use. Nil without programs.
+        let pool: JQPool?
+        /// For each program, whether it reads `$match`.
+        let useMatch: [Bool]
+        /// For each program, whether it has additional variables.
+        let haveLocals: [Bool]
+    }
+
+    /// Runs the programs. Nil without programs.
+    var jq: JQPool? { programs.pool }
 
     /// - Parameters:
     ///   - programs: The texts behind the program indexes of the rules.
@@ -44,14 +52,14 @@ package final class RuleSet: Sendable {
         self.isPartial = isPartial
         index = RuleIndex(rules)
         testsExpiry = rules.map(\.testsExpiry)
-        jq = programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings)
-        usesMatch = programs.map { $0.text.contains("$match") }
-        hasLocals = programs.map { !$0.locals.isEmpty }
+        self.programs = Programs(
+            pool: programs.isEmpty ? nil : JQPool(programs: programs, bindings: bindings, settings: settings),
+            useMatch: programs.map { $0.text.contains("$match") }, haveLocals: programs.map { !$0.locals.isEmpty })
         hasOnePass = kind == .mapping
         aggregates = Self.aggregates(rules)
         var writer = JSONWriter()
         writer.array { writer in
-            for rule in rules { writer.raw(rule.canonical) }
+            for rule in rules { writer.raw(rule.definition.canonical) }
             if let filter { writer.raw(filter.canonical) }
             if kind != .rules { writer.string(kind.rawValue) }
             if otherwise != .pass { writer.string(otherwise.rawValue) }
@@ -63,44 +71,30 @@ package final class RuleSet: Sendable {
     convenience init(_ rule: Rule, of set: RuleSet) { self.init([rule], of: set) }
 
     /// A set of some rules of another set, with that set's programs.
-    private init(_ rules: [Rule], of set: RuleSet) {
+    ///
+    /// - Parameter areRelated: Whether they are the actions of a rule of that set on related documents.
+    private init(_ rules: [Rule], of set: RuleSet, areRelated: Bool = false) {
         self.rules = rules
         kind = set.kind
         otherwise = .pass
-        filter = set.filter
+        filter = areRelated ? nil : set.filter
         isPartial = set.isPartial
         index = RuleIndex(rules)
         testsExpiry = rules.map(\.testsExpiry)
-        jq = set.jq
-        usesMatch = set.usesMatch
-        hasLocals = set.hasLocals
-        hasOnePass = set.hasOnePass
-        aggregates = Self.aggregates(rules)
+        programs = set.programs
+        hasOnePass = areRelated || set.hasOnePass
+        aggregates = areRelated ? [] : Self.aggregates(rules)
         hash = set.hash
     }
 
     /// The actions on related documents as a rule set, with the programs of the original set.
-    init(relatedRule rule: Rule, of set: RuleSet) {
-        rules = [rule]
-        kind = set.kind
-        otherwise = .pass
-        filter = nil
-        isPartial = set.isPartial
-        index = RuleIndex([rule])
-        testsExpiry = [rule.testsExpiry]
-        jq = set.jq
-        usesMatch = set.usesMatch
-        hasLocals = set.hasLocals
-        hasOnePass = true
-        aggregates = []
-        hash = set.hash
-    }
+    convenience init(relatedRule rule: Rule, of set: RuleSet) { self.init([rule], of: set, areRelated: true) }
 
     private static func aggregates(_ rules: [Rule]) -> [AggregateRule] {
         rules.enumerated().compactMap { index, rule in
             rule.aggregate.map { action in
                 AggregateRule(
-                    index: index, name: rule.name, fingerprint: Digest.sha256.hex(rule.canonical),
+                    index: index, name: rule.name, fingerprint: Digest.sha256.hex(rule.definition.canonical),
                     members: action.members, marks: action.marks)
             }
         }
@@ -174,7 +168,7 @@ package final class RuleSet: Sendable {
 
     /// For each rule, by name, a hash of everything that it does, including attached files.
     package var fingerprints: [String: String] {
-        Dictionary(rules.map { ($0.name, Digest.sha256.hex($0.canonical)) }) { first, _ in first }
+        Dictionary(rules.map { ($0.name, Digest.sha256.hex($0.definition.canonical)) }) { first, _ in first }
     }
 
     /// Whether the rule with this index has `on_error: skip`: if it fails, the effects of other rules remain.

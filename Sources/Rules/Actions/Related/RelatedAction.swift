@@ -93,7 +93,7 @@ struct RelatedAction: Action {
             writer.array { writer in
                 writer.raw(node?.member("selector")?.json ?? Array("null".utf8))
                 writer.integer(limit)
-                writer.raw(rule.canonical)
+                writer.raw(rule.definition.canonical)
             }
         }
     }
@@ -140,7 +140,7 @@ package struct RelatedEffect: Effect {
     }
 
     /// The actions as in the rule file.
-    var actions: [UInt8] { rule.source.member("then")?.json ?? Array("[]".utf8) }
+    var actions: [UInt8] { rule.definition.source.member("then")?.json ?? Array("[]".utf8) }
 }
 
 /// Decides the documents that one related effect applies to. One instance per task.

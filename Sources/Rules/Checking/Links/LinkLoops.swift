@@ -180,7 +180,7 @@ struct LinkLoops {
 extension CheckedRule {
     /// Whether only the selectors decide if the rule fires for a document that a link has changed.
     fileprivate var mayLink: Bool {
-        rule.kind == .rules && rule.on.contains(.change) && !rule.isScheduled && dependsOnSelectorsAlone
+        rule.kind == .rules && rule.on.contains(.change) && !rule.definition.isScheduled && dependsOnSelectorsAlone
             && !prediction.deletes
     }
 }
