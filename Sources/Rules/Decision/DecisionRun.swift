@@ -21,31 +21,44 @@ struct DecisionRun {
     private var decision: Decision
     private var draft: Draft
     private var candidates: RuleBits
-    /// The next rule of this pass.
-    private var next = 0
     private var hasBegun = false
-    /// Whether the rules with `resolve` are running, before all others.
-    private var isResolving = false
-    /// Whether the document is final and the rules with `aggregate` are running.
-    private var isCounting = false
-    /// The rules that changed the document in this pass.
-    private var changing: [Int] = []
-    private var passes: [[Int]] = []
+    private var pass: Pass
     private var attempt: RuleAttempt?
     /// The outcomes for repeating the attempt's step after a download.
     private var repeated: [JQOutcome]?
-    /// All downloads so far, in case the decision starts over.
-    private var downloads: [DownloadRequest: DownloadAnswer] = [:]
     /// The rules that failed and are skipped from now on.
     private var skipped: Set<Int> = []
-    /// The times that rules with `at:` gave in this pass, by rule.
-    private var times: [Int: RuleTime] = [:]
+    private var programTime: ProgramTime
 
-    private let limits: ProgramTime.Limits
-    private var programTime = ProgramTime()
+    /// One evaluation of all rules.
+    private struct Pass {
+        /// Which rules run.
+        var phase: DecisionPhase
+        /// The next rule.
+        var next = 0
+        /// The rules that changed the document.
+        var changing: [Int] = []
+        /// The times that rules with `at:` gave, by rule.
+        var times: [Int: RuleTime] = [:]
+        /// The rules that changed the document in each of the passes before.
+        var earlier: [[Int]] = []
+
+        /// In a conflict, the rules with `resolve` run first.
+        init(_ input: DecisionInput) {
+            phase = input.countsOnly ? .counting : input.isInConflict ? .resolving : .editing
+        }
+
+        mutating func begin(_ phase: DecisionPhase) { (self.phase, next) = (phase, 0) }
+
+        mutating func beginNext() {
+            earlier.append(changing)
+            (next, changing, times) = (0, [], [:])
+        }
+    }
 
     init(_ input: DecisionInput, _ ruleSet: RuleSet, now: Int, _ limits: ProgramTime.Limits = ProgramTime.Limits()) {
-        self.limits = limits
+        programTime = ProgramTime(limits)
+        pass = Pass(input)
         self.input = input
         self.ruleSet = ruleSet
         self.now = now
@@ -57,7 +70,7 @@ struct DecisionRun {
 
     /// Provides the answer that a step requested.
     mutating func provide(_ answer: DownloadAnswer, to request: DownloadRequest) {
-        downloads[request] = answer
+        draft.downloads[request] = answer
         attempt?.provide(answer, to: request)
         if case .later(let reason, let wait) = answer {
             decision.error = DecisionError(rule: attempt?.rule.name, reason: "attach: \(reason)", wait: wait)
@@ -67,7 +80,7 @@ struct DecisionRun {
     /// Starts the decision over, with all answers so far.
     mutating func startOver() {
         skipped = []
-        programTime = ProgramTime()
+        programTime = ProgramTime(programTime.limits)
         decision = Decision(input.document)
         decision.isMapping = ruleSet.kind == .mapping
         hasBegun = false
@@ -80,7 +93,7 @@ struct DecisionRun {
     }
 
     /// Whether other documents should not wait for this one.
-    var isSlow: Bool { programTime.total >= limits.untilDeferred }
+    var isSlow: Bool { programTime.isSlow }
 
     mutating func advance(with outcomes: [JQOutcome], _ scratch: MatchScratch) -> Step {
         // The decision must start over.
@@ -93,7 +106,7 @@ struct DecisionRun {
                 guard var attempt else { break }
                 let programs = attempt.programs
                 if outcomes.count < programs.count {
-                    if let error = programTime.error(attempt.rule, limits, names: { ruleSet.rules[$0].name }) {
+                    if let error = programTime.error(attempt.rule, names: { ruleSet.rules[$0].name }) {
                         self.attempt = nil
                         try skip([attempt.index], after: error)
                         continue
@@ -128,7 +141,7 @@ struct DecisionRun {
             case .continues: self.attempt = attempt
             case .fires: try commit(attempt)
             case .doesNotFire: break
-            case .notDue(let time): times[attempt.index] = time
+            case .notDue(let time): pass.times[attempt.index] = time
             case .needs(let request):
                 self.attempt = attempt
                 return request
@@ -151,17 +164,13 @@ struct DecisionRun {
     }
 
     private mutating func startAgain() {
+        let downloads = draft.downloads
         draft = Draft(document: input.document, now: now)
         draft.downloads = downloads
         decision.fired = []
         decision.firedTimes = [:]
-        times = [:]
         attempt = nil
-        changing = []
-        passes = []
-        next = 0
-        isResolving = input.isInConflict
-        isCounting = false
+        pass = Pass(input)
         findCandidates()
     }
 
@@ -172,16 +181,12 @@ struct DecisionRun {
             guard try isWanted(scratch) else { return nil }
             hasBegun = true
             findCandidates()
-            isResolving = input.isInConflict
-            if input.countsOnly { beginCounting() }
         }
         while !draft.isDeleted, draft.effects.of(ResolveEffect.self).isEmpty {
-            while let index = candidates.next(from: next) {
-                next = index + 1
+            while let index = candidates.next(from: pass.next) {
+                pass.next = index + 1
                 let rule = ruleSet.rules[index]
-                guard !skipped.contains(index), (rule.phase == .counting) == isCounting,
-                    (rule.phase == .resolving) == isResolving
-                else { continue }
+                guard !skipped.contains(index), rule.phase == pass.phase else { continue }
                 do throws(MatchError) {
                     guard try rule.fires(on: draft.document.root, scratch) else { continue }
                 } catch {
@@ -190,41 +195,19 @@ struct DecisionRun {
                 }
                 return RuleAttempt(rule, index, draft, clock(of: index))
             }
-            if isCounting { return nil }
-            if isResolving {
-                endResolving()
-                continue
-            }
-            if changing.isEmpty || ruleSet.hasOnePass {
-                guard !ruleSet.aggregates.isEmpty else { return nil }
-                beginCounting()
-            } else {
-                try beginPass()
+            switch pass.phase {
+            case .resolving: pass.begin(.editing)
+            case .editing where !pass.changing.isEmpty && !ruleSet.hasOnePass: try beginPass()
+            case .editing where !ruleSet.aggregates.isEmpty: pass.begin(.counting)
+            case .editing, .counting: return nil
             }
         }
         return nil
     }
 
-    /// Called when no rule with `resolve` has fired.
-    private mutating func endResolving() {
-        isResolving = false
-        next = 0
-        findCandidates()
-    }
-
-    private mutating func beginCounting() {
-        isCounting = true
-        next = 0
-        findCandidates()
-    }
-
     private mutating func beginPass() throws(DecisionError) {
-        passes.append(changing)
-        changing = []
-        times = [:]
-        next = 0
-        findCandidates()
-        guard passes.count == Self.passLimit else { return }
+        pass.beginNext()
+        guard pass.earlier.count == Self.passLimit else { return }
         let rules = loopingRules
         let skippable = rules.filter(ruleSet.skipsErrors(of:))
         try skip(skippable, after: loop(of: rules))
@@ -263,10 +246,10 @@ struct DecisionRun {
         if !decision.fired.contains(attempt.index) { decision.fired.append(attempt.index) }
         if let due = attempt.due {
             decision.firedTimes[attempt.index] = due
-            times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
+            pass.times[attempt.index] = RuleTime(rule: attempt.rule.name, due: due, hasFired: true)
         }
         guard isChanged else { return }
-        changing.append(attempt.index)
+        pass.changing.append(attempt.index)
         findCandidates()
     }
 
@@ -281,7 +264,7 @@ struct DecisionRun {
         decision.contributions = draft.isDeleted ? [] : draft.contributions
         decision.isDeletion = draft.isDeleted
         // The last pass evaluated the final document.
-        decision.times = draft.isDeleted ? [] : times.sorted { $0.key < $1.key }.map(\.value)
+        decision.times = draft.isDeleted ? [] : pass.times.sorted { $0.key < $1.key }.map(\.value)
         decision.isChanged =
             draft.document !== input.document && draft.document.bytes != input.document.bytes
         if decision.isMapping {
@@ -300,7 +283,7 @@ struct DecisionRun {
     }
 
     /// The rules that changed the document in the last two passes.
-    private var loopingRules: [Int] { Set(passes.suffix(2).joined()).sorted() }
+    private var loopingRules: [Int] { Set(pass.earlier.suffix(2).joined()).sorted() }
 
     private func loop(of rules: [Int]) -> DecisionError {
         let names = rules.map { ruleSet.rules[$0].name }

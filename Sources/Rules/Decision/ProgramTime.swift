@@ -8,8 +8,14 @@ struct ProgramTime {
         var untilDeferred: Duration = .milliseconds(300)
     }
 
+    let limits: Limits
     private(set) var total = Duration.zero
     private var byRule: [Int: Duration] = [:]
+
+    init(_ limits: Limits) { self.limits = limits }
+
+    /// Whether others should not wait for the document.
+    var isSlow: Bool { total >= limits.untilDeferred }
 
     mutating func add(_ time: Duration, of rule: Int) {
         guard time > .zero else { return }
@@ -18,7 +24,7 @@ struct ProgramTime {
     }
 
     /// - Returns: Nil while the limit is not reached.
-    func error(_ rule: Rule, _ limits: Limits, names: (Int) -> String) -> DecisionError? {
+    func error(_ rule: Rule, names: (Int) -> String) -> DecisionError? {
         guard total >= limits.total else { return nil }
         let slowest = byRule.max { ($0.value, $1.key) < ($1.value, $0.key) }
         let most = slowest.map { ", most of it in rule '\(names($0.key))'" } ?? ""

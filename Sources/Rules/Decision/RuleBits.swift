@@ -5,6 +5,12 @@ struct RuleBits: Sendable {
     /// An empty set for indexes below `count`.
     init(count: Int) { words = [UInt64](repeating: 0, count: (count + 63) / 64) }
 
+    /// - Parameter members: For each index, whether it is in the set.
+    init(_ members: [Bool]) {
+        self.init(count: members.count)
+        for (rule, isMember) in members.enumerated() where isMember { insert(Int32(rule)) }
+    }
+
     mutating func insert(_ rule: Int32) { words[Int(rule) >> 6] |= 1 << (UInt64(rule) & 63) }
 
     /// Copies a set with the same count.
@@ -12,9 +18,18 @@ struct RuleBits: Sendable {
         for word in words.indices { words[word] = other.words[word] }
     }
 
-    mutating func formIntersection(_ other: RuleBits) {
-        for word in words.indices { words[word] &= other.words[word] }
+    /// - Returns: Whether any index is left.
+    @discardableResult
+    mutating func formIntersection(_ other: RuleBits) -> Bool {
+        var left: UInt64 = 0
+        for word in words.indices {
+            words[word] &= other.words[word]
+            left |= words[word]
+        }
+        return left != 0
     }
+
+    func contains(_ rule: Int) -> Bool { words[rule >> 6] & (1 << (UInt64(rule) & 63)) != 0 }
 
     /// The lowest index that is at least `start`. Nil if there is none.
     func next(from start: Int) -> Int? {

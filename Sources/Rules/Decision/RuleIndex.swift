@@ -30,16 +30,13 @@ struct RuleIndex: Sendable {
     init(_ rules: [Rule]) {
         count = rules.count
         var always = RuleBits(count: count)
-        var changes = always
-        var deletes = always
-        var design = always
+        changes = RuleBits(rules.map { $0.on.contains(.change) })
+        deletes = RuleBits(rules.map { $0.on.contains(.delete) })
+        design = RuleBits(rules.map(\.seesDesignDocuments))
         let keys = Self.chosenKeys(rules.map { IndexKey.keys(of: $0.when) })
         var grouped: [[UInt8]: [(rule: Int32, key: IndexKey)]] = [:]
-        for (index, rule) in rules.enumerated() {
+        for index in rules.indices {
             let number = Int32(index)
-            if rule.on.contains(.change) { changes.insert(number) }
-            if rule.on.contains(.delete) { deletes.insert(number) }
-            if rule.seesDesignDocuments { design.insert(number) }
             if let key = keys[index] {
                 grouped[key.field, default: []].append((number, key))
             } else {
@@ -51,9 +48,6 @@ struct RuleIndex: Sendable {
             Dictionary(uniqueKeysWithValues: ordered.enumerated().map { ($1.key, $0) }), foldsCase: false)
         fields = ordered.map { Self.field($0.value) }
         self.always = always
-        self.changes = changes
-        self.deletes = deletes
-        self.design = design
     }
 
     private static func field(_ entries: [(rule: Int32, key: IndexKey)]) -> Field {
@@ -99,6 +93,19 @@ struct RuleIndex: Sendable {
     /// Finds the rules that may fire, into a set made by ``makeBits()``. Allocates nothing unless a member's name has
     /// escapes.
     func find(for document: JSONValue, isDeleted: Bool, into found: inout RuleBits) {
+        if findAll(for: document, isDeleted: isDeleted, into: &found), document.isDesignDocument {
+            found.formIntersection(design)
+        }
+    }
+
+    /// Whether the rule may see the document, which may be a design document.
+    func sees(_ document: JSONValue, _ rule: Int) -> Bool { design.contains(rule) || !document.isDesignDocument }
+
+    /// The same, with those that do not see the document because it is a design document: few documents are, and to tell
+    /// takes time. See ``sees(_:_:)``.
+    ///
+    /// - Returns: Whether there are any.
+    func findAll(for document: JSONValue, isDeleted: Bool, into found: inout RuleBits) -> Bool {
         found.replace(with: always)
         if !fields.isEmpty {
             document.forEachMember { name, isEscaped, value in
@@ -107,8 +114,7 @@ struct RuleIndex: Sendable {
                 find(in: fields[field], JSONValue(text: document.text, index: value), into: &found)
             }
         }
-        found.formIntersection(isDeleted ? deletes : changes)
-        if found.next(from: 0) != nil, document.isDesignDocument { found.formIntersection(design) }
+        return found.formIntersection(isDeleted ? deletes : changes)
     }
 
     func makeBits() -> RuleBits { RuleBits(count: count) }
