@@ -10,7 +10,7 @@ import Transfer
 /// Revisions that a gateway can't send are reported, and the rest is exported.
 @Suite(.limitedParallelism) struct ExportRevisionFaultTests {
     enum Fault: String, CaseIterable {
-        case notJSON, tooDeep, missingFromAnswer, refused, serverError, badRequest, cut
+        case notJSON, tooDeep, missingFromAnswer, refused, foreignDocument, serverError, badRequest, cut
     }
 
     private static let bad = "d5"
@@ -26,6 +26,8 @@ import Transfer
         case .refused:
             let error = #"{"error":"not_found","id":"d5","rev":"1-a","reason":"missing","status":404}"#
             return "--x\r\nContent-Type: application/json; error=\"true\"\r\n\r\n\(error)\r\n"
+        case .foreignDocument:
+            return "--x\r\nContent-Type: application/json\r\n\r\n{\"_id\":\"foreign\",\"_rev\":\"1-a\"}\r\n"
         case .missingFromAnswer, .serverError, .badRequest, .cut: return nil
         }
     }

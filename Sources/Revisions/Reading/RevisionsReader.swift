@@ -70,9 +70,10 @@ package struct RevisionsReader: Sendable {
             let asked = left.next
             do {
                 var answer = try await gateway.bulkGet(asked, includesHistory: true)
+                let wanted = WantedRevisions(asked)
                 while let item = try await answer.next() {
                     retrier.succeed()
-                    try await handle(item, of: &left, receive)
+                    try await handle(item, wanted, of: &left, receive)
                 }
                 for key in left.unanswered(of: asked) {
                     try await receive(.unreadable(key, reason: left.reason(for: key)))
@@ -95,18 +96,24 @@ package struct RevisionsReader: Sendable {
     }
 
     private nonisolated(nonsending) func handle(
-        _ item: BulkGetItem, of left: inout RevisionsLeft, _ receive: Receive
+        _ item: BulkGetItem, _ wanted: WantedRevisions, of left: inout RevisionsLeft, _ receive: Receive
     ) async throws {
         switch item {
         case .attachment: break
-        case .malformed(let damage): left.note(damage)
+        case .malformed(let damage): left.note(damage.reason, of: damage.id)
         case .unavailable(let refusal):
             let key = BulkGetKey(id: refusal.id, revision: refusal.revision)
+            guard wanted.contains(refusal.id) else { return left.note(refusal.reason, of: nil) }
             left.noteArrival(of: key)
             try await receive(.unreadable(key, reason: refusal.reason))
         case .revision(let text):
             guard let id = text.root["_id"]?.string, let revision = text.root["_rev"]?.string else { return }
             let key = BulkGetKey(id: DocumentID(id), revision: RevisionID(revision))
+            guard wanted.contains(key) else {
+                return wanted.contains(key.id)
+                    ? left.note("the gateway answered with another revision, \(revision)", of: key.id)
+                    : left.note("the gateway answered with another document", of: nil)
+            }
             left.noteArrival(of: key)
             history.noteSuccess()
             try await receive(.revision(text, key))
@@ -156,6 +163,18 @@ package struct RevisionsReader: Sendable {
     }
 }
 
+/// What a request asks for. A gateway, or a proxy with a wrong cache, may answer with something else.
+private struct WantedRevisions {
+    private let keys: Set<BulkGetKey>
+    private let ids: Set<DocumentID>
+
+    init(_ asked: [BulkGetKey]) { (keys, ids) = (Set(asked), Set(asked.map(\.id))) }
+
+    func contains(_ id: DocumentID) -> Bool { ids.contains(id) }
+
+    func contains(_ key: BulkGetKey) -> Bool { keys.contains(key) || keys.contains(BulkGetKey(id: key.id)) }
+}
+
 /// The revisions that have not arrived yet, those of all requests still to come, and the size of the next request.
 struct RevisionsLeft {
     private var keys: ArraySlice<BulkGetKey>
@@ -195,7 +214,10 @@ struct RevisionsLeft {
     /// Removes revisions that need not be requested again.
     mutating func remove(_ asked: [BulkGetKey]) { keys.removeAll { asked.contains($0) } }
 
-    mutating func note(_ damage: BulkGetDamage) { reasons[damage.id] = damage.reason }
+    /// Notes why a revision can't be read.
+    ///
+    /// - Parameter id: Nil: it is not known of which document.
+    mutating func note(_ reason: String, of id: DocumentID?) { reasons[id] = reason }
 
     func reason(for key: BulkGetKey) -> String {
         reasons[key.id] ?? reasons[nil] ?? "the gateway does not answer for this revision"
