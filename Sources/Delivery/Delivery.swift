@@ -54,7 +54,9 @@ package struct Delivery: Sendable {
             state: try await KnownState(ledger, timers, counts, settings, logger),
             rules: RuleContext(
                 set: ruleSet, downloads: try Downloads(ruleSet, ledger, settings, logger),
-                comparison: AttachmentComparison(gateway, contact, logger),
+                stored: StoredAttachments(
+                    AttachmentDigests(
+                        gateway, contact, logger, unreadable: "an attachment can't be compared, and is written again")),
                 database: try ledger.databaseIdentity() ?? "\(gateway.url)"),
             targets: TargetContext(
                 gateway: gateway, siblings: try Self.siblings(of: gateway, ruleSet), pace: WritePace(),

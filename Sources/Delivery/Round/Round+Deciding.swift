@@ -28,7 +28,7 @@ extension Round {
         try await noteContributions()
         endCounted()
         try await context.rules.downloads?.check()
-        try context.rules.comparison.check()
+        try context.rules.stored.check()
     }
 
     /// Passes over revisions that this rule set wrote after a completed decision, also after a restart. The others get

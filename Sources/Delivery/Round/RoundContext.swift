@@ -60,7 +60,7 @@ struct RuleContext: Sendable {
     /// Fetches attachments; nil if no rule downloads any.
     let downloads: Downloads?
     /// Compares what rules attach with what the gateway has.
-    let comparison: AttachmentComparison
+    let stored: StoredAttachments
     /// What tells the database from others.
     let database: String
 }

@@ -54,7 +54,7 @@ extension Planner {
         let interruptions = context.state.interruptions
         self.init(
             ruleSet: rules.set, decider: rules.set.makeDecider(), downloads: rules.downloads,
-            stored: rules.comparison.reader, interruptions: interruptions, note: interruptions.makeNote(writer),
+            stored: rules.stored.reader, interruptions: interruptions, note: interruptions.makeNote(writer),
             countsEffects: context.mode.guards != nil, now: context.settings.now)
     }
 }

@@ -25,7 +25,7 @@ struct RelatedStage: EffectStage {
                 while !targets.isEmpty { targets = try await write(targets, batch, triggers, &result) }
             }
         }
-        try context.rules.comparison.check()
+        try context.rules.stored.check()
         try await put.targets.noteOutdatedUnwritten(triggers, &result)
         return plans.indices.map(result.answer)
     }
@@ -70,7 +70,7 @@ struct RelatedStage: EffectStage {
         }
         orders.removeFirst(answers.count)
         let rules = context.rules
-        return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.comparison.reader), found)
+        return (RelatedBatch(batch, rules.set, now: context.settings.now(), stored: rules.stored.reader), found)
     }
 
     /// Writes a page. Its documents are not decided until the state knows what led to them.

@@ -1,18 +1,19 @@
 internal import DocumentFlow
-internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
 
-/// Finds attachments that have the same bytes although their digests differ: CouchDB's digests are of bytes that it
-/// compressed, in a way that depends on the settings of the server where they were uploaded.
+/// Finds attachments that have the same bytes although their digests differ. See ``AttachmentDigests``.
 ///
 /// An attachment that can't be read counts as different.
 struct EqualAttachments: Sendable {
-    let gateway: Gateway
-    let contact: GatewayContact
-    let logger: Logger
-    private let history = SharedHistory()
+    private let digests: AttachmentDigests
+
+    init(gateway: Gateway, contact: GatewayContact, logger: Logger) {
+        digests = AttachmentDigests(
+            gateway, contact, logger,
+            unreadable: "an attachment can't be compared, and counts as a different one")
+    }
 
     /// Reads what name, type and length allow to be the same, and digests don't tell. Mostly that is nothing.
     ///
@@ -26,7 +27,7 @@ struct EqualAttachments: Sendable {
         for stubs in Self.doubtful(revisions) {
             var representatives: [String: String] = [:]
             for (revision, name, digest) in stubs where equal[digest] == nil {
-                guard let sha256 = try await sha256(of: name, id, revision) else { continue }
+                guard let sha256 = try await digests.sha256(of: name, id, revision) else { continue }
                 if let other = representatives[sha256] {
                     equal[digest] = other
                 } else {
@@ -63,30 +64,5 @@ struct EqualAttachments: Sendable {
             }
         }
         return kinds.values.filter { $0.count > 1 }
-    }
-
-    /// Nil if it can't be read.
-    private func sha256(of name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> String? {
-        let answer = try await contact.askOrGiveUp(
-            gateway, history: history, "reading an attachment failed; retrying",
-            [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
-            unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
-            isSuccess: { $0 != nil },
-            { try await read(name, id, revision) })
-        switch answer {
-        case .success(let sha256): return sha256
-        case .failure(let error):
-            logger.notice(
-                "an attachment can't be compared, and counts as a different one",
-                metadata: [LogKey.id: "\(id)", LogKey.attachment: "\(name)", LogKey.reason: "\(error)"])
-            return nil
-        }
-    }
-
-    private func read(_ name: String, _ id: DocumentID, _ revision: RevisionID) async throws -> String? {
-        guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
-        var digest = RunningDigest(.sha256)
-        while let bytes = try await answer.next() { digest.update(bytes) }
-        return digest.hex
     }
 }

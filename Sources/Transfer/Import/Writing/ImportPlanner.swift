@@ -3,6 +3,7 @@ internal import Encodings
 internal import GatewayClient
 internal import Logging
 internal import LosslessJSON
+internal import Revisions
 internal import Rules
 
 /// Decides what must be done for a document, given what the gateway has.
@@ -11,12 +12,9 @@ struct ImportPlanner: Sendable {
     private let settings: ImportSettings
     private let reading: AttachmentReading
     private let rendering: AttachmentRendering
-    private let contact: GatewayContact
-    private let logger: Logger
     /// Nil without policies.
     private let conflicts: ImportConflicts?
-    /// Of the attachments that are read for comparison.
-    private let comparisons = SharedHistory()
+    private let digests: AttachmentDigests
 
     init(
         gateway: Gateway, settings: ImportSettings, rendering: AttachmentRendering, contact: GatewayContact,
@@ -26,8 +24,8 @@ struct ImportPlanner: Sendable {
         self.settings = settings
         self.rendering = rendering
         reading = rendering.reading
-        self.contact = contact
-        self.logger = logger
+        digests = AttachmentDigests(
+            gateway, contact, logger, unreadable: "an attachment can't be compared, and is written again")
         conflicts = settings.policies.map { policies in
             ImportConflicts(
                 policies: policies, gateway: gateway, contact: contact, reading: rendering.reading,
@@ -170,7 +168,9 @@ struct ImportPlanner: Sendable {
     ) async throws -> AttachmentComparison.Result {
         try await AttachmentComparison(
             document: document, current: current, keepsOthers: keepsOthers, reading: reading, dialect: gateway.dialect,
-            digestOfCurrent: { name, other in try await digest(of: name, document.id, revision, like: other) }
+            digestOfCurrent: { [digests] name, other in
+                try await digests.digest(of: name, document.id, revision, like: other)
+            }
         ).run()
     }
 
@@ -193,35 +193,6 @@ struct ImportPlanner: Sendable {
         }
         let body = ImportBody(text, leavingOut: VersionMembers.written, revision: revision, attachments: written)
         return sentAlone.isEmpty ? .write(body, outcome) : .stream(body, sentAlone, outcome)
-    }
-
-    /// The digest of an attachment of the gateway; nil if it can't be read, so that it can't be compared.
-    private func digest(
-        of name: String, _ id: DocumentID, _ revision: RevisionID, like other: AttachmentDigest
-    ) async throws -> AttachmentDigest? {
-        let answer = try await contact.askOrGiveUp(
-            gateway, history: comparisons, "reading an attachment failed; retrying",
-            [LogKey.id: "\(id)", LogKey.attachment: "\(name)"],
-            unless: { [.digestMismatch, .forbidden, .notFound, .invalidRequest].contains($0.code) },
-            isSuccess: { $0 != nil },
-            { try await readDigest(of: name, id, revision, like: other) })
-        switch answer {
-        case .success(let digest): return digest
-        case .failure(let error):
-            logger.notice(
-                "an attachment can't be compared, and is written again",
-                metadata: [LogKey.id: "\(id)", LogKey.attachment: "\(name)", LogKey.reason: "\(error)"])
-            return nil
-        }
-    }
-
-    private func readDigest(
-        of name: String, _ id: DocumentID, _ revision: RevisionID, like other: AttachmentDigest
-    ) async throws -> AttachmentDigest? {
-        guard var answer = try await gateway.openAttachment(name, of: id, revision: revision) else { return nil }
-        var digest = AttachmentDigest.Calculation(like: other)
-        while let bytes = try await answer.next() { digest.update(bytes) }
-        return digest.digest()
     }
 
     /// The document without version members and attachments.
