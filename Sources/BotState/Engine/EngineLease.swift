@@ -15,19 +15,18 @@ package final class EngineLease: Sendable {
     private let tenure: Tenure
     /// Raised when the tenure is prolonged or revoked.
     private let changed = Signal()
-    /// Why the last renewal failed. Nil: it did not.
-    private let trouble: Locked<String?>
+    private let trouble: Locked<RenewalTrouble>
     /// Why it is over. Nil: as far as this process knows, it is not.
     private let end = Monitor<String?>(nil)
 
     private init(
         _ engine: Engine, _ log: PostgresWorkLog, _ lease: Lease, sent: Duration, _ clock: SystemFleetClock,
-        _ trouble: Locked<String?>
+        _ trouble: Locked<RenewalTrouble>
     ) {
         let environment = FleetEnvironment(
             clock: clock,
             note: { note in
-                if case .unavailable(let reason, _) = note { trouble.withLock { $0 = reason } }
+                if case .unavailable(let reason, _) = note { trouble.withLock { $0.noteFailure(reason) } }
             })
         (self.engine, self.log, self.clock, self.trouble) = (engine, log, clock, trouble)
         keeper = LeaseKeeper(log: log, settings: FleetSettings(), environment: environment)
@@ -38,13 +37,13 @@ package final class EngineLease: Sendable {
     ///
     /// - Throws: ``StateError``: `.locked` if another member has it, `.engineUnavailable`.
     static func take(_ engine: Engine, ruleSetHash: String) throws(StateError) -> EngineLease {
-        let trouble = Locked<String?>(nil)
+        let trouble = Locked(RenewalTrouble())
         let log = PostgresWorkLog(
             makeQueue: { engine.makeQueue(deadline: $0) }, owner: engine.owner, holder: StateLock.thisProcess,
             isDirect: true, endsWithMembership: true, leaseTime: engine.lease,
             noteTime: { time, sent in
                 engine.clock.note(time, sent: sent)
-                trouble.withLock { $0 = nil }
+                trouble.withLock { $0.noteSuccess() }
             })
         do {
             let clock = SystemFleetClock()
@@ -86,14 +85,11 @@ package final class EngineLease: Sendable {
             try PostgresWorkLog.lockMember(engine.owner, membership: log.membership, connection)
         } catch let error as WorkLogError {
             guard case .fenced = error else { throw error }
-            lose(Self.takenOver)
+            lose(RenewalTrouble.takenOver)
             engine.tally.add(.fencedCommits)
-            throw StateError.fenced(Self.takenOver)
+            throw StateError.fenced(RenewalTrouble.takenOver)
         }
     }
-
-    private static let takenOver =
-        "another member has taken over, this one was asked to stop, or it was silent for too long"
 
     // MARK: - Tenure
 
@@ -141,7 +137,7 @@ package final class EngineLease: Sendable {
 
     private func renew() async {
         do { try await keeper.run() } catch {
-            if error is WorkLogError { lose(Self.takenOver) }
+            if error is WorkLogError { lose(RenewalTrouble.takenOver) }
         }
     }
 
@@ -150,13 +146,7 @@ package final class EngineLease: Sendable {
         while !tenure.isRevoked, clock.now < timeOfOthers {
             do { try await clock.wait(for: changed, until: timeOfOthers) } catch { return }
         }
-        guard !tenure.isRevoked, let trouble = trouble.withLock(\.self) else {
-            // Without trouble, this process stood still.
-            lose(Self.takenOver)
-            return
-        }
-        let reason = StateError.engineUnavailable("\(engine.description): \(trouble)")
-        lose("the engine did not answer in time: \(reason)")
+        lose(trouble.withLock { $0 }.end(isRevoked: tenure.isRevoked, engine.description))
     }
 
     /// When other members may take the lease, unless it is renewed.

@@ -19,7 +19,7 @@ struct TimerDuty: Duty {
     let longestSleep: Duration
     let logger: Logger
     /// What a log was given, which does not say what is under way. Nil for the queue, which does.
-    private var brought: BroughtTimers?
+    private(set) var brought: BroughtTimers?
     private var hasSaidSo = false
 
     /// - Parameter rules: The names of those whose times are looked for.

@@ -1,0 +1,20 @@
+/// Why a lease that was not renewed is over. A value without a clock.
+struct RenewalTrouble {
+    /// Why the last renewal failed. Nil: it did not.
+    private var reason: String?
+
+    mutating func noteFailure(_ reason: String) { self.reason = reason }
+
+    mutating func noteSuccess() { reason = nil }
+
+    /// - Parameters:
+    ///   - isRevoked: Whether the engine said that the lease is another member's.
+    ///   - engine: For people.
+    func end(isRevoked: Bool, _ engine: String) -> String {
+        // Without a failure, this process stood still.
+        guard !isRevoked, let reason else { return Self.takenOver }
+        return "the engine did not answer in time: \(StateError.engineUnavailable("\(engine): \(reason)"))"
+    }
+
+    static let takenOver = "another member has taken over, this one was asked to stop, or it was silent for too long"
+}

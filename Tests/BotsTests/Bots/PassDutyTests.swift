@@ -1,0 +1,53 @@
+import Locking
+import Logging
+import Rules
+import ServiceLifecycle
+import Testing
+
+@testable import BotState
+@testable import Bots
+@testable import Delivery
+
+@Suite struct PassDutyTests {
+    /// Takes nothing: a pass has a delivery of its own.
+    private struct NoBringer: Bringer {
+        let isDurable = false
+
+        func room() async throws -> Bool { true }
+        func bring(_ candidates: [Candidate]) async throws -> Int { 0 }
+        func untilSettled() async throws -> Bool { true }
+    }
+
+    private struct Look: Service {
+        let duty: PassDuty
+
+        func run() async throws {
+            var duty = duty
+            _ = try await duty.look(.besideFeed, NoBringer())
+        }
+    }
+
+    /// Two passes are due, and the run is stopped during the first.
+    @Test(.timeLimit(.minutes(1))) func daemonThatIsStoppedBeginsNoFurtherPass() async throws {
+        let schedules = try scheduled("0 3 * * *") + scheduled("0 4 * * *")
+        try await LedgerTestBed.withLedger { _, ledger in
+            try await ledger.keepSchedules(schedules, now: 0)
+            var settings = BotSettings()
+            settings.delivery.now = { 10 * 86_400 }
+            let passes = Monitor<[String]>([])
+            let duty = PassDuty(
+                schedules,
+                { rules, _, _ in
+                    passes.with { $0.append(rules.schedule.line) }
+                    try? await gracefulShutdown()
+                    return false
+                }, ledger, settings, Logger(label: "passes"))
+            let group = ServiceGroup(services: [Look(duty: duty)], logger: Logger(label: "passes"))
+            async let ended: Void? = try? group.run()
+            await passes.wait { !$0.isEmpty }
+            await group.triggerGracefulShutdown()
+            await ended
+            #expect(passes.quietly(\.self) == ["0 3 * * *"])
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import GatewayClient
+import Locking
+import Logging
+import LosslessJSON
+import Rules
+import Testing
+
+@testable import BotState
+@testable import Delivery
+
+/// Tasks that go on while a run has work, such as the one that looks whether the database was reset.
+@Suite struct CompanionTests {
+    /// Has nothing.
+    private struct EmptySource: WorkSource {
+        func run(into delivery: Delivery) async throws {}
+    }
+
+    /// Goes on after the feed has ended, until the run is cancelled, or the companion was cancelled before.
+    private struct LongDuty: Duty {
+        let woken = Signal()
+        let isAtWork: Monitor<Bool>
+        let isCompanionCancelled: Monitor<Bool>
+
+        mutating func look(_ occasion: DutyOccasion, _ bringer: any Bringer) async throws -> DutyLook {
+            guard case .settled = occasion else { return DutyLook() }
+            isAtWork.with { $0 = true }
+            await isCompanionCancelled.wait(until: \.self)
+            return DutyLook()
+        }
+    }
+
+    private struct DatabaseGone: Error {}
+
+    @Test(.timeLimit(.minutes(1))) func companionGoesOnUntilTheDutiesHaveEnded() async throws {
+        let rules = try ruleSet("version: 1\nrules: [{name: none, when: {type: none}, then: []}]")
+        try await LedgerTestBed.withLedger { _, ledger in
+            let delivery = try await Delivery(
+                gateway: Gateway(try GatewayURL("http://127.0.0.1:1/todo")), ruleSet: rules, ledger: ledger,
+                mode: .once(nil), settings: Delivery.Settings(), logger: Logger(label: "companions"))
+            let (isAtWork, isCompanionCancelled) = (Monitor(false), Monitor(false))
+            await #expect(throws: DatabaseGone.self) {
+                try await delivery.run(
+                    from: EmptySource(),
+                    duties: [{ LongDuty(isAtWork: isAtWork, isCompanionCancelled: isCompanionCancelled) }],
+                    companions: [
+                        {
+                            await isAtWork.wait(until: \.self)
+                            guard !Task.isCancelled else { return isCompanionCancelled.with { $0 = true } }
+                            throw DatabaseGone()
+                        }
+                    ])
+            }
+        }
+    }
+}
