@@ -17,19 +17,6 @@ package struct StateExamination: Sendable, Equatable {
     /// Why the file can't be used; nil if it can.
     package var problem: String?
 
-    /// Takes the values as they are.
-    package init(
-        path: String, version: Int? = nil, address: String? = nil, checkpoint: String? = nil, holder: String? = nil,
-        problem: String? = nil
-    ) {
-        self.path = path
-        self.version = version
-        self.address = address
-        self.checkpoint = checkpoint
-        self.holder = holder
-        self.problem = problem
-    }
-
     /// The library behind the state, as it is loaded now, with its version: `SQLite 3.40.1`.
     package static var libraryVersion: String {
         let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }

@@ -1,9 +1,9 @@
-import BotState
 import Foundation
 import LosslessJSON
 import TestKit
 import Testing
 
+@testable import BotState
 @testable import changebot
 
 /// What the checks of this machine conclude, and how findings are printed.
