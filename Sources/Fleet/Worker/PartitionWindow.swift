@@ -166,7 +166,8 @@ struct PartitionWindow {
             return nil
         }
         let attempt = Attempt(
-            n: change.n, id: id, isParked: subject.isParked, others: subject.tries, weight: isolation.survivalsPerAttempt)
+            n: change.n, id: id, isParked: subject.isParked, others: subject.tries,
+            weight: isolation.survivalsPerAttempt)
         trial = Trial(attempt: attempt)
         subjects[id]?.isAlone = true
         return .alone(change, attempt)
@@ -216,7 +217,8 @@ struct PartitionWindow {
         case .dead(let reason): settle(id, dead: reason)
         case .parked(let delay, let reason): park(id, tries: Tries(), parks: subject.parks + 1, delay, reason)
         // An answer counts in full, however long it took.
-        case .failed(let reason) where subject.isAlone: fail(id, subject.tries.addingFailed(isolation.survivalsPerAttempt), reason)
+        case .failed(let reason) where subject.isAlone:
+            fail(id, subject.tries.addingFailed(isolation.survivalsPerAttempt), reason)
         case .failed: putBack(id, isSuspect: true)
         case .postponed:
             // It was not tried. This process lives, so nothing counts.
