@@ -13,6 +13,8 @@ struct LiteralTable: Sendable {
     private var entries: [Entry] = []
     /// Entry index plus one; 0 is free. A power of two, at most half full.
     private var slots: [Int32] = []
+    /// For each length that a key has, its bit; one for all lengths from 63 on. Most lookups end there.
+    private var lengths: UInt64 = 0
 
     /// - Parameters:
     ///   - numbers: The entries.
@@ -25,6 +27,7 @@ struct LiteralTable: Sendable {
         for (key, number) in numbers {
             let entry = Entry(start: bytes.count, end: bytes.count + key.count, number: number)
             bytes += key
+            lengths |= Self.bit(of: key.count)
             entries.append(entry)
             var slot = Int(truncatingIfNeeded: Self.hash(key.span, foldsCase: foldsCase)) & (capacity - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (capacity - 1) }
@@ -34,6 +37,7 @@ struct LiteralTable: Sendable {
 
     /// Nil if `key` is missing.
     func number(of key: Span<UInt8>) -> Int? {
+        guard lengths & Self.bit(of: key.count) != 0 else { return nil }
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: Self.hash(key, foldsCase: foldsCase)) & mask
         while slots[slot] != 0 {
@@ -51,6 +55,8 @@ struct LiteralTable: Sendable {
         }
         return true
     }
+
+    private static func bit(of length: Int) -> UInt64 { 1 &<< UInt64(min(length, 63)) }
 
     /// FNV-1a, 64 bits.
     private static func hash(_ key: Span<UInt8>, foldsCase: Bool) -> UInt64 {
