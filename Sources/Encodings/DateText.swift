@@ -43,8 +43,8 @@ struct DateText {
     var digitCount: Int { rest.prefix { (0x30...0x39).contains($0) }.count }
 
     /// The digits after a decimal point; empty if there is no point, nil if no digit follows it.
-    mutating func fraction() -> String? {
-        guard take(".") else { return "" }
+    mutating func fraction(allowsComma: Bool = false) -> String? {
+        guard take(".") || allowsComma && take(",") else { return "" }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         rest = rest.dropFirst(digits.count)
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)

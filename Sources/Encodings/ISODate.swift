@@ -80,7 +80,9 @@ package struct ISODate: Sendable {
             guard let number = text.number(0...59) else { throw .malformed }
             minute = number
             if isExtended ? text.take(":") : text.digitCount >= 2 {
-                guard let number = text.number(0...59), let digits = text.fraction() else { throw .malformed }
+                guard let number = text.number(0...59), let digits = text.fraction(allowsComma: true) else {
+                    throw .malformed
+                }
                 (second, fraction) = (number, digits)
             }
         }

@@ -228,6 +228,8 @@ import Testing
                 #expect(list.code == 0, "\(list.errors)")
                 #expect(list.errors.contains("absent: no state yet"), "\(list.errors)")
                 #expect(list.errors.contains("present: no dead letters"), "\(list.errors)")
+                let counts = try await Program.run(["dead-letters", "list", "--count", "--json", "--config", path])
+                #expect(counts.output == #"{"bot":"present","dead_letters":0,"rules":{},"no_rule":0}"# + "\n")
             }
         }
     }

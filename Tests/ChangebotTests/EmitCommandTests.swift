@@ -91,7 +91,9 @@ import Testing
     ]
 
     /// A crash loses no line, and a line that comes twice has the same id.
-    @Test(arguments: crashPoints, [1, 2]) func killedRunRepeatsUnfinishedLines(place: CrashPoint, time: Int) async throws {
+    @Test(arguments: crashPoints, [1, 2]) func killedRunRepeatsUnfinishedLines(place: CrashPoint, time: Int)
+        async throws
+    {
         try await withTestBed(Self.done) { bed in
             try await bed.load(40)
             let crashed = try await bed.run(crashingAt: "\(place.rawValue):\(time)")

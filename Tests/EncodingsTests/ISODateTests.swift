@@ -19,6 +19,11 @@ import Testing
     ])
     func theExtendedFormIsWrittenAsItWasRead(text: String) throws { #expect(try ISODate(text).text == text) }
 
+    /// A comma is ISO 8601's own decimal sign.
+    @Test func decimalCommaIsRead() throws {
+        #expect(try ISODate("2026-11-20T08:15:21,407Z").text == "2026-11-20T08:15:21.407Z")
+    }
+
     @Test(arguments: [
         "", "2026", "2026-11", "2026-11-2", "2026-11-20T", "2026-11-20T08Zx", "2026-11-20T08:60Z", "2026-11-20T25:00Z",
         "2026-11-20T24:00:01Z", "2026-11-20T08:15:61Z", "2026-11-20T08:15:21.Z", "2026-11-20T08:15:21+1", "2026-W47",

@@ -54,6 +54,31 @@ import Testing
         }
     }
 
+    /// One id without a partition would refuse the whole request.
+    @Test func readsAndComparisonsLeaveIdsWithoutPartitionsOut() async throws {
+        let scripted = try ScriptedGateway { connection, request in
+            guard request.method == "POST" else {
+                return try connection.answer(headers: couchDB, body: Self.partitioned)
+            }
+            #expect(request.text.contains("a:1") && !request.text.contains(#""b""#))
+            let isComparison = request.target.contains("_revs_diff")
+            try connection.answer(
+                headers: couchDB,
+                body: isComparison ? "{}" : #"{"rows":[{"key":"a:1","error":"not_found"}]}"#)
+        }
+        _ = try await scripted.gateway.databaseInfo()
+        let lookups = try await scripted.gateway.allDocs(keys: ["b", "a:1"])
+        guard case .refused(let reason) = lookups[0], case .missing = lookups[1] else {
+            Issue.record("\(lookups)")
+            return
+        }
+        #expect(reason.contains("names no partition"))
+        let differences = try await scripted.gateway.revisionDifferences([
+            (id: "b", revisions: [RevisionID("1-b")]), (id: "a:1", revisions: [RevisionID("1-a")]),
+        ])
+        #expect(differences[0].missing == [RevisionID("1-b")] && differences[1].missing.isEmpty)
+    }
+
     @Test func theSlashOfDesignDocumentsStays() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_design/a%2Fpp/logo%20x.png?rev=1-a")

@@ -18,6 +18,18 @@ import Testing
         #expect(try warnings(["name: a, when: {type: order}, " + then]) == [])
     }
 
+    /// The date is set again whenever the document has another expiry.
+    @Test(arguments: ["{jq: .until}", "2031-01-01T00:00:00Z"])
+    func expiryAtADateMayRunAgain(expiry: String) throws {
+        #expect(try warnings(["name: a, when: {type: offer}, then: [{expire: \(expiry)}]"]) == [])
+    }
+
+    @Test func remedyForADetachedBlobNamesTheMissingMember() throws {
+        let found = try warnings(["name: a, when: {type: task}, then: [{detach: {blob: image}}]"])
+        #expect(found.count == 1 && found[0].contains("image: { $exists: false }"), "\(found)")
+        #expect(!found[0].contains("$exists: true"), "\(found)")
+    }
+
     @Test func remedyNamesOnlyActionsWithoutElements() throws {
         let found = try warnings([
             "name: a, when: {type: order}, "

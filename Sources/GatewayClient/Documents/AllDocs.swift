@@ -31,11 +31,14 @@ extension Gateway {
     public func allDocs(
         keys: [DocumentID], includesBodies: Bool = true, limit: Int = 256 << 20
     ) async throws(GatewayError) -> [DocumentLookup] {
+        // CouchDB refuses the whole request for one id that a partitioned database can't have.
+        let readable = keys.filter { refusal(of: $0) == nil }
+        guard !readable.isEmpty || keys.isEmpty else { return keys.map { .refused(reason: refusal(of: $0) ?? "") } }
         var body = JSONWriter()
         body.object { body in
             body.name("keys")
             body.array { body in
-                for key in keys { body.string(key.text) }
+                for key in readable { body.string(key.text) }
             }
         }
         let request = GatewayRequest(
@@ -57,6 +60,7 @@ extension Gateway {
         }
         return try keys.map { key throws(GatewayError) in
             if let lookup = lookups[key] { return lookup }
+            if let reason = refusal(of: key) { return .refused(reason: reason) }
             throw GatewayError(.malformedAnswer, "\(url): the answer of _all_docs lacks a row for a key")
         }
     }

@@ -30,6 +30,9 @@ extension Gateway {
         do throws(GatewayError) {
             let document = try await optional(place(of: id), query: [("show_exp", "true")])
             guard let root = document?.root else { return .missing }
+            guard root["_id"]?.string == id.text else {
+                throw GatewayError(.malformedAnswer, "\(url): the gateway answered with another document than '\(id)'")
+            }
             let expiry = root[DocumentExpiry.member].flatMap { $0.kind == .null ? nil : Self.inUTC($0) }
             return .found(RevisionID(root["_rev"]?.string ?? ""), expiry)
         } catch {
@@ -51,22 +54,30 @@ extension Gateway {
         while !rest.isEmpty {
             let part = rest.prefix(Self.concurrentLookups(rest))
             rest = rest.dropFirst(part.count)
-            typealias Answer = (index: Int, result: Result<ExpiryLookup, GatewayError>)
-            let answers = await withTaskGroup(of: Answer.self) { group in
-                for (index, document) in zip(part.indices, part) {
+            let lookups = await withTaskGroup(of: IndexedExpiry.self) { group in
+                for (index, document) in part.enumerated() {
                     group.addTask {
-                        do throws(GatewayError) {
-                            return (index, .success(try await self.expiry(of: document.id)))
-                        } catch {
-                            return (index, .failure(error))
-                        }
+                        // Not within the initializer: Swift 6.3 with -O loses an index that is stored before it waits.
+                        let lookup = await self.expiryResult(of: document.id)
+                        return IndexedExpiry(index: index, result: lookup)
                     }
                 }
-                return await group.reduce(into: [Answer]()) { $0.append($1) }
+                return await group.reduce(into: [Int: Result<ExpiryLookup, GatewayError>]()) {
+                    $0[$1.index] = $1.result
+                }
             }
-            for answer in answers.sorted(by: { $0.index < $1.index }) { result.append(try answer.result.get()) }
+            for index in 0..<part.count { if let lookup = lookups[index] { result.append(try lookup.get()) } }
         }
         return result
+    }
+
+    private struct IndexedExpiry: Sendable {
+        let index: Int
+        let result: Result<ExpiryLookup, GatewayError>
+    }
+
+    private func expiryResult(of id: DocumentID) async -> Result<ExpiryLookup, GatewayError> {
+        do throws(GatewayError) { return .success(try await expiry(of: id)) } catch { return .failure(error) }
     }
 
     /// At most 8, and 1 MiB of documents together; at least one.
@@ -111,13 +122,15 @@ extension Gateway {
                 case .refused(let reason): result[index] = .refused(reason: reason)
                 }
             }
-            guard !changed.isEmpty else { break }
+            guard !changed.isEmpty else { return result }
             // They have changed between the two requests.
             let again = try await listed(changed.map { ids[$0] }, includesBodies: true, limit: limit)
             for (index, lookup) in zip(changed, again) { result[index] = lookup }
             open = changed.filter { result[$0].isFound }
         }
-        return result
+        guard let index = open.first else { return result }
+        throw GatewayError(
+            .unavailable, "\(url): the document '\(ids[index])' changes all the time, so its expiry can't be read")
     }
 }
 

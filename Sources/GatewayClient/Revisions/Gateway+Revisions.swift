@@ -95,9 +95,12 @@ extension Gateway {
     public func revisionDifferences(
         _ documents: [(id: DocumentID, revisions: [RevisionID])]
     ) async throws(GatewayError) -> [RevisionDifference] {
+        // CouchDB refuses the whole request for one id that a partitioned database can't have. Such a document is
+        // missing, and is rejected when it is sent.
+        let comparable = documents.filter { refusal(of: $0.id) == nil }
         var body = JSONWriter()
         body.object { body in
-            for document in documents {
+            for document in comparable {
                 body.name(document.id.text)
                 body.array { body in
                     for revision in document.revisions { body.string(revision.text) }
@@ -110,7 +113,10 @@ extension Gateway {
         guard answer.root.kind == .object else { throw .notJSON(Array(answer.bytes), from: url) }
         var differences: [DocumentID: JSONValue] = [:]
         for member in answer.root.members { differences[DocumentID(member.name.string ?? "")] = member.value }
-        return documents.map { id, _ in
+        return documents.map { id, wanted in
+            guard refusal(of: id) == nil else {
+                return RevisionDifference(id: id, missing: wanted, possibleAncestors: [])
+            }
             func revisions(_ name: String) -> [RevisionID] {
                 differences[id]?[name]?.elements.compactMap { $0.string.map(RevisionID.init) } ?? []
             }

@@ -54,6 +54,9 @@ struct ExpireAction: Action {
 
     var setsExpiry: Bool { true }
 
+    /// Whether the document expires at a date, which is set again whenever the document has another expiry.
+    var setsDate: Bool { if case .at? = literal { true } else { computed != nil } }
+
     func apply(to draft: inout Draft, _ outputs: [[JSONText]]) throws(ActionError) {
         guard let newExpiry = try newExpiry(outputs) else { return }
         let current = draft.document.root[DocumentExpiry.member].flatMap { $0.kind == .null ? nil : $0 }

@@ -23,6 +23,7 @@ enum RepeatedFiringCheck {
         // A pass over all documents is not a change of a document.
         guard !rule.rule.definition.isScheduled else { return [] }
         guard computed.isEmpty || computed.contains(where: \.readsTime) else { return [] }
+        guard !rule.rule.actions(of: ExpireAction.self).contains(where: \.setsDate) else { return [] }
         // Actions for each element must also run again: an element may be new.
         let lasting = RulePrediction(of: rule.rule, includesElements: false)
         guard !lasting.touched.isEmpty else { return [] }
@@ -75,10 +76,21 @@ enum RepeatedFiringCheck {
             switch touch {
             case .set(let value): states.append((path, .compare(.equal, Literal(value))))
             case .removed: states.append((path, .exists(false)))
-            case .attached, .unknown: states.append((path, .exists(true)))
+            case .attached: states.append((path, .exists(true)))
+            case .unknown: states.append((path, .exists(!prediction.removesBlob(at: names))))
             }
         }
         return states
+    }
+}
+
+extension RulePrediction {
+    /// Whether the attachment of a blob at this place is removed, and so the blob.
+    fileprivate func removesBlob(at names: [String]) -> Bool {
+        let attachment = BlobPlace(JSONPointer(tokens: names)).attachmentName
+        return touched.contains { path, touch in
+            if case .removed = touch { path == ["_attachments", attachment] } else { false }
+        }
     }
 }
 

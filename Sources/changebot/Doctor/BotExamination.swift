@@ -2,6 +2,7 @@ internal import BotState
 internal import Bots
 internal import Dispatch
 internal import FoundationEssentials
+internal import GatewayClient
 internal import Glibc
 internal import PostgreSQL
 internal import Rules
@@ -20,13 +21,13 @@ struct BotExamination: Sendable {
         await report.finish(.pictures, rules.pictures)
         await report.finish(.files, rules.files)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await examineGateway(rules.related, rules.writes) }
+            group.addTask { await examineGateway(rules) }
             group.addTask { await examineEngine() }
             group.addTask { await examineState() }
         }
     }
 
-    private func examineGateway(_ related: [LocatedSelector]?, _ writes: [LocatedWrite]?) async {
+    private func examineGateway(_ rules: RulesCheck) async {
         let all: [DoctorCheck] = [.reachability, .tls] + DoctorCheck.ofGateway
         switch bot.choice {
         case nil: await report.skip(all, "the settings are not valid")
@@ -34,9 +35,10 @@ struct BotExamination: Sendable {
             if let file { await report.finish(.gateway, Self.finding(ofFile: file)) }
             await report.skip(all, "the gateway runs inside the bot")
         case .remote(let url):
-            guard let settings = bot.access else { return await report.skip(all, "the settings are not valid") }
+            guard var settings = bot.access else { return await report.skip(all, "the settings are not valid") }
+            settings.keepsExpiry = settings.keepsExpiry || rules.readsExpiry
             await GatewayExamination(
-                url: url, settings: settings, channels: bot.channels, related: related, writes: writes,
+                url: url, settings: settings, channels: bot.channels, related: rules.related, writes: rules.writes,
                 following: bot.following, idle: idle, advice: bot.advice, report: report
             ).run()
         }

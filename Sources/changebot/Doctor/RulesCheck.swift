@@ -16,18 +16,20 @@ struct RulesCheck {
     let related: [LocatedSelector]?
     /// The same.
     let writes: [LocatedWrite]?
+    /// Whether the rules turn `--keep-expiry` on.
+    let readsExpiry: Bool
 
     /// - Parameter paths: Nil: none are given.
     init(_ paths: [String]?) {
         guard let paths else {
             rules = [.skipped("no rules given; name them with --rules PATH")]
             (pictures, files) = ([.skipped("no rules given")], [.skipped("no rules given")])
-            (related, writes) = (nil, nil)
+            (related, writes, readsExpiry) = (nil, nil, false)
             return
         }
         do throws(RuleFilesError) {
             let loaded = try RuleFileSet.load(paths: paths)
-            _ = try loaded.ruleSet()
+            readsExpiry = try loaded.ruleSet().readsExpiry
             let counts = [
                 Counted(loaded.fileCount, "file"), Counted(loaded.ruleCount, "rule"), Counted(loaded.testCount, "test"),
             ]
@@ -41,7 +43,7 @@ struct RulesCheck {
         } catch {
             rules = error.errors.map { Finding(.error, message: $0.description) }
             (pictures, files) = ([.skipped("the rules are not valid")], [.skipped("the rules are not valid")])
-            (related, writes) = (nil, nil)
+            (related, writes, readsExpiry) = (nil, nil, false)
         }
     }
 

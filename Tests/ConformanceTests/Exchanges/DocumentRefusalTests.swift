@@ -44,7 +44,9 @@ import Testing
             goes: KnownDifferences.unchangedDocument),
     ]
 
-    @Test(arguments: cases) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: cases) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws {
+        try await request.run()
+    }
 
     @Test func refusedWriteChangesNothing() async throws {
         try await Workspace.with { workspace in

@@ -30,5 +30,7 @@ import Testing
         .init("the head of a feed", "HEAD", "/_changes", goes: KnownDifferences.headOfFeed),
     ]
 
-    @Test(arguments: cases) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws { try await request.run() }
+    @Test(arguments: cases) func exchangeHasTheExpectedAnswer(_ request: RequestCase) async throws {
+        try await request.run()
+    }
 }

@@ -24,9 +24,12 @@ struct DeadLetterCounts {
     }
 
     /// One object for programs: `{"dead_letters":3,"rules":{"stamp":2},"no_rule":1}`.
-    var json: [UInt8] {
+    ///
+    /// - Parameter bot: Adds a member `bot`. Nil: there is only one bot.
+    func json(bot: String?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
+            if let bot { writer.member("bot", string: bot) }
             writer.member("dead_letters", integer: total)
             writer.name("rules")
             writer.object { writer in

@@ -22,9 +22,12 @@ struct DeadLetterPages {
         }
     }
 
+    /// - Parameter bot: Named in each line. Nil: there is only one bot.
     /// - Throws: `StateError` if the state can't be read, ``CommandError`` with 74 if stdout can't be written.
-    func writeJSON() throws {
-        try forEach { page in try Console.write(Array(page.map(DeadLetterText.json).joined(separator: [0x0A]))) }
+    func writeJSON(bot: String? = nil) throws {
+        try forEach { page in
+            try Console.write(Array(page.map { DeadLetterText.json($0, bot: bot) }.joined(separator: [0x0A])))
+        }
     }
 
     /// Writes a header, then one line for each dead letter. A first pass finds the widths of the columns.

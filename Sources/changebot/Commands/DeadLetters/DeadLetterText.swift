@@ -5,9 +5,12 @@ internal import LosslessJSON
 /// A dead letter as text, for the commands that print it.
 enum DeadLetterText {
     /// One JSON line.
-    static func json(_ deadLetter: DeadLetter) -> [UInt8] {
+    ///
+    /// - Parameter bot: Adds a member `bot`. Nil: there is only one bot.
+    static func json(_ deadLetter: DeadLetter, bot: String? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
+            if let bot { writer.member("bot", string: bot) }
             writer.member("sequence", raw: deadLetter.sequence?.json ?? Array("null".utf8))
             writer.member("id", string: deadLetter.id.text)
             writer.member("revision", optional: deadLetter.revision?.text)

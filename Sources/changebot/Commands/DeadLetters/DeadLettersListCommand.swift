@@ -13,7 +13,8 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             The number of dead letters of each rule goes to stderr at the end; --count prints only that, with --json \
             as {"dead_letters":3,"rules":{"stamp":2},"no_rule":1}.
 
-            With a configuration file of several bots, those of each bot follow its name; --bot chooses one bot.
+            With a configuration file of several bots, those of each bot follow its name (with --json: have a member \
+            'bot'); --bot chooses one bot.
             """)
 
     @OptionGroup var bot: ExistingStateOptions
@@ -44,12 +45,13 @@ struct DeadLettersListCommand: AsyncParsableCommand {
         let count = try environment.isOn(count, "count")
         try await bot.existing(environment).with(.readOnly) { ledger in
             let filter = deadLetters.filter
-            if json, !count { return try DeadLetterPages(ledger, filter).writeJSON() }
+            if json, !count { return try DeadLetterPages(ledger, filter).writeJSON(bot: name) }
             let counts = DeadLetterCounts(counts: try ledger.deadLetterCounts(filter))
             let prefix = name.map { "\($0): " } ?? ""
             if let name, !json, count || counts.total > 0 { try Console.write(["\(name):"]) }
             if count {
-                return try Console.write(json ? counts.json : Array(counts.table.joined(separator: "\n").utf8))
+                return try Console.write(
+                    json ? counts.json(bot: name) : Array(counts.table.joined(separator: "\n").utf8))
             }
             guard counts.total > 0 else {
                 let isAny = filter.isEmpty
