@@ -1,34 +1,34 @@
 internal import HTTPTransport
 
-/// Decides whether the bodies of requests are compressed: only if compressing one and sending the result takes clearly
-/// less time than sending it as it is.
+/// Decides whether the bodies of requests are compressed: only if compressing and sending clearly takes less time than
+/// sending the uncompressed body.
 ///
-/// A plain value without clock. Nothing is compressed until three requests have shown how fast the link is. On a fast
-/// link gzip is not even tried, on others with a sample now and then.
+/// A plain value without a clock. Nothing is compressed until three requests have shown how fast the link is. On a fast
+/// link, gzip is not even tried; on others, it is occasionally tried with a sample.
 struct CompressionGauge: Sendable {
     enum Choice: Equatable {
         case plain
         case compressed
-        /// Compress up to ``sampleSize`` bytes of the body, note how that went, and ask again.
+        /// Compress up to ``sampleSize`` bytes of the body, record the result, and ask again.
         case sample
     }
 
     static let sampleSize = 64 << 10
-    /// From fewer bytes no rate is computed.
+    /// Smaller bodies do not give a rate.
     private static let leastMeasured = 16 << 10
-    /// The fastest of the last three counts: a busy server makes a link look slow, but nothing makes it look fast.
+    /// Use the fastest of the last three rates: a busy server makes a link look slow, but nothing makes it look fast.
     private static let rateCount = 3
-    /// In bytes per second. On such a link even a gzip that took all bytes out of a body would not pay; but more likely
-    /// the socket's buffer took the whole body at once.
+    /// In bytes per second. On such a link, even perfect compression would not pay off. More likely, the socket's
+    /// buffer took the whole body immediately.
     private static let fastLink = 250e6
-    /// What must be saved, as a share of the time for sending the body as it is: the gateway has to decompress it.
+    /// The required saving, as a share of the uncompressed sending time: the gateway has to decompress the body.
     private static let leastSaving = 0.25
     /// How long a measurement is valid.
     private static let validity: Duration = .seconds(60)
-    /// A look at the link with an uncompressed request may cost a fiftieth of the time since the last one.
+    /// An uncompressed request to measure the link may cost 1/50 of the time since the previous measurement.
     private static let costOfLooking = 50.0
 
-    /// What compressing did to a body.
+    /// The result of compressing a body.
     private struct Compression {
         /// Seconds for each byte.
         let time: Double
@@ -42,11 +42,11 @@ struct CompressionGauge: Sendable {
     private var ratesNotedAt: ContinuousClock.Instant?
     private var compression: Compression?
 
-    /// Notes how the body of a request left, compressed or not.
+    /// Records how fast the body of a request was sent, compressed or not.
     mutating func note(_ upload: HTTPUpload, at now: ContinuousClock.Instant) {
         var rate = Double(upload.measured) / upload.sending.positiveSeconds
         if upload.measured < Self.leastMeasured || rate >= Self.fastLink {
-            // The link can't be slower than this, but it can be much faster.
+            // This is a lower bound: the link can be much faster.
             rate = Double(upload.byteCount) / upload.answered.positiveSeconds
             guard let fastest = rates.max(), rate > fastest else { return }
         }
@@ -54,7 +54,7 @@ struct CompressionGauge: Sendable {
         ratesNotedAt = now
     }
 
-    /// Notes how long it took to compress `byteCount` bytes to `compressedCount`.
+    /// Records how long it took to compress `byteCount` bytes to `compressedCount`.
     mutating func noteCompression(
         of byteCount: Int, to compressedCount: Int, in time: Duration, at now: ContinuousClock.Instant
     ) {
@@ -64,7 +64,7 @@ struct CompressionGauge: Sendable {
 
     /// How to send a body of `byteCount` bytes.
     ///
-    /// Now and then a body that should be compressed is not, to find out whether the link is still slow.
+    /// Occasionally a body that should be compressed is sent uncompressed, to find out whether the link is still slow.
     mutating func choice(for byteCount: Int, at now: ContinuousClock.Instant) -> Choice {
         guard rates.count == Self.rateCount, let rate = rates.max(), rate < Self.fastLink, let ratesNotedAt else {
             return .plain

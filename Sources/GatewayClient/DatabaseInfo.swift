@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// What `GET /{db}/` says.
+/// The content of `GET /{db}/`.
 public struct DatabaseInfo: Sendable {
     /// The size of a database, in bytes.
     public struct ByteCounts: Sendable, Equatable {
@@ -18,8 +18,8 @@ public struct DatabaseInfo: Sendable {
     public let updateSequence: SequenceID?
     /// The newest sequence that is stored durably; nil on CouchDB. In all known versions it equals ``updateSequence``.
     public let committedSequence: SequenceID?
-    /// Changes when documents are purged, which the feed does not show. Opaque; always 0 on Sync Gateway, which does
-    /// not count purges.
+    /// Changes when documents are purged, which is not visible in the feed. Opaque; always 0 on Sync Gateway, which
+    /// does not count purges.
     public let purgeSequence: String?
     /// Live documents; nil on Sync Gateway, which does not count them.
     public let documentCount: Int?
@@ -29,8 +29,8 @@ public struct DatabaseInfo: Sendable {
     public let byteCounts: ByteCounts?
     /// Sync Gateway: `Online`, `Offline`, `Starting` …; nil on CouchDB.
     public let state: String?
-    /// When the database was created. Changes if it is deleted and created again; on Sync Gateway also after it was
-    /// offline. Opaque. Restricted users see it too.
+    /// When the database was created. Changes if it is recreated; on Sync Gateway also after it was offline. Opaque.
+    /// Restricted users see it too.
     public let instance: String?
     /// Whether it is being compacted, and so slower than usual.
     public let isCompacting: Bool
@@ -39,7 +39,7 @@ public struct DatabaseInfo: Sendable {
     /// The version of its file format; 0 on Sync Gateway.
     public let diskFormatVersion: Int?
 
-    /// ``updateSequence`` where it can be relied on: nil while Sync Gateway is not online and reports 0.
+    /// ``updateSequence`` if it is reliable: nil while Sync Gateway is not online and reports 0.
     public var newestSequence: SequenceID? {
         isOnline && updateSequence?.syncGatewayNumber != 0 ? updateSequence : nil
     }
@@ -68,9 +68,9 @@ public struct DatabaseInfo: Sendable {
     }
 }
 
-/// What `GET /` says.
+/// The content of `GET /`.
 public struct ServerInfo: Sendable {
-    /// Nil if the answer is of neither.
+    /// Nil if the answer matches neither server.
     public let dialect: GatewayDialect?
     /// As the server writes it: `3.5.0`, `Couchbase Sync Gateway/4.1.1(0;6bdbe7d) CE`.
     public let version: String?

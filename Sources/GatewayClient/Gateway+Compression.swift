@@ -4,10 +4,10 @@ internal import Locking
 extension Gateway {
     /// In bytes. Compressing a smaller body takes longer than it saves.
     private static let smallestCompressedBody = 8 << 10
-    /// zlib's fastest: a higher level takes longer than the bytes that it saves need on any but the slowest link.
+    /// zlib's fastest level. A higher level pays off only on a very slow link.
     private static let compressionLevel: Int32 = 1
 
-    /// The same request with its body compressed; nil if it should be sent as it is.
+    /// The same request with a compressed body; nil if it should be sent uncompressed.
     func compressed(_ request: GatewayRequest) -> GatewayRequest? {
         guard request.mayCompress, let body = request.body else { return nil }
         let count = body.reduce(0) { $0 + $1.count }
@@ -20,7 +20,7 @@ extension Gateway {
         return request
     }
 
-    /// Whether it is of use to know how fast bodies leave.
+    /// Whether upload speeds must be measured.
     var measuresUploads: Bool { settings.compressesRequests == .auto && !url.isLoopback }
 
     private func compresses(_ body: [[UInt8]], _ count: Int) -> Bool {

@@ -10,7 +10,7 @@ extension Gateway {
     func open(_ request: GatewayRequest) async throws(GatewayError) -> HTTPResponse {
         guard let compressed = compressed(request) else { return try await openAsItIs(request) }
         do throws(GatewayError) { return try await openAsItIs(compressed) } catch {
-            // 400 may also be about the documents: only the uncompressed request shows which.
+            // 400 may also be about the documents: only the uncompressed request shows that.
             guard [400, 415].contains(error.status) || error.cause == .unreadableBody else { throw error }
             let response = try await openAsItIs(request)
             refusesCompression.withLock { $0 = true }
@@ -22,7 +22,7 @@ extension Gateway {
         var authorization = try await authorization()
         var response = try await sendOnce(request, as: authorization)
         if response.status == 401 {
-            // Once the body has been read to its end, the connection can be reused.
+            // The connection can be reused once the body is read to its end.
             let refusal = await judge(response, to: request, sentWith: authorization)
             guard let other = try await self.authorization(insteadOf: authorization), request.source == nil else {
                 throw refusal
@@ -38,7 +38,7 @@ extension Gateway {
         return response
     }
 
-    /// Sends a request unless its credentials were just refused, and notes if they are accepted.
+    /// Sends a request unless its credentials were just refused, and records whether they are accepted.
     ///
     /// - Throws: `.unauthorized` with ``GatewayError/isHeldBack`` without sending anything.
     private func sendOnce(
@@ -52,7 +52,7 @@ extension Gateway {
         }
     }
 
-    /// Sends a request that shows a user's credentials, unless they were just refused.
+    /// Sends a request with a user's credentials, unless they were just refused.
     func whileLoginsPass(
         _ credentials: GatewayCredentials, _ send: () async throws(GatewayError) -> HTTPResponse
     ) async throws(GatewayError) -> HTTPResponse {
@@ -79,7 +79,7 @@ extension Gateway {
         }
     }
 
-    /// Describes an answer whose status is not 2xx, and notes whether it is about the credentials.
+    /// Describes an answer whose status is not 2xx, and records whether it refuses the credentials.
     private func judge(
         _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
     ) async -> GatewayError {
@@ -88,7 +88,7 @@ extension Gateway {
         return error
     }
 
-    /// A refused login counts; not what says something of a database, of a right, or of a proxy.
+    /// Records a refused login. Refusals that concern a database, a permission or a proxy do not count.
     func noteVerdict(_ error: GatewayError, of credentials: GatewayCredentials) {
         let key = LoginGate.Key(server: String(url.origin), credentials: credentials)
         if error.cause == .wrongCredentials {
@@ -100,7 +100,7 @@ extension Gateway {
 
     /// Describes an answer whose status is not 2xx.
     ///
-    /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
+    /// - Parameter authorization: The request's authorization. Its secrets are removed from messages.
     func refusal(
         _ response: HTTPResponse, to request: GatewayRequest, sentWith authorization: Authorization
     ) async -> GatewayError {
@@ -111,7 +111,7 @@ extension Gateway {
     }
 
     /// Sends a request and returns its answer, whatever its status. A GET follows up to five redirects (301) on the
-    /// same server, never to another one: the credentials are sent along.
+    /// same server, but never to another one, because the credentials are sent along.
     func send(_ request: GatewayRequest, as authorization: Authorization) async throws(GatewayError) -> HTTPResponse {
         var address = request.address(at: url)
         for _ in 0..<5 {
@@ -163,7 +163,7 @@ extension Gateway {
 }
 
 extension GatewayError {
-    /// Names the environment variable of the proxy, if there is one that may have caused the error.
+    /// Names the environment variable of the proxy that may have caused the error.
     func namingProxy(of url: GatewayURL) -> GatewayError {
         let mayBeOfProxy =
             [.cannotConnect, .connectionLost, .timedOut, .tlsFailed, .malformedAnswer].contains(code)
@@ -178,7 +178,7 @@ extension GatewayError {
 }
 
 extension HTTPTransportError {
-    /// Whether a wrong scheme, http or https, may be the cause.
+    /// Whether a wrong scheme (http or https) may be the cause.
     fileprivate var mayBeOfScheme: Bool {
         switch code {
         case .connectionClosed, .malformedAnswer, .timedOut(.connect), .tlsFailed(.handshake), .tlsFailed(.notTLS): true

@@ -3,7 +3,7 @@ internal import LosslessJSON
 
 extension Gateway {
     /// Describes the database. A run sends this request first: it shows whether there is a gateway, whether it accepts
-    /// this user, and which dialect it speaks.
+    /// this user, and which dialect it uses.
     ///
     /// - Throws: `.notFound` if there is no such database, `.unauthorized` if this user may not see it (Sync Gateway
     ///   gives the same answer for unknown databases), `.malformedAnswer` if this is not a gateway.
@@ -28,7 +28,7 @@ extension Gateway {
         return info
     }
 
-    /// Creates the database, unless there is one.
+    /// Creates the database unless it exists.
     ///
     /// - Returns: Whether it was created.
     /// - Throws: `.notOffered` on Sync Gateway if it is missing; `.unauthorized` or `.forbidden` if this user may not create
@@ -58,7 +58,7 @@ extension Gateway {
         }
     }
 
-    /// Whether this is the admin port of a Sync Gateway, which sees all documents: only that lists the databases.
+    /// Whether this is the admin port of a Sync Gateway, which sees all documents: only the admin port lists databases.
     ///
     /// - Note: Source: `GET /_all_dbs`, part of the admin REST API only.
     package func isAdminPort() async -> Bool {
@@ -66,8 +66,8 @@ extension Gateway {
         return (try? await collect(request)) != nil
     }
 
-    /// Asks the server who it is, unless the settings or the `Server` header of an answer have shown it already.
-    /// Returns ``GatewayDialect/syncGateway`` if the answer is of neither.
+    /// Asks the server for its kind, unless it is known from the settings or from a `Server` header. Returns
+    /// ``GatewayDialect/syncGateway`` if the answer matches neither server.
     ///
     /// - Throws: `.malformedAnswer` if this is not a gateway, or if a proxy hides the server's root page; others as
     ///   for every request. A retry makes sense if ``GatewayError/isRetryable`` is true.

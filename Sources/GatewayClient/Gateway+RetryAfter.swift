@@ -1,7 +1,7 @@
 internal import HTTPTransport
 internal import Locking
 
-/// The time before which no request may be sent, because the gateway asked for a pause.
+/// The time until which no request may be sent, because the gateway asked for a pause.
 struct GatewayHold: Sendable {
     let until: ContinuousClock.Instant
     /// The status that came with `Retry-After`: 429 or 5xx.
@@ -19,8 +19,8 @@ extension Gateway {
         }
     }
 
-    /// Throws, without sending anything, while a recorded `Retry-After` is still running. The caller then waits as it
-    /// would after the gateway's own refusal, so the run can still be stopped.
+    /// Throws, without sending anything, until a recorded `Retry-After` has passed. The caller then waits as after the
+    /// gateway's own refusal, so the run can still be stopped.
     func checkRetryAfter() throws(GatewayError) {
         guard let held = hold.withLock({ $0 }) else { return }
         let left = settings.now().duration(to: held.until)

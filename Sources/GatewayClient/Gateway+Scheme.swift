@@ -2,11 +2,11 @@ internal import HTTPTransport
 internal import Locking
 
 extension Gateway {
-    /// The error for an address with the wrong scheme: `http` for a port that speaks TLS, or `https` for one that does
-    /// not. Nil if the scheme is right, if that can't be determined, or once the gateway has given a proper answer.
+    /// The error for an address with the wrong scheme: `http` for a TLS port, or `https` for a port without TLS. Nil if
+    /// the scheme is right or can't be determined, or if the gateway has given a proper answer.
     ///
-    /// Servers react differently: some answer 400, some send a TLS alert, most just close the connection. So the port
-    /// is tried once more, with the other scheme and without credentials.
+    /// Servers react differently: some answer 400, some send a TLS alert, most just close the connection. The port is
+    /// therefore tried again with the other scheme and without credentials.
     func schemeError() async -> GatewayError? {
         guard !hasAnswered.withLock({ $0 }) else { return nil }
         let isSecure = url.base.hasPrefix("https://")

@@ -1,8 +1,8 @@
 internal import HTTPTransport
 internal import Locking
 
-/// One keyspace of a gateway, reached over its REST API, in either dialect. Keeps connections, sessions and what it has
-/// learned about the server, all in memory.
+/// One keyspace of a gateway, accessed by its REST API, in either dialect. Keeps connections, sessions and facts about
+/// the server in memory.
 ///
 /// Any number of tasks may call at once. Cancelling a call aborts its request; the call throws `.cancelled`.
 public final class Gateway: Sendable {
@@ -19,15 +19,15 @@ public final class Gateway: Sendable {
     let compressionGauge: Locked<CompressionGauge>
     /// No request is sent before this time.
     let hold: Locked<GatewayHold?>
-    /// Whether a request has succeeded: then this is a gateway, and the scheme of its address is right.
+    /// Whether a request has succeeded. This is then a gateway, and the scheme of its address is right.
     let hasAnswered: Locked<Bool>
-    /// Whether documents that are read to be written again need `_exp`.
+    /// Whether documents that are read for a later write need `_exp`.
     let wantsExpiry: Locked<Bool>
-    /// Whether the database of this keyspace is partitioned, as its last description said.
+    /// Whether the keyspace's database is partitioned, according to its last description.
     let isPartitioned = Locked(false)
     private let ownsConnections: Bool
 
-    /// Starts the thread for all transfers; opens no connection before the first request. If the system lacks resources
+    /// Starts the thread for all transfers. Opens no connection before the first request. If the system lacks resources
     /// for the thread, every request fails with `.outOfResources`.
     public init(_ url: GatewayURL, settings: GatewaySettings = GatewaySettings()) {
         self.url = url
@@ -40,8 +40,8 @@ public final class Gateway: Sendable {
         configuration.tls.keyPassword = settings.clientCertificate?.keyPassword
         configuration.userAgent = settings.userAgent
         if let observer = settings.requestObserver { configuration.observer = { observer(RequestRecord($0)) } }
-        // A quarter of the transport's default: rows are processed as they arrive, and saving memory matters more than
-        // speed that no gateway reaches.
+        // A quarter of the transport's default: rows are processed as they arrive, and memory matters more than a speed
+        // that no gateway reaches.
         configuration.bodies.highWaterMark = 256 << 10
         http = HTTPClient(configuration: configuration)
         seenDialect = Locked(settings.dialect)
@@ -73,14 +73,14 @@ public final class Gateway: Sendable {
         Gateway(sharing: self, url: url.sibling(keyspace))
     }
 
-    /// Which server this is, from the settings or from its answers. Sync Gateway until one of them has shown it.
+    /// The kind of server, from the settings or its answers. Sync Gateway until it is known.
     public var dialect: GatewayDialect { seenDialect.withLock { $0 } ?? .syncGateway }
 
-    /// Whether ``dialect`` is more than an assumption.
+    /// Whether ``dialect`` is known, not assumed.
     var knowsDialect: Bool { seenDialect.withLock { $0 } != nil }
 
-    /// Closes all connections, those of siblings too. Requests in flight end with `.cancelled`. Does nothing for a
-    /// ``sibling(_:)``: its connections belong to the original.
+    /// Closes all connections, including those of siblings. Requests in flight end with `.cancelled`. Does nothing for
+    /// a ``sibling(_:)``, whose connections belong to the original.
     public func shutdown() async {
         if ownsConnections { await http.shutdown() }
     }

@@ -2,7 +2,7 @@ package import HTTPTransport
 internal import LosslessJSON
 
 extension GatewayError {
-    /// A request that got no complete answer.
+    /// An error of a request without a complete answer.
     package init(_ error: HTTPTransportError) {
         let code: Code
         switch error.code {
@@ -10,7 +10,7 @@ extension GatewayError {
         case .cancelled: code = .cancelled
         case .connectionClosed: code = .connectionLost
         case .malformedAnswer: code = .malformedAnswer
-        // An endless header says nothing about the documents that were sent or requested.
+        // An endless header does not concern the documents that were sent or requested.
         case .tooLarge: code = error.curlCode == nil ? .tooLarge : .malformedAnswer
         case .badURL, .invalidRequest: code = .invalidRequest
         case .sourceFailed: code = .sourceFailed
@@ -25,7 +25,7 @@ extension GatewayError {
 
     /// An answer whose status is not 2xx. Reads up to 64 KiB of its body to find the reason.
     ///
-    /// - Parameter authorization: What the request was sent with. No message repeats its secrets.
+    /// - Parameter authorization: The request's authorization. Its secrets are removed from messages.
     init(
         refusal response: HTTPResponse, to request: GatewayRequest, of url: GatewayURL, dialect: GatewayDialect,
         sentWith authorization: Authorization
@@ -37,7 +37,7 @@ extension GatewayError {
         let reasons = [answer?["reason"]?.string, name].compactMap(\.self)
         var reason = reasons.first { !$0.isEmpty } ?? "no reason given"
         if reason.hasSuffix(".") { reason.removeLast() }
-        // An empty body, such as the answer to a HEAD, comes from a gateway only if the `Server` header says so.
+        // An empty body, as after a HEAD, comes from a gateway only if the `Server` header says so.
         let isEmptyAnswer = body.isEmpty && GatewayDialect(serverHeader: response.headers["Server"]) != nil
         let code = Code(status: status, isGatewayAnswer: name != nil || isEmptyAnswer)
         self.init(
@@ -55,7 +55,7 @@ extension GatewayError {
         case .badSequence?: self.code = .badRequest
         // CouchDB answers 412 for a node in maintenance mode.
         case .databaseOffline?: self.code = .unavailable
-        // The right password is refused, too: nothing is known about it until the lock ends.
+        // Even the right password is refused: it can't be judged until the lock ends.
         case .accountLocked?: self.code = .unavailable
         default: break
         }
@@ -63,13 +63,13 @@ extension GatewayError {
         if let remedy = isMissing ? url.advice ?? cause?.remedy(for: url) : cause?.remedy(for: url, authorization) {
             message += "; \(remedy)"
         }
-        // Sync Gateway says this of a missing database, and of one that has only named collections.
+        // Sync Gateway gives this answer for a missing database, and for one with only named collections.
         if cause == .databaseMissing, request.subject != .database, reason.hasPrefix("keyspace ") {
             message += " A database without a default collection needs DB.SCOPE.COLLECTION in the URL"
         }
     }
 
-    /// Describes an answer that comes from something in front of the gateway, or from no gateway at all.
+    /// Describes an answer from an intermediary, or from a server that is not a gateway.
     private static func explanation(ofForeign status: Int, _ headers: HTTPHeaders) -> String {
         switch status {
         case 300..<400:
@@ -100,7 +100,7 @@ extension GatewayError {
 }
 
 extension HTTPTransportError.Code {
-    /// What a person can do about it; nil where the message is enough.
+    /// The remedy; nil if the message is enough.
     fileprivate var remedy: String? {
         switch self {
         case .cannotResolve: "check its name"
@@ -112,7 +112,7 @@ extension HTTPTransportError.Code {
 }
 
 extension HTTPTransportError.TLSProblem {
-    /// What a person can do about it; nil where the message is enough.
+    /// The remedy; nil if the message is enough.
     fileprivate var remedy: String? {
         switch self {
         case .unknownAuthority:
@@ -127,21 +127,21 @@ extension HTTPTransportError.TLSProblem {
 }
 
 extension GatewayError {
-    /// Payment required, locked, failed dependency, too early, unavailable for legal reasons: they refuse requests until
-    /// someone pays, unlocks or waits, and say nothing about a document.
+    /// Payment required, locked, failed dependency, too early, unavailable for legal reasons. They refuse requests
+    /// until someone pays, unlocks or waits, and do not concern a document.
     static let accountStatuses: Set<Int> = [402, 423, 424, 425, 451]
 }
 
 extension GatewayError.Code {
-    /// - Parameter isGatewayAnswer: Whether the body is a gateway's error object. Without one, the refusal comes from
-    ///   something in front of the gateway and says nothing about the documents.
+    /// - Parameter isGatewayAnswer: Whether the body is a gateway's error object. Otherwise an intermediary refused the
+    ///   request, and the refusal does not concern the documents.
     init(status: Int, isGatewayAnswer: Bool) {
         switch status {
         case 401, 407: self = .unauthorized
         case 413: self = .tooLarge
         case 429: self = .tooManyRequests
         case 408: self = .timedOut
-        // A quota, a lock or a blocked account: about all requests of this user, whoever answers.
+        // A quota, a lock or a blocked account: it concerns all requests of this user, whoever answers.
         case _ where GatewayError.accountStatuses.contains(status): self = .unavailable
         case 400..<500 where !isGatewayAnswer: self = .malformedAnswer
         case 403: self = .forbidden
@@ -156,7 +156,7 @@ extension GatewayError.Code {
 }
 
 extension GatewayRequest {
-    /// What the request is about, as far as that changes the meaning of the answer.
+    /// The subject of the request, where it changes the meaning of the answer.
     var subject: KnownAnswer.Subject {
         switch place {
         case .server: return .server

@@ -1,8 +1,8 @@
 extension GatewayError {
-    /// What exactly the gateway reports. ``GatewayError/code`` is only the kind: a 404 may be about a document or about
-    /// the whole database.
+    /// The exact cause that the gateway reports. ``GatewayError/code`` is only the kind: a 404 may concern a document
+    /// or the whole database.
     ///
-    /// Recognised in the answers of Sync Gateway 3.3 and 4.1 and of CouchDB 3.5.
+    /// Recognized in the answers of Sync Gateway 3.3 and 4.1 and of CouchDB 3.5.
     public struct Cause: Hashable, Sendable, CustomStringConvertible {
         enum Name: String, CaseIterable {
             case loginRequired, wrongCredentials, sessionInvalid, accessDenied, unknownDatabaseOrLogin, accountLocked
@@ -25,14 +25,14 @@ extension GatewayError {
         public static let loginRequired = Cause(name: .loginRequired)
         /// Unknown user or wrong password.
         public static let wrongCredentials = Cause(name: .wrongCredentials)
-        /// CouchDB 3.4 and later refuses everyone with this user name for five minutes, after five refused logins from the
-        /// same address.
+        /// CouchDB 3.4 and later refuses all logins with this user name for five minutes, after five refused logins
+        /// from the same address.
         public static let accountLocked = Cause(name: .accountLocked)
         /// The session has expired or was ended.
         public static let sessionInvalid = Cause(name: .sessionInvalid)
         /// The user exists but is not a member of this database (CouchDB).
         public static let accessDenied = Cause(name: .accessDenied)
-        /// Sync Gateway does not say which of the two: it also answers 401 if there is no such database.
+        /// Sync Gateway does not distinguish the two: it also answers 401 if the database does not exist.
         public static let unknownDatabaseOrLogin = Cause(name: .unknownDatabaseOrLogin)
 
         /// The document is in none of this user's channels.
@@ -70,7 +70,7 @@ extension GatewayError {
         public static let notAcceptable = Cause(name: .notAcceptable)
         /// 415 because of `Content-Type`.
         public static let unsupportedMediaType = Cause(name: .unsupportedMediaType)
-        /// 415 because of `Content-Encoding`: the gateway takes no compressed requests.
+        /// 415 because of `Content-Encoding`: the gateway does not accept compressed requests.
         public static let unsupportedEncoding = Cause(name: .unsupportedEncoding)
 
         /// No revision was sent, but the document exists.
@@ -118,7 +118,7 @@ extension GatewayError {
         public static let proxyLoginRequired = Cause(name: .proxyLoginRequired)
     }
 
-    /// Whether the keyspace itself is missing, offline or hidden: then the answer says nothing about a document.
+    /// Whether the keyspace itself is missing, offline or hidden. The answer then does not concern a document.
     public var isAboutKeyspace: Bool {
         switch cause?.name {
         case .databaseMissing, .collectionMissing, .unknownDatabaseOrLogin, .databaseOffline: true
@@ -128,9 +128,9 @@ extension GatewayError {
 }
 
 extension GatewayError.Cause {
-    /// What a person can do about it; nil where the reason is enough.
+    /// The remedy; nil if the reason is enough.
     ///
-    /// - Parameter authorization: What the request was sent with.
+    /// - Parameter authorization: The request's authorization.
     func remedy(for url: GatewayURL, _ authorization: Authorization = .credentials(nil)) -> String? {
         switch (name, authorization) {
         case (.loginRequired, .credentials(.bearer)), (.wrongCredentials, .credentials(.bearer)):

@@ -1,6 +1,6 @@
-/// An answer that gateways are known to give. If all its parts match, its cause applies.
+/// A known answer of gateways. If all its parts match, its cause applies.
 struct KnownAnswer: Sendable {
-    /// What the request was about.
+    /// The subject of the request.
     enum Subject: Sendable {
         case server, database, changes, bulkDocuments, document, localDocument, attachment, other
     }
@@ -25,7 +25,7 @@ struct KnownAnswer: Sendable {
         self.cause = cause
     }
 
-    /// The first match counts.
+    /// The first match applies.
     ///
     /// - Note: Source: answers recorded from Sync Gateway 3.3.7 and 4.1.1 and from CouchDB 3.5.0; `error_info` in
     ///   CouchDB's `chttpd.erl` for `document_too_large`, `attachment_too_large` and `nodedown`; `no_db_file` comes
@@ -121,8 +121,8 @@ struct KnownAnswer: Sendable {
 extension GatewayError.Cause {
     /// Nil for an unknown answer.
     ///
-    /// - Parameter isChallenge: Whether the answer came with `WWW-Authenticate`. Sync Gateway omits it if there is no
-    ///   such database; CouchDB always sends it.
+    /// - Parameter isChallenge: Whether the answer came with `WWW-Authenticate`. Sync Gateway omits it if the database
+    ///   does not exist; CouchDB always sends it.
     init?(
         status: Int, name: String, reason: String, of subject: KnownAnswer.Subject, isChallenge: Bool,
         dialect: GatewayDialect

@@ -1,4 +1,4 @@
-/// What went wrong between the client and a gateway.
+/// An error of the communication with a gateway.
 ///
 /// ``description`` is safe to log: no bodies, no credentials. The outcome of a single document in a bulk write is not
 /// an error but a ``BulkOutcome``.
@@ -49,7 +49,7 @@ public struct GatewayError: Error, Sendable {
         public static let malformedAnswer = Code(name: .malformedAnswer)
         /// The request can't be sent: its address, credentials or content are not valid.
         public static let invalidRequest = Code(name: .invalidRequest)
-        /// The gateway does not offer this, or not to this user. There may be another way.
+        /// The gateway does not offer this operation, or not to this user. There may be another way.
         public static let notOffered = Code(name: .notOffered)
         /// The bytes of an attachment do not match the digest that the gateway gives.
         public static let digestMismatch = Code(name: .digestMismatch)
@@ -59,19 +59,19 @@ public struct GatewayError: Error, Sendable {
         public static let outOfResources = Code(name: .outOfResources)
     }
 
-    /// Decides ``isRetryable``.
+    /// Determines ``isRetryable``.
     public var code: Code
-    /// For people: what happened and, where there is one, the remedy.
+    /// A message for the user: what happened and, where there is one, the remedy.
     public var message: String
     /// The HTTP status that led to this error; nil if none did.
     public var status: Int?
     /// The gateway's own name for the error, from `error`: `missing_stub`, `Not Acceptable`; nil if it gave none.
     public var name: String?
-    /// What exactly the gateway reports; nil unless the answer is a known one.
+    /// The exact cause that the gateway reports; nil unless the answer is known.
     public var cause: Cause?
     /// How long the gateway asked to wait in `Retry-After`, an hour at most; nil if it did not ask.
     public var retryAfter: Duration?
-    /// Whether this request was not sent at all: the `Retry-After` of an earlier answer is still running.
+    /// Whether this request was not sent, because the `Retry-After` of an earlier answer has not passed.
     public internal(set) var isHeldBack = false
 
     /// Leaves ``name`` and ``cause`` nil: only an answer sets them.
@@ -82,7 +82,7 @@ public struct GatewayError: Error, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Whether the same request may succeed later without anyone changing anything.
+    /// Whether the same request may succeed later without any intervention.
     public var isRetryable: Bool {
         switch code {
         case .cannotConnect, .connectionLost, .timedOut, .tooManyRequests, .unavailable, .serverError,

@@ -17,12 +17,12 @@ struct GatewayRequest {
     var body: [[UInt8]]?
     /// Used instead of `body`: produced while it is sent. Such a request is sent only once.
     var source: HTTPBodySource?
-    /// For the whole exchange.
+    /// The limit for the whole exchange.
     var deadline: Duration?
-    /// How long the transfer may stand still.
+    /// How long the transfer may be silent.
     var silence: Duration?
     var accept = "application/json"
-    /// Which compression the answer may have; nil: none.
+    /// The compression that the answer may have; nil: none.
     var acceptEncoding: String?
     var contentType = "application/json"
     /// Whether gateways accept this request as gzip.
@@ -31,10 +31,11 @@ struct GatewayRequest {
     var isCompressed = false
     /// See ``ChangesRequest/usesNewConnection``.
     var usesNewConnection = false
-    /// How long rows of the answer may be gathered: gateways send each in a piece of its own. Nil: not at all.
+    /// How long rows of the answer may be collected, because gateways send each one separately. Nil: they are not
+    /// collected.
     var gatheringTime: ClosedRange<Duration>?
 
-    /// For a long list that nobody waits for row by row.
+    /// For long lists, where the delay of a single row does not matter.
     static let gatheringTimeOfLists: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(100)
 }
 

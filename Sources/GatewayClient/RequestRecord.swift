@@ -1,6 +1,6 @@
 internal import HTTPTransport
 
-/// How one request went, for a line in a log. Holds no credentials and no bodies.
+/// A summary of one request, for a line in a log. Contains no credentials and no bodies.
 public struct RequestRecord: Sendable {
     /// In capitals: `GET`.
     public let method: String
@@ -14,7 +14,7 @@ public struct RequestRecord: Sendable {
     public let sent: Int
     /// Bytes of the answer's body.
     public let received: Int
-    /// Why the exchange failed; nil if it came to its proper end.
+    /// Why the exchange failed; nil if it completed.
     public let failure: String?
 
     init(_ record: HTTPExchangeRecord) {

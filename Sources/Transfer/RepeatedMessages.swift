@@ -1,10 +1,10 @@
 internal import Logging
 
-/// Logs the first 20 messages of a kind, then says that it stops; later ones go to the debug level.
+/// Logs the first 20 messages of a kind, then one notice. Later messages are logged at debug level.
 struct RepeatedMessages: Sendable {
     static let limit = 20
 
-    /// Logged once after the limit.
+    /// The notice that is logged once after the limit.
     let last: Logger.Message
     private var count = 0
 

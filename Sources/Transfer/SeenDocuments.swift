@@ -1,8 +1,8 @@
 internal import GatewayClient
 
-/// The documents that a feed has returned, and those it returned more than once because they changed meanwhile.
+/// The documents that a feed has returned, and those that it returned again because they changed meanwhile.
 ///
-/// Keeps only a 64-bit hash per id, so two ids may be confused. The caller must check repeated documents exactly.
+/// Keeps only a 64-bit hash per id, so two ids may collide. The caller must check repeated documents exactly.
 struct SeenDocuments: Sendable {
     private var hashes: Set<Int> = []
     private(set) var repeated: Set<Int> = []

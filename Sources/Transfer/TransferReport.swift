@@ -6,8 +6,8 @@ package protocol TransferReport: Sendable {
     /// Documents that could not be read or written.
     var failures: Failures { get }
     /// The current progress.
-    var standing: TransferStanding { get }
-    /// What is missing in the result, on one line.
+    var progress: TransferProgress { get }
+    /// What the result lacks, on one line.
     ///
     /// - Parameter isLogged: Whether the log was shown and names documents.
     func shortfall(isLogged: Bool) -> String
@@ -16,8 +16,8 @@ package protocol TransferReport: Sendable {
 }
 
 /// The progress of a run.
-package struct TransferStanding: Sendable {
-    /// Documents finished, by earlier runs of the same job too.
+package struct TransferProgress: Sendable {
+    /// Documents finished, including those of earlier runs of the same job.
     package let documents: Int
     /// How many documents there are; nil if unknown.
     package let expected: Int?

@@ -45,7 +45,7 @@ import Testing
         "amy:secret@h", "http://amy:s/secret@h/todo", "http://amy:secret/@h/todo", "http://h/x@secret/todo",
         "http://h:secret/todo", "http://h:70000/todo",
     ])
-    func aBadURLDoesNotShowItsPassword(text: String) {
+    func badURLDoesNotShowItsPassword(text: String) {
         let error = #expect(throws: GatewayURLError.self) { try GatewayURL(text) }
         #expect(error?.description.contains("secret") == false)
     }
@@ -63,7 +63,7 @@ import Testing
         #expect(sequence.queryValue == query)
     }
 
-    @Test func nothingIsNoSequence() { #expect(SequenceID("") == nil) }
+    @Test func emptyTextIsNotASequence() { #expect(SequenceID("") == nil) }
 
     @Test(
         arguments: [
@@ -71,7 +71,7 @@ import Testing
             ("29:", 29), ("1:2:3:4", nil), ("::8", 8), (":8", nil), ("18446744073709551615", .max),
             ("18446744073709551616", nil), ("5.0", nil),
         ] as [(String, UInt64?)])
-    func syncGatewaysNumber(text: String, number: UInt64?) throws {
+    func syncGatewayNumberIsExtracted(text: String, number: UInt64?) throws {
         #expect(try #require(SequenceID(text)).syncGatewayNumber == number)
     }
 
@@ -90,12 +90,12 @@ import Testing
         (#""5""#, #""1::4""#, "5"), (#""2:5""#, "4", #""2:5""#), (#""7-g1AAAA""#, "0", #""7-g1AAAA""#),
         (#""007""#, "4", #""007""#), (#""18446744073709551616""#, "4", #""18446744073709551616""#),
     ])
-    func aStringOfDigitsBecomesANumberAmongNumbers(text: String, other: String, result: String) throws {
+    func stringOfDigitsBecomesNumberAmongNumbers(text: String, other: String, result: String) throws {
         let sequence = try #require(SequenceID(text)).spelled(like: try #require(SequenceID(other)))
         #expect(sequence.description == result)
     }
 
-    @Test func passingIsKnownForNumbersAndForEqualSequencesOnly() throws {
+    @Test func passingIsKnownOnlyForNumbersAndEqualSequences() throws {
         let five = try #require(SequenceID("5"))
         let opaque = try #require(SequenceID("7-g1"))
         #expect(five.hasPassed(try #require(SequenceID("\"5\""))) == true)

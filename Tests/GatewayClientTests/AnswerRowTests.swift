@@ -34,7 +34,7 @@ import Testing
 @Suite struct DocumentLookupTests {
     private func lookup(_ row: String) throws -> DocumentLookup { DocumentLookup(row: try JSONText(row).root) }
 
-    @Test func aFoundDocumentKeepsItsBytes() throws {
+    @Test func foundDocumentKeepsItsBytes() throws {
         let row = #"{"key":"a","id":"a","value":{"rev":"1-x"},"doc":{"z":1.10,"a":12345678901234567890123,"_id":"a"}}"#
         guard case .found(let revision, let document) = try lookup(row) else {
             Issue.record("not found")
@@ -44,7 +44,7 @@ import Testing
         #expect(String(decoding: document.bytes, as: UTF8.self) == #"{"z":1.10,"a":12345678901234567890123,"_id":"a"}"#)
     }
 
-    @Test func couchDBTellsOfDeletedDocuments() throws {
+    @Test func couchDBReportsDeletedDocuments() throws {
         guard
             case .deleted(let revision) = try lookup(
                 #"{"id":"t3","key":"t3","value":{"rev":"2-15","deleted":true},"doc":null}"#)

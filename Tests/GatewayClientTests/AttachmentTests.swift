@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["\"\(hello)\"", nil])
-    func bytesThatHaveTheirDigestPass(tag: String?) async throws {
+    func matchingDigestIsAccepted(tag: String?) async throws {
         let headers = ["Content-Type: text/plain"] + (tag.map { ["ETag: \($0)"] } ?? [])
         let (text, answer) = try await read("Hello, World", headers: headers, digest: tag == nil ? Self.hello : nil)
         #expect(text == "Hello, World")
@@ -33,14 +33,14 @@ import Testing
     }
 
     @Test(arguments: [["ETag: \"sha1-kH0U+zrysNTxjC1Gq+iu3OFzZ70=\""], ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\""]])
-    func bytesThatHaveAnotherDigestAreAnError(headers: [String]) async throws {
+    func mismatchingDigestIsError(headers: [String]) async throws {
         let error = await #expect(throws: GatewayError.self) {
             _ = try await read("Hello, Wurld", headers: headers + ["Content-Type: image/png"])
         }
         #expect(error?.code == .digestMismatch)
     }
 
-    @Test func aTextThatCouchDBDoesNotCompressIsCheckedToo() async throws {
+    @Test func uncompressedTextOnCouchDBIsChecked() async throws {
         let headers = ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: text/plain", "Accept-Ranges: bytes"]
         let error = await #expect(throws: GatewayError.self) { _ = try await read("Hello, Wurld", headers: headers) }
         #expect(error?.code == .digestMismatch)
@@ -53,13 +53,13 @@ import Testing
         ["ETag: \"+Cm5FPxHz8nAdHwRnCfPGw==\"", "Content-Type: image/png", "Accept-Ranges: none"],
         ["ETag: \"1-a\""], [],
     ])
-    func whatCannotBeCheckedPasses(headers: [String]) async throws {
+    func bytesWithoutUsableDigestAreAccepted(headers: [String]) async throws {
         let (text, answer) = try await read("Hello", headers: headers)
         #expect(text == "Hello")
         #expect(answer.digest == nil)
     }
 
-    @Test func anAttachmentIsWrittenAsItIs() async throws {
+    @Test func attachmentIsWrittenUnchanged() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "PUT")
             #expect(request.target == "/todo/att1/pic.png?rev=6-8d")
@@ -73,7 +73,7 @@ import Testing
         #expect(revision.text == "7-a0")
     }
 
-    @Test func anAttachmentThatIsMissingIsNone() async throws {
+    @Test func missingAttachmentIsNil() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(
                 404, headers: syncGateway, body: #"{"error":"not_found","reason":"missing attachment x"}"#)

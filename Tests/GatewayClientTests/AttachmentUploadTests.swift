@@ -24,7 +24,7 @@ import Testing
 
     private static let written = #"{"id":"t1","ok":true,"rev":"2-b"}"#
 
-    @Test func oneAttachmentGoesOutPieceByPiece() async throws {
+    @Test func attachmentIsSentInPieces() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "PUT" && request.target == "/todo/t1/my%20image.png?rev=1-a")
             #expect(request.values(of: "content-type") == ["image/png"])
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// The body that Sync Gateway 4.1.1 was seen to take.
-    @Test func aDocumentAndItsAttachmentsAreOneBody() async throws {
+    @Test func documentAndAttachmentsAreOneBody() async throws {
         var settings = GatewaySettings()
         settings.dialect = .syncGateway
         let scripted = try ScriptedGateway(settings: settings) { connection, request in
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [("md5-y==", true), ("sha1-x=", false), (nil, false)])
-    func couchDBGetsTheDigestsThatItKnows(digest: String?, isSent: Bool) async throws {
+    func couchDBGetsOnlyMD5Digests(digest: String?, isSent: Bool) async throws {
         let scripted = try ScriptedGateway { connection, request in
             guard request.method == "PUT" else { return try connection.answer(headers: couchDB, body: Self.greeting) }
             #expect(request.text.contains("md5-y==") == isSent && !request.text.contains("sha1"))
@@ -80,7 +80,7 @@ import Testing
     private static let greeting =
         #"{"couchdb":"Welcome","version":"3.5.0","vendor":{"name":"The Apache Software Foundation"}}"#
 
-    @Test func whatCannotBeSentIsNot() async throws {
+    @Test func invalidUploadsAreNotSent() async throws {
         var settings = GatewaySettings()
         settings.dialect = .syncGateway
         let scripted = try ScriptedGateway(settings: settings) { _, _ in Issue.record("a request was sent") }
@@ -100,7 +100,7 @@ import Testing
 
     /// The parts stand one behind the other: what one has too much would be the next one's.
     @Test(arguments: [(["1", "23"], ["4"], 2, 2), (["1"], ["2", "3"], 2, 1), (["1"], ["2"], 1, 2), (["1"], [], 1, 1)])
-    func attachmentsOfAnotherLengthAreNotWritten(
+    func attachmentsWithWrongLengthAreNotWritten(
         first: [String], second: [String], firstCount: Int, secondCount: Int
     ) async throws {
         var settings = GatewaySettings()
@@ -116,7 +116,7 @@ import Testing
         #expect(error?.code == .sourceFailed && error?.isRetryable == false)
     }
 
-    @Test func aSourceThatFailsEndsTheRequest() async throws {
+    @Test func failingSourceEndsRequest() async throws {
         let scripted = try ScriptedGateway { _, _ in Issue.record("a whole request") }
         let source = ByteSource(count: 10) { throw SourceError() }
         let error = await #expect(throws: GatewayError.self) {
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// The bytes come once: they can't be sent again with a new session.
-    @Test func anUploadIsNotRepeated() async throws {
+    @Test func uploadIsNotRepeated() async throws {
         var settings = GatewaySettings()
         let asked = EventCounter()
         settings.credentialsSource = {
@@ -163,7 +163,7 @@ import Testing
     @Test(arguments: [
         (GatewayDialect.syncGateway, "sha1-jLIjfQZ5yojbZGTqxg2pY0VROWQ="), (.couchDB, "md5-gnzLDuqKcGxMNKFokfhOew=="),
     ])
-    func digestsAreMadePieceByPiece(dialect: GatewayDialect, digest: String) {
+    func digestsAreComputedInPieces(dialect: GatewayDialect, digest: String) {
         var calculation = AttachmentDigest.Calculation(for: dialect)
         for piece in ["1", "", "234", "5"] { calculation.update(Array(piece.utf8)) }
         #expect(calculation.digest().description == digest)

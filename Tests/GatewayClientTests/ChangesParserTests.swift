@@ -63,7 +63,7 @@ struct RowFacts: Equatable {
 
     /// CouchDB's `seq_interval` and BigCouch: the answer was taken for that of no gateway.
     @Test(arguments: [1, 7, 10_000])
-    func aRowWithoutSequenceHasThatOfTheRowBefore(size: Int) throws {
+    func rowWithoutSequenceInheritsPreviousSequence(size: Int) throws {
         let answer = Array(
             #"""
             {"results":[
@@ -85,7 +85,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.description == "\"5-x\"")
     }
 
-    @Test func aContinuousFeedMayLeaveOutSequences() throws {
+    @Test func continuousFeedMayOmitSequences() throws {
         var parser = ChangesParser(isContinuous: true, since: .start)
         var sequences: [String?] = []
         for line in [#"{"seq":null,"id":"a"}"#, #"{"seq":"2-x","id":"b"}"#, #"{"seq":null,"id":"c"}"#] {
@@ -99,7 +99,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.queryValue == #"[7,"g1"]"#)
     }
 
-    @Test func tellsEachKindOfRowOfSyncGateway() throws {
+    @Test func distinguishesRowKindsOfSyncGateway() throws {
         let (rows, parser) = try rows(of: [Array(FeedSamples.syncGateway.utf8)])
         #expect(
             rows.map(\.kind) == [.principal, .document, .tombstone, .removed, .revoked, .withoutBody, .document])
@@ -111,7 +111,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.description == "\"41\"")
     }
 
-    @Test func tellsEachKindOfRowOfCouchDB() throws {
+    @Test func distinguishesRowKindsOfCouchDB() throws {
         let (rows, parser) = try rows(of: [Array(FeedSamples.couchDB.utf8)])
         #expect(rows.map(\.kind) == [.document, .tombstone, .withoutBody])
         #expect(rows.map(\.sequence) == ["\"1-g1AAA\"", "\"7-g1AAB\"", "\"9-g1AAC\""])
@@ -121,7 +121,7 @@ struct RowFacts: Equatable {
 
     /// Chunk boundaries anywhere: inside a row, a number, an escape, between a comma and its row.
     @Test(arguments: [FeedSamples.syncGateway, FeedSamples.couchDB], [1, 2, 3, 7, 64, 100])
-    func theSizeOfThePiecesMakesNoDifference(text: String, size: Int) throws {
+    func resultDoesNotDependOnPieceSize(text: String, size: Int) throws {
         let bytes = Array(text.utf8)
         let whole = try rows(of: [bytes])
         let pieces = stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
@@ -132,7 +132,7 @@ struct RowFacts: Equatable {
     }
 
     @Test(arguments: [FeedSamples.syncGateway, FeedSamples.couchDB])
-    func anAnswerCutAnywhereIsNotCompleteAndGivesOnlyRowsThatCame(text: String) throws {
+    func truncatedAnswerIsIncompleteAndGivesOnlyReceivedRows(text: String) throws {
         let bytes = Array(text.utf8)
         let whole = try rows(of: [bytes]).rows
         let end = try #require(bytes.lastIndex(of: UInt8(ascii: "}")))
@@ -143,7 +143,7 @@ struct RowFacts: Equatable {
         }
     }
 
-    @Test func heartbeatsInTheMiddleOfTheArrayAreNothing() throws {
+    @Test func heartbeatsWithinArrayAreIgnored() throws {
         var pieces = [Array("{\"results\":[\r\n".utf8)]
         pieces += Array(repeating: Array("\n".utf8), count: 1000)
         pieces.append(Array("{\"seq\":1,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n],\n\"last_seq\":\"1\"}\n".utf8))
@@ -152,18 +152,18 @@ struct RowFacts: Equatable {
         #expect(parser.isComplete)
     }
 
-    @Test func anEmptyAnswerEchoesWhereItStands() throws {
+    @Test func emptyAnswerHasLastSequence() throws {
         let (rows, parser) = try rows(of: [Array("{\"results\":[\r\n],\n\"last_seq\":\"99999\"}\n".utf8)])
         #expect(rows.isEmpty)
         #expect(parser.lastSequence?.description == "\"99999\"")
     }
 
-    @Test func aNumericLastSequenceIsNotCutShort() throws {
+    @Test func numericLastSequenceIsReadWhole() throws {
         let (_, parser) = try rows(of: ["{\"results\":[],\"last_seq\":12", "345}"].map { Array($0.utf8) })
         #expect(parser.lastSequence?.description == "12345")
     }
 
-    @Test func anErrorOfTheGatewayIsARowOfItsOwn() throws {
+    @Test func gatewayErrorIsARow() throws {
         let text = #"{"results":[{"seq":1,"id":"a","changes":[]},{"id":"","changes":null,"err":{}}],"last_seq":"1"}"#
         #expect(try rows(of: [Array(text.utf8)]).rows.map(\.kind) == [.withoutBody, .failure])
     }
@@ -172,7 +172,7 @@ struct RowFacts: Equatable {
         arguments: [
             #"{"a":"\#u{1}"}"#, #"{"a":01}"#, #"{"a":tru}"#, #"{"a":"\x"}"#, #"{"a" 1}"#, #"{"a":1,}"#,
         ], [1, 1 << 20])
-    func aBodyThatIsNotJSONDoesNotStopTheFeed(body: String, size: Int) throws {
+    func invalidJSONBodyDoesNotStopFeed(body: String, size: Int) throws {
         let text = """
             {"results":[{"seq":1,"id":"bad","doc":\(body),"changes":[{"rev":"1-a"}]}
             ,{"seq":2,"id":"good","doc":{"a":1},"changes":[{"rev":"1-b"}]}],"last_seq":"2"}
@@ -191,7 +191,7 @@ struct RowFacts: Equatable {
         #expect(rows[1].kind == .document)
     }
 
-    @Test func invalidUTF8InABodyDoesNotStopTheFeed() throws {
+    @Test func invalidUTF8InBodyDoesNotStopFeed() throws {
         let text =
             Array(#"{"results":[{"seq":1,"id":"bad","doc":{"a":""#.utf8) + [0xC0, 0xAF]
             + Array(#""},"changes":[]}],"last_seq":"1"}"#.utf8)
@@ -203,7 +203,7 @@ struct RowFacts: Equatable {
     }
 
     @Test(arguments: [1, 7, 1 << 20])
-    func anIDThatIsNotUTF8DoesNotStopTheFeed(size: Int) throws {
+    func invalidUTF8InIDDoesNotStopFeed(size: Int) throws {
         let bytes =
             Array(#"{"results":[{"seq":1,"id":"b"#.utf8) + [0xC0, 0xAF]
             + Array(#"d\u00e9","doc":{"_id":"x"},"changes":[{"rev":"1-a"}]},{"seq":2,"id":"good","doc":{}}],"#.utf8)
@@ -216,7 +216,7 @@ struct RowFacts: Equatable {
         #expect(rows[1].kind == .document)
     }
 
-    @Test func aDamagedRevisionDoesNotStopTheFeed() throws {
+    @Test func damagedRevisionDoesNotStopFeed() throws {
         let text =
             #"{"results":[{"seq":1,"id":"a","changes":[{"rev":"1-\x"}]},{"seq":2,"id":"b","doc":{}}],"last_seq":2}"#
         let rows = try rows(of: [Array(text.utf8)]).rows
@@ -225,27 +225,27 @@ struct RowFacts: Equatable {
         #expect(rows.first?.kind == .malformed(JSONError(.invalidEscape, at: 39)))
     }
 
-    @Test func aDamagedSequenceStopsTheFeed() {
+    @Test func damagedSequenceStopsFeed() {
         let text = #"{"results":[{"seq":"\x","id":"a","changes":[]}],"last_seq":2}"#
         #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 
     /// Each piece used to be scanned again from the member's start, for ever.
     @Test(arguments: [#"{"error":"#, #"{"results":[],"last_seq":"#])
-    func aMemberThatNeverEndsIsRefused(start: String) throws {
+    func endlessMemberIsRefused(start: String) throws {
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
         let pieces = [Array((start + "\"").utf8)] + Array(repeating: piece, count: 12)
         let error = #expect(throws: JSONError.self) { try rows(of: pieces) }
         #expect(error?.reason == .tooLong(limit: 1 << 20))
     }
 
-    @Test func aMemberOfNothingButSpaceIsRefused() throws {
+    @Test func endlessWhiteSpaceIsRefused() throws {
         let text = #"{"results":[],"last_seq":"# + String(repeating: " ", count: 1 << 21)
         let error = #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
         #expect(error?.reason == .tooLong(limit: 1 << 20))
     }
 
-    @Test func aLongMemberWithinTheLimitPasses() throws {
+    @Test func longMemberWithinLimitIsAccepted() throws {
         let text = #"{"note":""# + String(repeating: "x", count: 1_000_000) + #"","results":[],"last_seq":5}"#
         let bytes = Array(text.utf8)
         let parser = try rows(of: [Array(bytes[..<500_000]), Array(bytes[500_000...])]).parser
@@ -253,7 +253,7 @@ struct RowFacts: Equatable {
         #expect(parser.lastSequence?.description == "5")
     }
 
-    @Test func aBodyOfAThousandLevelsPasses() throws {
+    @Test func bodyWithThousandLevelsIsAccepted() throws {
         let body = #"{"a":"# + String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000) + "}"
         let text = #"{"results":[{"seq":1,"id":"deep","doc":\#(body),"changes":[{"rev":"1-a"}]}],"last_seq":"1"}"#
         #expect(try rows(of: [Array(text.utf8)]).rows.map(\.kind) == [.document])
@@ -265,7 +265,7 @@ struct RowFacts: Equatable {
         #"{"error":"x" "reason":1}"#, "{}", #"{"last_seq":"1"}"#, #"{"results":5,"last_seq":"1"}"#,
         #"{"results":[],"last_seq":"1"}}"#,
     ])
-    func whatIsNoFeedIsRefused(text: String) {
+    func otherAnswersAreRefused(text: String) {
         #expect(throws: JSONError.self) { try rows(of: [Array(text.utf8)]) }
     }
 

@@ -38,7 +38,7 @@ import Testing
             // On a fast link gzip is not even tried.
             ([3e8, 3e8, 3e8], .plain),
         ] as [([Double], CompressionGauge.Choice)])
-    mutating func nothingIsTriedBeforeTheLinkIsKnownToBeSlow(rates: [Double], choice expected: CompressionGauge.Choice)
+    mutating func nothingIsCompressedUntilLinkIsKnownToBeSlow(rates: [Double], choice expected: CompressionGauge.Choice)
     {
         note(rates: rates)
         #expect(choice() == expected)
@@ -61,7 +61,7 @@ import Testing
         #expect(choice() == expected)
     }
 
-    @Test mutating func aLinkThatBecomesFastIsNoticedAfterAMinute() {
+    @Test mutating func fasterLinkIsDetectedAfterOneMinute() {
         note(rates: [1e6, 1e6, 1e6])
         noteCompression(speed: 80e6, ratio: 0.2)
         #expect(choice(at: 59) == .compressed)
@@ -73,7 +73,7 @@ import Testing
         #expect(choice(at: 61) == .plain)
     }
 
-    @Test mutating func aLinkThatBecomesSlowIsNoticed() {
+    @Test mutating func slowerLinkIsDetected() {
         note(rates: [1e9, 1e9, 1e9])
         #expect(choice() == .plain)
         note(rates: [1e6, 1e6])
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A body of 1 MB would take 100 s.
-    @Test mutating func onAVerySlowLinkALookIsRare() {
+    @Test mutating func verySlowLinkIsRarelyMeasured() {
         note(rates: [1e4, 1e4, 1e4])
         for minute in 1...66 {
             noteCompression(speed: 80e6, ratio: 0.2, at: minute * 60)
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// What compressed requests show of the link counts, too.
-    @Test mutating func noLookIsNeededWhileCompressedRequestsShowTheLink() {
+    @Test mutating func compressedRequestsMeasureTheLinkToo() {
         note(rates: [1e6, 1e6, 1e6])
         for minute in 1...5 {
             noteCompression(speed: 80e6, ratio: 0.2, at: minute * 50)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test mutating func gzipIsMeasuredAnewEachMinute() {
+    @Test mutating func gzipIsMeasuredAgainEachMinute() {
         note(rates: [1e6, 1e6, 1e6])
         noteCompression(speed: 80e6, ratio: 0.9)
         #expect(choice(at: 59) == .plain)
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// A body that the socket's buffer takes at once shows only how slow the link is at most.
-    @Test mutating func bodiesThatAreGoneAtOnceShowALeastRate() {
+    @Test mutating func immediatelySentBodiesGiveMinimumRate() {
         var upload = HTTPUpload(
             byteCount: 50_000, measured: 0, sending: .microseconds(10), answered: .milliseconds(500))
         for _ in 0..<5 { gauge.note(upload, at: start) }
@@ -124,7 +124,7 @@ import Testing
         #expect(choice() == .plain)
     }
 
-    @Test mutating func timesOfZeroAreNoTrouble() {
+    @Test mutating func zeroDurationsAreAccepted() {
         let upload = HTTPUpload(byteCount: 50_000, measured: 20_000, sending: .zero, answered: .zero)
         for _ in 0..<3 { gauge.note(upload, at: start) }
         #expect(choice() == .plain)

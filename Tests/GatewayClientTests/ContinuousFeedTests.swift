@@ -25,7 +25,7 @@ import Testing
         return (ids, parser)
     }
 
-    @Test func linesMayBeCutAnywhere() throws {
+    @Test func linesMaySplitAnywhere() throws {
         let bytes = Array(Self.syncGatewayLines.utf8)
         for cut in bytes.indices {
             let (ids, parser) = try changes([Array(bytes[..<cut]), Array(bytes[cut...])])
@@ -36,7 +36,7 @@ import Testing
         #expect(try changes(bytes.map { [$0] }).ids == ["t1", "L2", "m1", "L3"])
     }
 
-    @Test func rowsGoOnBehindALineOfLastSequence() throws {
+    @Test func rowsContinueAfterLastSequenceLine() throws {
         let first = try changes([Array(Self.couchDBLines.utf8)])
         #expect(first.parser.lastSequence?.description == "\"5-g1AB\"")
         let both = try changes([Array((Self.couchDBLines + Self.syncGatewayLines).utf8)])
@@ -44,7 +44,7 @@ import Testing
         #expect(both.parser.lastSequence?.description == "\"32:15\"")
     }
 
-    @Test func aHalfLineIsNotTheEnd() throws {
+    @Test func partialLineIsNotTheEnd() throws {
         let parser = try changes([Array("{\"seq\":1,\"id\":\"a\",\"changes\":[]}\n{\"seq\":2".utf8)]).parser
         #expect(!parser.isComplete)
         #expect(parser.lastSequence?.description == "1")
@@ -54,16 +54,16 @@ import Testing
         "<html>\n", "[]\n", "{\"seq\":1}{\"seq\":2}\n", "{\"id\":\"no sequence\"}\n", "{\"seq\":1\n", "5\n",
         "{\"last_seq\":true}\n", "{\"error\":\"Unauthorized\",\"reason\":\"Login required\"}\n",
     ])
-    func whatIsNoRowIsRefused(text: String) {
+    func invalidRowsAreRefused(text: String) {
         #expect(throws: JSONError.self) { try changes([Array(text.utf8)]) }
     }
 
-    @Test func oneDocumentThatIsNotJSONDoesNotStopTheFeed() throws {
+    @Test func invalidDocumentDoesNotStopFeed() throws {
         let bad = "{\"seq\":1,\"id\":\"bad\",\"doc\":{\"a\":01},\"changes\":[{\"rev\":\"1-a\"}]}\n"
         #expect(try changes([Array((bad + Self.syncGatewayLines).utf8)]).ids == ["bad", "t1", "L2", "m1", "L3"])
     }
 
-    @Test func theServersEndIsAnEnd() async throws {
+    @Test func serverCanEndFeed() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=20&include_docs=true&feed=continuous&heartbeat=25000")
             try connection.answer(headers: syncGateway, body: Self.syncGatewayLines)
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// An open feed that brings nothing but heartbeats: Sync Gateway 4.1 after its database was offline.
-    @Test func aFeedThatNeverEndsIsLeftWhenItsTimeIsUp() async throws {
+    @Test func endlessFeedEndsAtItsTimeLimit() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nServer: Couchbase Sync Gateway/4.1.1 CE\r\n\r\n")
             try connection.write(Self.syncGatewayLines + "{\"seq\":33,")
@@ -94,7 +94,7 @@ import Testing
         await scripted.server.closed.wait(for: 1)
     }
 
-    @Test func aCutInALineIsAConnectionLost() async throws {
+    @Test func truncatedLineIsConnectionLost() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\n{\"seq\":33,")
             throw EndOfScript()
@@ -107,7 +107,7 @@ import Testing
 }
 
 @Suite(.limitedParallelism) struct ChangesQueryTests {
-    @Test func optionsGoIntoTheQuery() throws {
+    @Test func optionsAreSentInQuery() throws {
         var request = ChangesRequest(since: try #require(SequenceID("10:12:14")), includesDocuments: false, limit: 5)
         request.listsAllLeaves = true
         request.isActiveOnly = true
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["1::5", "5:6:7", "29:11", "7-g1AAAA"])
-    func sequencesOfEveryFormAreSentBackAsTheyCame(sequence: String) async throws {
+    func sequencesAreSentBackUnchanged(sequence: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=\(sequence.percentEncoded)")
             let row = #"{"seq":"\#(sequence)","id":"a","changes":[{"rev":"1-a"},{"rev":"1-b"}]}"#
@@ -137,7 +137,7 @@ import Testing
         #expect(answer.lastSequence == since)
     }
 
-    @Test func documentsAreAskedForInTheBody() async throws {
+    @Test func documentFilterIsSentInBody() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "POST")
             #expect(request.target == "/todo/_changes?since=7&include_docs=true&filter=_doc_ids")

@@ -9,7 +9,7 @@ import Testing
         DatabaseInfo(try #require(SmallJSON(Array(json.utf8))))
     }
 
-    @Test func syncGatewaysIsReadWhole() throws {
+    @Test func syncGatewayInfoIsReadCompletely() throws {
         let info = try #require(
             try database(
                 """
@@ -23,7 +23,7 @@ import Testing
         #expect(info.documentCount == nil && info.deletedDocumentCount == nil && info.byteCounts == nil)
     }
 
-    @Test func couchDBsIsReadWhole() throws {
+    @Test func couchDBInfoIsReadCompletely() throws {
         let info = try #require(
             try database(
                 """
@@ -38,13 +38,13 @@ import Testing
         #expect(!info.isCompacting && info.isOnline && info.state == nil)
     }
 
-    @Test func offlineTheNewestSequenceIsNotKnown() throws {
+    @Test func newestSequenceIsUnknownWhileOffline() throws {
         let info = try #require(try database(#"{"db_name":"open","update_seq":0,"state":"Offline"}"#))
         #expect(!info.isOnline && info.newestSequence == nil && info.updateSequence?.description == "0")
     }
 
     @Test(arguments: [#"{"update_seq":1}"#, #"{"db_name":5}"#, "[]", "null"])
-    func whatNamesNoDatabaseIsNone(json: String) throws {
+    func otherAnswersAreNotDatabaseInfo(json: String) throws {
         #expect(try database(json) == nil)
     }
 
@@ -63,7 +63,7 @@ import Testing
                 .syncGateway, "3.3.7", nil, []
             ),
         ] as [(String, GatewayDialect, String, String?, [String])])
-    func aServerTellsWhoItIs(
+    func greetingIdentifiesServer(
         body: String, dialect: GatewayDialect, version: String, identity: String?, features: [String]
     ) async throws {
         let scripted = try ScriptedGateway(keyspace: "prefix/todo") { connection, request in
@@ -75,7 +75,7 @@ import Testing
         #expect(info.identity == identity && info.features == features)
     }
 
-    @Test func anotherServersGreetingIsNone() async throws {
+    @Test func otherServersGreetingIsRefused() async throws {
         let scripted = try ScriptedGateway { connection, _ in try connection.answer(body: #"{"hello":"world"}"#) }
         let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.serverInfo() }
         #expect(error?.code == .malformedAnswer)

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5, 6, 100, .max])
-    func readsEachDocumentOnceWhateverThePageSize(size: Int) async throws {
+    func readsEachDocumentOnceWithAnyPageSize(size: Int) async throws {
         let all = ["a \"b\"", "a/b+c&d", "b\0c", "c%2F", "e\u{301}", "é", "😀"]
         let scripted = try ScriptedGateway { connection, request in
             try connection.answer(headers: syncGateway, body: Self.page(of: all, for: request))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await pages.next() == nil)
     }
 
-    @Test func asksForOneMoreFromTheLastIDOn() async throws {
+    @Test func requestsOneMoreFromLastID() async throws {
         let targets = Monitor<[String]>([])
         let scripted = try ScriptedGateway { connection, request in
             targets.with { $0.append(request.target) }
@@ -74,7 +74,7 @@ import Testing
 
     /// Sync Gateway takes seconds to begin a page while it is busy, even an empty one.
     @Test(arguments: [(syncGateway, 1), (couchDB, 2), (["Server: nginx"], 2)])
-    func asksForNoPageBehindTheEndWhereThatIsKnown(server: [String], count: Int) async throws {
+    func requestsNoPageAfterKnownEnd(server: [String], count: Int) async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in
             requests.increment()
@@ -85,7 +85,7 @@ import Testing
         #expect(requests.count == count)
     }
 
-    @Test func anEmptyKeyspaceHasNoDocuments() async throws {
+    @Test func emptyKeyspaceHasNoDocuments() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: couchDB, body: #"{"total_rows":0,"offset":0,"rows":[]}"#)
         }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["b", "bb"])
-    func goesOnBehindAnIDWhetherOrNotItStillExists(last: String) async throws {
+    func continuesAfterIDEvenIfDeleted(last: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             try connection.answer(headers: syncGateway, body: Self.page(of: ["a", "b", "c"], for: request))
         }
@@ -105,7 +105,7 @@ import Testing
 
     /// Each answer breaks off somewhere: between rows, in a row, in an id.
     @Test(arguments: [200, 230, 260, 300])
-    func afterACutTheNextCallGoesOn(length: Int) async throws {
+    func continuesAfterTruncatedAnswer(length: Int) async throws {
         let all = ["a", "b", "c", "d", "e"]
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, request in
@@ -131,7 +131,7 @@ import Testing
         #expect(cuts > 0)
     }
 
-    @Test func readsAnAnswerThatComesByteByByte() async throws {
+    @Test func readsAnswerArrivingByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             try connection.write("HTTP/1.1 200 OK\r\nServer: CouchDB/3.5.0\r\nConnection: close\r\n\r\n")
             try connection.writeByteByByte(Self.page(of: ["a", "é", "😀"], for: request))
@@ -141,7 +141,7 @@ import Testing
         #expect(try await ids(&pages) == ["a", "é", "😀"])
     }
 
-    @Test func theSamePageAgainAndAgainIsAnError() async throws {
+    @Test func repeatedPageIsError() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: syncGateway, body: Self.page(["a", "b", "c"]))
         }
@@ -152,7 +152,7 @@ import Testing
         #expect(pages.lastID == "c")
     }
 
-    @Test func aRowWithAnErrorIsReturnedToo() async throws {
+    @Test func rowWithErrorIsReturned() async throws {
         let rows = [Self.row("a"), #"{"key":"b","error":"forbidden","status":403}"#]
         let scripted = try ScriptedGateway { connection, request in
             let isFirst = !request.target.contains("startkey")
@@ -172,7 +172,7 @@ import Testing
         (401, #"{"error":"Unauthorized","reason":"Login required"}"#, "unauthorized"),
         (503, "", "unavailable"),
     ])
-    func aListThatIsNotOfferedIsDistinguishedFromOtherErrors(status: Int, body: String, code: String) async throws {
+    func unsupportedListIsDistinguishedFromOtherErrors(status: Int, body: String, code: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/" {
                 try connection.answer(headers: syncGateway, body: #"{"db_name":"todo","update_seq":7}"#)
@@ -185,7 +185,7 @@ import Testing
         #expect(error?.status == status)
     }
 
-    @Test func aDatabaseThatIsNotThereStaysNotFound() async throws {
+    @Test func missingDatabaseIsNotFound() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(404, headers: couchDB, body: #"{"error":"not_found","reason":"no such database"}"#)
         }
@@ -195,7 +195,7 @@ import Testing
 }
 
 @Suite(.limitedParallelism) struct SiblingGatewayTests {
-    @Test func aSiblingSharesTheConnectionAndLeavesItOpen() async throws {
+    @Test func siblingSharesConnectionAndLeavesItOpen() async throws {
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "s3cr:et")
         let scripted = try ScriptedGateway(keyspace: "prefix/todo", settings: settings) { connection, request in

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 64, .max])
-    func tellsTheRowsOfSyncGateway(size: Int) throws {
+    func distinguishesRowsOfSyncGateway(size: Int) throws {
         let documents = try documents(Array(Self.syncGateway.utf8), size: size)
         #expect(documents.map(\.kind) == [.document, .document, .unreadable(reason: "no access")])
         #expect(documents.map(\.id) == ["a", "say \"hi\"", "hidden"])
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 64, .max])
-    func tellsTheRowsOfCouchDB(size: Int) throws {
+    func distinguishesRowsOfCouchDB(size: Int) throws {
         let documents = try documents(Array(Self.couchDB.utf8), size: size)
         #expect(
             documents.map(\.kind) == [.document, .deleted, .missing, .unreadable(reason: "the gateway sent no body")])
@@ -56,17 +56,17 @@ import Testing
         #expect(documents.map(\.revision?.text) == ["1-a", "2-c", nil, "1-d"])
     }
 
-    @Test func withoutBodiesARowIsADocument() throws {
+    @Test func rowIsDocumentWithoutBodies() throws {
         let text = #"{"rows":[{"id":"a","key":"a","value":{"rev":"1-a"}}]}"#
         #expect(try documents(Array(text.utf8), withBodies: false).map(\.kind) == [.document])
     }
 
-    @Test func aDeletedBodyIsADeletedDocument() throws {
+    @Test func deletedBodyIsDeletedDocument() throws {
         let text = #"{"rows":[{"id":"a","value":{"rev":"2-a"},"doc":{"_id":"a","_deleted":true}}]}"#
         #expect(try documents(Array(text.utf8)).map(\.kind) == [.deleted])
     }
 
-    @Test func aBodyThatIsNotJSONIsMalformed() throws {
+    @Test func invalidJSONBodyIsMalformed() throws {
         let text = #"{"rows":[{"key":"a","id":"a","value":{"rev":"1-a"},"doc":{"n":01}},{"id":"b","doc":{}}]}"#
         let documents = try documents(Array(text.utf8))
         let error = JSONError(.unexpectedByte(UInt8(ascii: "1"), expected: .commaOrEndOfObject), at: 54)
@@ -74,7 +74,7 @@ import Testing
         #expect(documents.map(\.id) == ["a", "b"])
     }
 
-    @Test func anIDThatIsNotUTF8IsShownWithReplacements() throws {
+    @Test func invalidUTF8InIDBecomesReplacementCharacters() throws {
         let bytes =
             Array(#"{"rows":[{"key":"k"#.utf8) + [0xFF] + Array(#"","id":"k"#.utf8) + [0xFF]
             + Array(#"","value":{"rev":"1-a"},"doc":{}},{"key":"only"#.utf8) + [0xFF] + Array(#""}]}"#.utf8)
@@ -94,7 +94,7 @@ import Testing
         "{}", "[]", #"{"rows":5}"#, #"{"rows":[5]}"#, #"{"rows":[{"value":{"rev":"1-a"}}]}"#, #"{"results":[]}"#,
         #"{"rows":[]}}"#, #"{"rows":[],"error":"timeout" }x"#,
     ])
-    func whatIsNoListIsRefused(text: String) {
+    func otherAnswersAreNotLists(text: String) {
         #expect(throws: JSONError.self) { try documents(Array(text.utf8)) }
     }
 }

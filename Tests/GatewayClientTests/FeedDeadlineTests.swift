@@ -33,7 +33,7 @@ import Testing
 
     /// Heartbeats and half a row, byte by byte, both before the first row.
     @Test(arguments: [(start, "\n"), (start + "{\"seq\":1,\"id\":\"", "x"), ("", "\n")])
-    func aLongpollWithoutRowsIsLeft(beginning: String, drop: String) async throws {
+    func longpollWithoutRowsTimesOut(beginning: String, drop: String) async throws {
         let deadlines = Self.deadlines(grace: .seconds(3), feed: .seconds(3600))
         let scripted = try Self.trickle(beginning, drop, deadlines)
         let feed = ChangesRequest.Feed.longpoll(timeout: .milliseconds(100))
@@ -46,7 +46,7 @@ import Testing
         await scripted.server.closed.wait(for: 1)
     }
 
-    @Test func aLongpollWithRowsGoesOnAndIsLeftThen() async throws {
+    @Test func longpollWithRowsGetsMoreTime() async throws {
         let deadlines = Self.deadlines(grace: .seconds(3), feed: .seconds(5))
         let scripted = try Self.trickle(Self.start + Self.row, ",{\"seq\":8,\"id\":\"b\",\"changes\":[]}\n", deadlines)
         let feed = ChangesRequest.Feed.longpoll(timeout: .milliseconds(100))
@@ -59,7 +59,7 @@ import Testing
         #expect(answer.lastSequence?.description == "8")
     }
 
-    @Test func aLongpollThatEndsItselfTellsItsOwnLastSequence() async throws {
+    @Test func completedLongpollHasItsLastSequence() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target.hasSuffix("feed=longpoll&timeout=1500"))
             try connection.answer(headers: syncGateway, body: Self.start + Self.row + "],\n\"last_seq\":\"9\"}\n")
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.seconds(3), .seconds(3600)])
-    func aContinuousFeedIsLeftThoughHeartbeatsCome(duration: Duration) async throws {
+    func continuousFeedEndsDespiteHeartbeats(duration: Duration) async throws {
         let deadlines = Self.deadlines(grace: .seconds(15), feed: .seconds(4))
         let scripted = try Self.trickle(Self.row, "\n", deadlines)
         let feed = ChangesRequest.Feed.continuous(duration: duration)
@@ -81,7 +81,7 @@ import Testing
         await scripted.server.closed.wait(for: 1)
     }
 
-    @Test func aCatchUpThatIsLeftIsNoWholeOne() async throws {
+    @Test func timedOutCatchUpIsIncomplete() async throws {
         var deadlines = GatewaySettings.Deadlines()
         deadlines.stream = .seconds(3)
         let scripted = try Self.trickle(Self.start + Self.row, "\n", deadlines)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// It was read for a day.
-    @Test(arguments: [start, "", start + row + ","]) func whatBringsNothingButBlankLinesIsLeft(beginning: String)
+    @Test(arguments: [start, "", start + row + ","]) func answersWithOnlyBlankLinesTimeOut(beginning: String)
         async throws
     {
         var deadlines = GatewaySettings.Deadlines()
@@ -110,7 +110,7 @@ import Testing
 
     /// A row without a sequence is an error with its place; the rows before it are valid.
     @Test(arguments: [("{}", "{"), ("null", "'n'"), (#"{"id":"b"}"#, "{"), ("5", "'5'")])
-    func aMalformedRowIsReportedWithItsPosition(row: String, found: String) async throws {
+    func malformedRowIsReportedWithPosition(row: String, found: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(
                 headers: syncGateway, body: Self.start + Self.row + "," + row + "],\n\"last_seq\":9}\n")
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// A connection that hangs was noticed after four minutes.
-    @Test func whatHangsIsNoticedWithinAMinute() {
+    @Test func hangingRequestIsDetectedWithinOneMinute() {
         let deadlines = GatewaySettings.Deadlines()
         #expect(ChangesRequest.defaultLongpollTimeout + deadlines.longpollGrace < .seconds(60))
         #expect(ChangesRequest.heartbeat * 2 + deadlines.longpollGrace < .seconds(60))
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// Bulk writes, look-ups and single documents had five minutes.
-    @Test func aServerThatNeverAnswersIsLeftWhateverItWasAsked() async throws {
+    @Test func silentServerTimesOutForEveryRequest() async throws {
         var settings = GatewaySettings()
         settings.deadlines.silence = .milliseconds(200)
         settings.deadlines.small = .milliseconds(200)

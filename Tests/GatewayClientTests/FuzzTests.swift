@@ -26,7 +26,7 @@ import Testing
         return .facts(facts, last: parser.lastSequence?.description, isComplete: parser.isComplete)
     }
 
-    @Test(arguments: 0..<4) func feedsAreReadTheSameInWhateverPiecesTheyCome(seed: UInt64) {
+    @Test(arguments: 0..<4) func feedsAreReadTheSameInAnyPieces(seed: UInt64) {
         var mutations = Mutations(
             seed: seed, pieces: ["{", "}", "[", "]", ",", "\"", "\\", ":", "\n", "null", "\"seq\":", "\"last_seq\":"])
         let texts = [FeedSamples.syncGateway, FeedSamples.couchDB].map { Array($0.utf8) }
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// A body that is cut may keep back what could be the beginning of a delimiter.
-    @Test(arguments: 0..<4) func partsAreTheSameInWhateverPiecesTheyCome(seed: UInt64) {
+    @Test(arguments: 0..<4) func partsAreReadTheSameInAnyPieces(seed: UInt64) {
         var mutations = Mutations(seed: seed, pieces: ["\r\n", "\n", "--", "--b1", "--b1--", ":", "\r\n\r\n", " "])
         for round in 0..<Mutations.rounds(1500) {
             let body = mutations.damaged(Self.multipart)

@@ -36,7 +36,7 @@ struct ScriptedGateway {
             .couchDB, "\"0-g1AA\"", true
         ),
     ])
-    func tellsTheDatabaseAndTheDialect(
+    func readsDatabaseAndDialect(
         headers: [String], body: String, dialect: GatewayDialect, sequence: String, isOnline: Bool
     ) async throws {
         let scripted = try ScriptedGateway { connection, request in
@@ -50,7 +50,7 @@ struct ScriptedGateway {
         #expect(scripted.gateway.dialect == dialect)
     }
 
-    @Test func asksTheDatabaseNotTheCollection() async throws {
+    @Test func requestsDatabaseNotCollection() async throws {
         let scripted = try ScriptedGateway(keyspace: "prefix/todo._default.tasks") { connection, request in
             #expect(request.target == "/prefix/todo/")
             try connection.answer(headers: syncGateway, body: #"{"db_name":"todo","update_seq":3,"state":"Online"}"#)
@@ -58,7 +58,7 @@ struct ScriptedGateway {
         _ = try await scripted.gateway.databaseInfo()
     }
 
-    @Test func behindAProxyTheGreetingTellsTheDialect() async throws {
+    @Test func greetingShowsDialectBehindProxy() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(
                 headers: ["Server: nginx"],
@@ -67,7 +67,7 @@ struct ScriptedGateway {
         #expect(try await scripted.gateway.findDialect() == .couchDB)
     }
 
-    @Test func theSettingsOverrideWhatTheServerSays() async throws {
+    @Test func settingsOverrideDetectedDialect() async throws {
         var settings = GatewaySettings()
         settings.dialect = .couchDB
         let scripted = try ScriptedGateway(settings: settings) { connection, _ in
@@ -99,7 +99,7 @@ struct ScriptedGateway {
         (500, syncGateway, #"{"error":"Internal Server Error","reason":"Internal error: x"}"#, "serverError", "x"),
         (429, ["Retry-After: 7"], "", "tooManyRequests", "no reason"),
     ])
-    func refusalsHaveACodeAndAReason(
+    func refusalsHaveCodeAndReason(
         status: Int, headers: [String], body: String, code: String, part: String
     ) async throws {
         var settings = GatewaySettings()
@@ -114,7 +114,7 @@ struct ScriptedGateway {
         if status == 429 { #expect(error?.retryAfter == .seconds(7)) }
     }
 
-    @Test func aGatewayThatIsNotThere() async throws {
+    @Test func unreachableGatewayIsReported() async throws {
         let server = try TestServer { _ in }
         let url = try GatewayURL(server.url("/todo"))
         server.stop()
@@ -124,7 +124,7 @@ struct ScriptedGateway {
 }
 
 @Suite(.limitedParallelism) struct ChangesRequestTests {
-    @Test func readsAStreamThatComesByteByByte() async throws {
+    @Test func readsStreamArrivingByteByByte() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=29%3A11&include_docs=true")
             try connection.write(
@@ -140,7 +140,7 @@ struct ScriptedGateway {
         #expect(answer.lastSequence?.description == "\"41\"")
     }
 
-    @Test func aLongpollSaysHowLongToWait() async throws {
+    @Test func longpollSendsItsTimeout() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_changes?since=0&include_docs=true&feed=longpoll&timeout=50000")
             try connection.answer(headers: syncGateway, body: "{\"results\":[\r\n],\n\"last_seq\":\"0\"}\n")
@@ -150,7 +150,7 @@ struct ScriptedGateway {
         #expect(try await answer.next() == nil)
     }
 
-    @Test func anAnswerThatIsCutShortIsAConnectionLost() async throws {
+    @Test func truncatedAnswerIsConnectionLost() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             // Sync Gateway goes down like this: no final chunk, no bracket.
             let rows = "{\"results\":[\r\n{\"seq\":1,\"id\":\"a\",\"changes\":[{\"rev\":\"1-a\"}]}\n,{\"seq\":2,"
@@ -164,7 +164,7 @@ struct ScriptedGateway {
         #expect(error?.isRetryable == true)
     }
 
-    @Test func aPageOfAProxyIsMalformed() async throws {
+    @Test func proxyPageIsMalformedAnswer() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: ["Content-Type: text/html"], body: "<html>Sign in</html>")
         }
@@ -175,7 +175,7 @@ struct ScriptedGateway {
 }
 
 @Suite(.limitedParallelism) struct WriteTests {
-    @Test func bulkOutcomesAreMatchedByIdWhateverTheirOrder() async throws {
+    @Test func bulkOutcomesAreMatchedByIDInAnyOrder() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "POST")
             #expect(request.target == "/todo/_bulk_docs")
@@ -198,7 +198,7 @@ struct ScriptedGateway {
     }
 
     @Test(arguments: [(413, GatewayError.Code.tooLarge), (400, .badRequest), (403, .forbidden)])
-    func aRefusalOfTheWholeCallIsAnError(status: Int, code: GatewayError.Code) async throws {
+    func refusalOfWholeRequestIsError(status: Int, code: GatewayError.Code) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(status, headers: couchDB, body: #"{"error":"x","reason":"y"}"#)
         }
@@ -208,7 +208,7 @@ struct ScriptedGateway {
         #expect(error?.code == code)
     }
 
-    @Test func allDocsComeBackInTheOrderOfTheKeys() async throws {
+    @Test func allDocsReturnsOrderOfKeys() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_all_docs?include_docs=true")
             #expect(request.text == #"{"keys":["b","no\"such","a"]}"#)
@@ -235,7 +235,7 @@ struct ScriptedGateway {
     }
 
     /// As deep as a feed lets pass, and one level more: neither keeps the other from being read.
-    @Test func deepDocumentsAreReadOrRefusedOneByOne() async throws {
+    @Test func deepDocumentsAreReadOrRefusedIndividually() async throws {
         func document(_ levels: Int) -> String {
             #"{"_id":"x","a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1)
                 + "}"
@@ -257,7 +257,7 @@ struct ScriptedGateway {
     }
 
     /// An answer that was cut short must not pass for "the document is gone".
-    @Test func aKeyWithoutARowIsNoAnswer() async throws {
+    @Test func keyWithoutRowIsMalformedAnswer() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: couchDB, body: #"{"total_rows":4,"offset":null,"rows":[]}"#)
         }
@@ -296,7 +296,7 @@ struct ScriptedGateway {
         (GatewayCredentials.basic(user: "amy", password: "s3cr:et"), "Basic YW15OnMzY3I6ZXQ="),
         (.bearer(token: "tok"), "Bearer tok"),
     ])
-    func credentialsGoWithEveryRequest(credentials: GatewayCredentials, header: String) async throws {
+    func credentialsAreSentWithEveryRequest(credentials: GatewayCredentials, header: String) async throws {
         var settings = GatewaySettings()
         settings.credentials = credentials
         let scripted = try ScriptedGateway(settings: settings) { connection, request in

@@ -36,7 +36,7 @@ import Testing
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test(arguments: [(syncGateway, "todo"), (syncGateway, "todo._default.tasks"), (couchDB, "todo")])
-    func whatIsSavedIsRead(headers: [String], keyspace: String) async throws {
+    func savedDocumentIsReadBack(headers: [String], keyspace: String) async throws {
         let gateway = try memory(headers, keyspace: keyspace)
         let (name, client) = ("changebot/1", gateway.gateway)
         #expect(try await client.localDocument(name) == nil)
@@ -48,7 +48,7 @@ import Testing
         #expect(try await client.localDocument(name) == LocalDocument(revision: second, body: bytes(#"{"last":30}"#)))
     }
 
-    @Test func onSyncGatewayAnotherRevisionIsAConflict() async throws {
+    @Test func otherRevisionIsConflictOnSyncGateway() async throws {
         let gateway = try memory(syncGateway, keyspace: "todo")
         try await gateway.gateway.saveLocalDocument("changebot/1", body: bytes("{}"))
         for revision in [nil, RevisionID("0-7")] {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aRevisionInTheBodyDoesNotCount() async throws {
+    @Test func revisionInBodyIsIgnored() async throws {
         let gateway = try memory(syncGateway, keyspace: "todo")
         let body = bytes(#"{"_id":"_local/other","_rev":"0-9","a":1}"#)
         try await gateway.gateway.saveLocalDocument("changebot/1", body: body)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "5", "", "{", #"{"a":01}"#])
-    func whatIsNoObjectIsNotSent(body: String) async throws {
+    func bodiesOtherThanObjectsAreNotSent(body: String) async throws {
         let scripted = try ScriptedGateway { _, _ in Issue.record("a request was sent") }
         let error = await #expect(throws: GatewayError.self) {
             try await scripted.gateway.saveLocalDocument("a", body: bytes(body))
@@ -84,7 +84,7 @@ import Testing
         (401, "Unauthorized", "Login required", .unauthorized),
         (503, "Service Unavailable", "DB is currently under maintenance", .unavailable),
     ])
-    func aMissingPermissionIsDistinguishedFromOtherErrors(
+    func missingPermissionIsDistinguishedFromOtherErrors(
         status: Int, name: String, reason: String, code: GatewayError.Code
     ) async throws {
         let scripted = try ScriptedGateway { connection, _ in
@@ -99,7 +99,7 @@ import Testing
         #expect(writing?.code == code)
     }
 
-    @Test func withoutARevisionItIsNoAnswer() async throws {
+    @Test func answerWithoutRevisionIsMalformed() async throws {
         let scripted = try ScriptedGateway { connection, _ in try connection.answer(headers: couchDB, body: "{}") }
         let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.localDocument("a") }
         #expect(error?.code == .malformedAnswer)
@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test(arguments: gone)
-    func aDatabaseThatIsGoneIsAnError(headers: [String], status: Int, body: String) async throws {
+    func missingDatabaseIsError(headers: [String], status: Int, body: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(status, headers: headers, body: body)
         }
@@ -141,7 +141,7 @@ import Testing
 
     /// If the reason is not known, the database is asked.
     @Test(arguments: [(200, #"{"db_name":"todo"}"#), (404, #"{"error":"not_found","reason":"no_db_file"}"#)])
-    func wordsThatAreNotKnownAreLookedInto(status: Int, database: String) async throws {
+    func unknownAnswersAreInvestigated(status: Int, database: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/" {
                 try connection.answer(status, headers: couchDB, body: database)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: ["missing", "deleted", "missing attachment x", "Document is missing attachment"])
-    func whatIsMissingIsNil(reason: String) async throws {
+    func missingDocumentIsNil(reason: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target != "/todo/")
             try connection.answer(404, headers: couchDB, body: #"{"error":"not_found","reason":"\#(reason)"}"#)

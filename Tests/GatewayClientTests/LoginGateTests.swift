@@ -13,7 +13,7 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { Self.start + .seconds(seconds) }
 
-    @Test func aRefusedPasswordIsSentOnceMoreAndThenNotForFiveMinutes() {
+    @Test func refusedPasswordIsSentOnceMoreThenBlockedForFiveMinutes() {
         let gate = LoginGate()
         var sent: [Int] = []
         for second in 0..<400 {
@@ -24,7 +24,7 @@ import Testing
         #expect(sent == [0, 10, 300, 310])
     }
 
-    @Test func theSecondAttemptIsAnnounced() {
+    @Test func secondAttemptIsAnnounced() {
         let gate = LoginGate()
         gate.noteRefused(Self.key, at: at(0))
         #expect(gate.admit(Self.key, at: at(2)) == .hold(nextAttempt: .seconds(8)))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func anAcceptedRequestForgetsEarlierRefusals() {
+    @Test func acceptedRequestClearsEarlierRefusals() {
         let gate = LoginGate()
         gate.noteRefused(Self.key, at: at(0))
         // Its answer comes late: it was sent before the password was changed.
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// The feed, the writers and the mark are asked for at the same moment.
-    @Test func requestsWaitForTheFirstAfterAPause() {
+    @Test func requestsWaitForFirstAfterPause() {
         let gate = LoginGate()
         #expect(gate.admit(Self.key, at: at(0)) == .go)
         #expect(gate.admit(Self.key, at: at(0.1)) == .wait)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func allPartsOfAProcessSendARefusedPasswordTwice(usesSession: Bool) async throws {
+    func wholeProcessSendsRefusedPasswordTwice(usesSession: Bool) async throws {
         let elapsed = Monitor<Duration>(.zero)
         let logins = EventCounter()
         var settings = settings(elapsed)
@@ -115,7 +115,7 @@ import Testing
         await other.shutdown()
     }
 
-    @Test func aChangedPasswordIsSentAtOnce() async throws {
+    @Test func changedPasswordIsSentImmediately() async throws {
         let elapsed = Monitor<Duration>(.zero)
         let password = Monitor("old")
         let logins = EventCounter()
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// The password is right: this user may not read that database.
-    @Test func aRefusalOfADatabaseIsNoneOfThePassword() async throws {
+    @Test func databaseRefusalIsNotPasswordRefusal() async throws {
         let logins = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
             logins.increment()
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// Recorded from CouchDB 3.5.0: the right password gets this answer, too. It ended the bot for good, with 77.
-    @Test func aLockedAccountIsAnOutage() async throws {
+    @Test func lockedAccountIsOutage() async throws {
         let scripted = try ScriptedGateway(settings: settings(Monitor(.zero))) { connection, _ in
             let reason = "Account is temporarily locked due to multiple authentication failures"
             try connection.answer(403, headers: couchDB, body: #"{"error":"forbidden","reason":"\#(reason)"}"#)

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [(syncGateway, "/todo/_session"), (couchDB, "/_session")])
-    func eachServerIsAskedAtItsPlace(headers: [String], target: String) async throws {
+    func eachServerHasItsSessionPath(headers: [String], target: String) async throws {
         let scripted = try ScriptedGateway { connection, request in
             let isLogin = request.target == target
             try connection.answer(headers: headers, body: isLogin ? #"{"userCtx":{"name":"amy"}}"# : "{}")
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [(200, #"["todo"]"#, true), (404, #"{"error":"not_found","reason":"unknown URL"}"#, false)])
-    func onlyTheAdminPortListsDatabases(status: Int, body: String, isAdmin: Bool) async throws {
+    func onlyAdminPortListsDatabases(status: Int, body: String, isAdmin: Bool) async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/_all_dbs")
             try connection.answer(status, headers: syncGateway, body: body)
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         (201, #"{"ok":true}"#, true), (412, #"{"error":"file_exists","reason":"exists"}"#, false),
     ])
-    func aDatabaseIsCreatedUnlessThereIsOne(status: Int, body: String, isNew: Bool) async throws {
+    func databaseIsCreatedUnlessItExists(status: Int, body: String, isNew: Bool) async throws {
         let scripted = try ScriptedGateway { connection, request in
             guard request.method == "PUT" else {
                 return try connection.answer(headers: couchDB, body: #"{"couchdb":"Welcome","vendor":{"name":"x"}}"#)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await scripted.gateway.createDatabase() == isNew)
     }
 
-    @Test func aDatabaseOfSyncGatewayIsNotCreated() async throws {
+    @Test func syncGatewayDatabaseIsNotCreated() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "GET")
             let isRoot = request.target == "/"
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [(true, #""2035-01-31T00:00:00Z""#), (false, nil)])
-    func documentsAreReadWithTheirExpiryIfItIsKept(keeps: Bool, expiry: String?) async throws {
+    func documentsAreReadWithExpiryIfEnabled(keeps: Bool, expiry: String?) async throws {
         var settings = GatewaySettings()
         settings.keepsExpiry = keeps
         let scripted = try ScriptedGateway(settings: settings) { connection, request in
@@ -93,7 +93,7 @@ import Testing
         #expect(document.root["_exp"].map { String(decoding: $0.bytes, as: UTF8.self) } == expiry)
     }
 
-    @Test func aLocalDocumentIsDeletedByItsRevision() async throws {
+    @Test func localDocumentIsDeletedByRevision() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.method == "DELETE")
             #expect(request.target == "/todo/_local/a?rev=0-1")
@@ -102,7 +102,7 @@ import Testing
         try await scripted.gateway.deleteLocalDocument("a", revision: RevisionID("0-1"))
     }
 
-    @Test func aProxyMayForbidIt() async throws {
+    @Test func proxyMayForbidLocalDocuments() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(403, headers: syncGateway, body: #"{"error":"forbidden","reason":"no"}"#)
         }

@@ -35,7 +35,7 @@ import Testing
         Part(type: "text/plain", text: "", hasEnded: true),
     ]
 
-    @Test func aBodyMayBeCutAnywhere() throws {
+    @Test func bodyMaySplitAnywhere() throws {
         let bytes = Array(Self.body.utf8)
         for cut in bytes.indices {
             let (parts, isComplete) = try parts([Array(bytes[..<cut]), Array(bytes[cut...])])
@@ -44,23 +44,23 @@ import Testing
         }
     }
 
-    @Test func aBodyMayComeByteByByte() throws {
+    @Test func bodyMayArriveByteByByte() throws {
         let (parts, isComplete) = try parts(Self.body.utf8.map { [$0] })
         #expect(parts == Self.expected)
         #expect(isComplete)
     }
 
-    @Test func aPreambleIsSkipped() throws {
+    @Test func preambleIsSkipped() throws {
         #expect(try parts([Array(("preamble\r\n" + Self.body).utf8)]).parts == Self.expected)
     }
 
-    @Test func withoutTheLastDelimiterItIsNotComplete() throws {
+    @Test func bodyWithoutClosingDelimiterIsIncomplete() throws {
         let end = try #require(Self.body.range(of: "--b1--")).lowerBound
         let cut = Array(Self.body[..<end].utf8)
         #expect(try !parts([cut]).isComplete)
     }
 
-    @Test func aPartIsReturnedBeforeItsEnd() throws {
+    @Test func partIsReturnedBeforeItsEnd() throws {
         var reader = MultipartReader(boundary: "b")
         reader.append(Array("--b\r\n\r\n".utf8))
         _ = try reader.next()
@@ -72,7 +72,7 @@ import Testing
         #expect(count == 1_000_000)
     }
 
-    @Test func aHeaderWithoutEndIsRefused() {
+    @Test func endlessHeaderIsRefused() {
         let header = "--b1\r\nA: " + String(repeating: "x", count: MultipartReader.headerLimit + 1)
         #expect(throws: MultipartReader.FormatError.headerTooLong) { try parts([Array(header.utf8)]) }
     }
@@ -84,7 +84,7 @@ import Testing
         ("multipart/mixed", "", false), ("multipart/mixed; boundary=\"\"", "", false),
         ("application/json; boundary=x", "", false),
     ])
-    func theBoundaryStandsInTheType(type: String, body: String, isMultipart: Bool) throws {
+    func boundaryIsReadFromContentType(type: String, body: String, isMultipart: Bool) throws {
         guard var reader = MultipartReader(contentType: type) else {
             #expect(!isMultipart)
             return

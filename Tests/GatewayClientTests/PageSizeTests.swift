@@ -9,7 +9,7 @@ import Testing
         (1, 20, 10_000), (1, 1000, 10_000), (0, 0, 10_000), (0, 10, 10_000),
         (500, 1600, 70_000), (1, 10, 20_000), (1, 1, 100_000),
     ])
-    func growsWithTheCostOfABeginning(beginning: Int, whole: Int, documents: Int) {
+    func growsWithCostOfStartingPages(beginning: Int, whole: Int, documents: Int) {
         var size = PageSize()
         size.notePage(beginning: .milliseconds(beginning), whole: .milliseconds(whole))
         #expect(size.documents == documents)
@@ -22,12 +22,12 @@ import Testing
     }
 
     @Test(arguments: [(GatewayDialect.couchDB, PageSize.first), (.syncGateway, PageSize.largest)])
-    func beginsLargeWhereABeginningIsKnownToBeSlow(dialect: GatewayDialect, documents: Int) {
+    func startsLargeIfPagesAreKnownToStartSlowly(dialect: GatewayDialect, documents: Int) {
         #expect(PageSize(dialect: dialect).documents == documents)
         #expect(PageSize(fixed: 7, dialect: dialect).documents == 7)
     }
 
-    @Test func growsSmallerWithEachCut() {
+    @Test func shrinksWithEachTruncatedPage() {
         var size = PageSize(dialect: .syncGateway)
         var sizes: [Int] = []
         for _ in 0..<6 {
@@ -37,7 +37,7 @@ import Testing
         #expect(sizes == [100_000, 50_000, 25_000, 12_500, PageSize.first, PageSize.first])
     }
 
-    @Test func doesNotGrowAfterACut() {
+    @Test func doesNotGrowAfterTruncatedPage() {
         var size = PageSize()
         size.noteCut()
         size.notePage(beginning: .seconds(1), whole: .seconds(1))

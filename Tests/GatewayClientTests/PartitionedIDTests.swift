@@ -6,12 +6,12 @@ import Testing
 /// Ids in partitioned databases of CouchDB, as CouchDB 3.5 judges them.
 @Suite(.limitedParallelism) struct PartitionedIDTests {
     @Test(arguments: ["a:b", "a:b:c", "a::", "_design/app", "_local/x", "a:_design/x", "é:ü"])
-    func theseAreTaken(id: String) {
+    func validIDsAreAccepted(id: String) {
         #expect(PartitionedID.error(of: DocumentID(id)) == nil)
     }
 
     @Test(arguments: ["a", "", ":b", "a:", "_a:b", "a:_b", "t-1"])
-    func theseAreRefused(id: String) {
+    func invalidIDsAreRefused(id: String) {
         #expect(PartitionedID.error(of: DocumentID(id))?.contains("partitioned") == true)
     }
 
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnyTakenIdNothingIsSent() async throws {
+    @Test func nothingIsSentWithoutValidIDs() async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.method != "GET" { Issue.record("a request was sent: \(request.method)") }
             try connection.answer(headers: couchDB, body: Self.partitioned)
@@ -79,7 +79,7 @@ import Testing
         #expect(differences[0].missing == [RevisionID("1-b")] && differences[1].missing.isEmpty)
     }
 
-    @Test func theSlashOfDesignDocumentsStays() async throws {
+    @Test func slashOfDesignDocumentsIsNotEscaped() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/_design/a%2Fpp/logo%20x.png?rev=1-a")
             try connection.answer(201, headers: couchDB, body: #"{"id":"t1","ok":true,"rev":"2-b"}"#)

@@ -6,12 +6,12 @@ import Testing
 
 /// What gateways say when they refuse, and what it is here.
 @Suite(.limitedParallelism) struct RefusalTests {
-    @Test func theTableIsRead() {
+    @Test func tableOfAnswersIsRead() {
         #expect(RecordedRefusal.all.count == RecordedRefusal.table.split(separator: "\n").count)
     }
 
     @Test(arguments: RecordedRefusal.all)
-    func eachHasACodeAndACause(refusal: RecordedRefusal) async throws {
+    func eachRefusalHasCodeAndCause(refusal: RecordedRefusal) async throws {
         let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
         #expect(error?.code.description == refusal.code)
         #expect(error?.cause?.description == refusal.cause)
@@ -36,13 +36,13 @@ import Testing
     }
 
     /// The database is there, but has only named collections: the message asked whether there is such a database.
-    @Test func aDatabaseWithoutADefaultCollectionNeedsTheNameOfOne() async throws {
+    @Test func databaseWithoutDefaultCollectionNeedsCollectionName() async throws {
         let refusal = try #require(RecordedRefusal.all.first { $0.reason == "keyspace todo not found" })
         let error = await #expect(throws: GatewayError.self) { try await refusal.meet() }
         #expect(error?.message.hasSuffix("needs DB.SCOPE.COLLECTION in the URL") == true, "\(error?.message ?? "")")
     }
 
-    @Test func anAnswerThatIsNotKnownHasNoCause() async throws {
+    @Test func unknownAnswerHasNoCause() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(400, headers: syncGateway, body: #"{"error":"Bad Request","reason":"No, thanks"}"#)
         }
@@ -53,14 +53,14 @@ import Testing
 
     /// Sync Gateway's answer to a HEAD that it does not take, as recorded; the same from a firewall is no gateway's.
     @Test(arguments: [(syncGateway, GatewayError.Code.badRequest), ([], .malformedAnswer)])
-    func anEmptyBodyIsAGatewaysIfItSaysSo(headers: [String], code: GatewayError.Code) async throws {
+    func emptyBodyIsGatewayAnswerOnlyWithServerHeader(headers: [String], code: GatewayError.Code) async throws {
         let scripted = try ScriptedGateway { connection, _ in try connection.answer(400, headers: headers) }
         let error = await #expect(throws: GatewayError.self) { try await scripted.gateway.databaseInfo() }
         #expect(error?.code == code)
     }
 
     /// A short form of Squid's page: it is not a gateway's, but the error still says what to do.
-    @Test func aProxyThatWantsALoginIsDistinguishedFromAGateway() async throws {
+    @Test func proxyLoginIsDistinguishedFromGatewayLogin() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(407, headers: ["Proxy-Authenticate: Basic"], body: "<html>Cache Access Denied</html>")
         }
@@ -69,7 +69,7 @@ import Testing
         #expect(error?.message.contains("proxy's URL") == true)
     }
 
-    @Test func rowsOfABulkWriteKeepWhatTheySay() throws {
+    @Test func bulkWriteRowsKeepTheirReasons() throws {
         let rows: [(String, BulkOutcome)] = [
             (
                 #"{"error":"bad_request","reason":"Bad _revisions","status":400}"#,

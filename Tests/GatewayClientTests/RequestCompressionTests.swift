@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         (GatewaySettings.RequestCompression.auto, text), (.never, text), (.always, #"{"_id":"a"}"#),
     ])
-    func othersGoOutAsTheyAre(compression: GatewaySettings.RequestCompression, text: String) async throws {
+    func otherRequestsAreSentUncompressed(compression: GatewaySettings.RequestCompression, text: String) async throws {
         let scripted = try ScriptedGateway(settings: settings(compression)) { connection, request in
             #expect(!Self.isCompressed(request))
             #expect(request.text == #"{"docs":["# + text + "]}")
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// No JSON looks like this; but what is compressed already may be sent on.
-    @Test func whatDoesNotShrinkGoesOutAsItIs() async throws {
+    @Test func incompressibleBodiesAreSentUncompressed() async throws {
         var state: UInt64 = 1
         let noise = (0..<20_000).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1
@@ -81,7 +81,7 @@ import Testing
         (400, #"{"error":"bad_request","reason":"invalid UTF-8 JSON"}"#), (400, "<html>Bad Request</html>"),
         (500, #"{"error":"Internal Server Error","reason":"Internal error: unexpected EOF"}"#),
     ])
-    func aGatewayThatRefusesItGetsItPlainlyFromThenOn(status: Int, body: String) async throws {
+    func gatewayRefusingCompressionGetsUncompressedRequests(status: Int, body: String) async throws {
         let compressed = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
             guard Self.isCompressed(request) else {
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// CouchDB refuses a whole call for one bad document: that says nothing about gzip.
-    @Test func documentsThatAreRefusedEitherWayChangeNothing() async throws {
+    @Test func documentsRefusedEitherWayDoNotDisableCompression() async throws {
         let (compressed, plain) = (EventCounter(), EventCounter())
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, request in
             (Self.isCompressed(request) ? compressed : plain).increment()
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [401, 403, 409, 413, 500, 503])
-    func otherRefusalsAreNotAnsweredWithMore(status: Int) async throws {
+    func otherRefusalsAreNotRetriedUncompressed(status: Int) async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(.always)) { connection, _ in
             requests.increment()
@@ -128,7 +128,7 @@ import Testing
     @Test(arguments: [
         (false, [1e5, 1e5, 1e5], true), (false, [1e5, 1e5, 1e9], false), (true, [1e5, 1e5, 1e5], false),
     ])
-    func onlyASlowLinkGetsThemCompressed(isLoopback: Bool, rates: [Double], isCompressed: Bool) async throws {
+    func onlySlowLinkGetsCompressedRequests(isLoopback: Bool, rates: [Double], isCompressed: Bool) async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(Self.isCompressed(request) == isCompressed)
             try connection.answer(201, headers: syncGateway, body: Self.written)
@@ -168,7 +168,7 @@ import Testing
         ("http://localhost.example/todo", false), ("http://notlocalhost/todo", false),
         ("http://127.0.0.256/todo", false),
     ])
-    func thisMachineIsKnown(url: String, isLoopback: Bool) throws {
+    func loopbackIsRecognized(url: String, isLoopback: Bool) throws {
         #expect(try GatewayURL(url).isLoopback == isLoopback)
     }
 }

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [(429, GatewayError.Code.tooManyRequests), (503, .unavailable), (500, .unavailable)])
-    func nothingIsAskedBefore(status: Int, code: GatewayError.Code) async throws {
+    func noRequestIsSentBeforeRetryAfter(status: Int, code: GatewayError.Code) async throws {
         let scripted = try scripted(status, "60")
         let first = await #expect(throws: GatewayError.self) { try await scripted.gateway.document("refused") }
         #expect(first?.retryAfter == .seconds(60))
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [(404, "60"), (413, "60"), (503, "0"), (503, "soon")])
-    func otherAnswersHoldNothingUp(status: Int, wait: String) async throws {
+    func otherAnswersDoNotDelayRequests(status: Int, wait: String) async throws {
         let scripted = try scripted(status, wait)
         _ = try? await scripted.gateway.document("refused")
         _ = try await scripted.gateway.databaseInfo()

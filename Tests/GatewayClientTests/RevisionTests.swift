@@ -78,7 +78,7 @@ import Testing
                 + #"{"id":"c"}]}"#, ["malformed a", #"{"_id":"b"}"#, "malformed c"]
         ),
     ])
-    func aRevisionThatIsNotJSONIsDistinguished(type: String, body: String, expected: [String]) async throws {
+    func invalidJSONRevisionIsReported(type: String, body: String, expected: [String]) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: ["Content-Type: \(type)"], body: body)
         }
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Each piece that arrived was copied together with all before it.
-    @Test(arguments: [false, true]) func aLongRevisionComesInManyPieces(isMultipart: Bool) async throws {
+    @Test(arguments: [false, true]) func longRevisionArrivesInManyPieces(isMultipart: Bool) async throws {
         let text = #"{"_id":"a","x":"\#(String(repeating: "0123456789", count: 600_000))"}"#
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(
@@ -109,7 +109,7 @@ import Testing
         ("application/json", String(json.prefix(60)), "connectionLost"),
         ("text/html", "<html>", "malformedAnswer"),
     ])
-    func whatIsCutOrNoAnswerIsAnError(type: String, body: String, code: String) async throws {
+    func truncatedOrForeignAnswerIsError(type: String, body: String, code: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(headers: ["Content-Type: \(type)"], body: body)
         }
@@ -120,7 +120,7 @@ import Testing
 }
 
 @Suite(.limitedParallelism) struct RevisionTests {
-    @Test func differencesComeInTheOrderOfTheQuestion() async throws {
+    @Test func differencesHaveOrderOfRequest() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.text == #"{"t1":["1-a","2-b"],"new":["1-a"],"known":["1-x"]}"#)
             try connection.answer(
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// As Sync Gateway 4.1.1 answers.
-    @Test func idsThatSyncGatewayWritesAsGoText() async throws {
+    @Test func goQuotedIDsOfSyncGatewayAreRead() async throws {
         let ids = ["a\u{7f}b", "c\u{e0067}d", "x\u{0}y", "q\"\\\n\u{85}\u{b}\u{7}é", "plain"]
         let scripted = try ScriptedGateway { connection, request in
             try connection.answer(
@@ -175,7 +175,7 @@ import Testing
         ),
         (syncGateway, "[]", [.unmentioned, .unmentioned]),
     ])
-    func storedRevisionsHaveAnOutcomeEach(headers: [String], answer: String, outcomes: [BulkOutcome]) async throws {
+    func eachStoredRevisionHasOutcome(headers: [String], answer: String, outcomes: [BulkOutcome]) async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.text == "{\"new_edits\":false,\"docs\":[{\"_rev\":\"2-b\"},\n{\"_rev\":\"2-c\"}]}")
             try connection.answer(201, headers: headers, body: answer)
@@ -188,7 +188,7 @@ import Testing
         #expect(try await scripted.gateway.storeRevisions(revisions) == outcomes)
     }
 
-    @Test func leavesAreReadWithTheirBodies() async throws {
+    @Test func leavesAreReadWithBodies() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/c1?open_revs=%5B%222-b%22%2C%227-z%22%5D")
             try connection.answer(
@@ -203,7 +203,7 @@ import Testing
         #expect(revision.text == "7-z")
     }
 
-    @Test func aDocumentComesWithWhatIsAskedFor() async throws {
+    @Test func documentContainsRequestedParts() async throws {
         let scripted = try ScriptedGateway { connection, request in
             #expect(request.target == "/todo/c1?revs=true&conflicts=true&rev=2-c")
             try connection.answer(headers: couchDB, body: #"{"_id":"c1","_conflicts":["2-b"]}"#)

@@ -6,7 +6,7 @@ import Testing
 /// `http` for a port that speaks TLS, and the reverse: said at once, and how to write it.
 @Suite(.limitedParallelism) struct SchemeTests {
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func plainHTTPToATLSPortIsSaid() async throws {
+    func plainHTTPToTLSPortIsReported() async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
         let gateway = Gateway(try GatewayURL("http://127.0.0.1:\(server.port)/todo"))
         let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
@@ -16,7 +16,7 @@ import Testing
 
     /// Servers answer a TLS handshake with a page, or hang up.
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", ""])
-    func tlsToAPlainPortIsSaid(answer: String) async throws {
+    func tlsToPlainPortIsReported(answer: String) async throws {
         let server = try TestServer { connection in
             guard try connection.read(1) != [0x16] else { return try connection.write(answer) }
             _ = try connection.readHead()
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// The port is asked again without credentials, and only by a client that never had a proper answer.
-    @Test func aServerThatHangsUpIsTakenForWhatItIs() async throws {
+    @Test func disconnectingServerIsReportedAsSuch() async throws {
         let asked = EventCounter()
         let server = try TestServer { connection in
             if try connection.read(1) == [0x47] { asked.increment() }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestCertificate.openSSL != nil, "needs the openssl command"))
-    func aCertificateOfAnUnknownAuthorityNamesTheOption() async throws {
+    func unknownAuthorityErrorNamesOption() async throws {
         let server = try SecureTestServer(TestCertificate(for: "IP:127.0.0.1"))
         let gateway = Gateway(try GatewayURL("https://127.0.0.1:\(server.port)/todo"))
         let error = await #expect(throws: GatewayError.self) { try await gateway.databaseInfo() }
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(301, "another.example/x"), (414, "URL as too long"), (431, "header as too long")])
-    func aForeignAnswerIsExplained(status: Int, part: String) async throws {
+    func foreignAnswerIsExplained(status: Int, part: String) async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.answer(status, headers: ["Location: https://another.example/x?secret"])
         }
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// A header that never ends was a document that is too large: bulk writes were halved for it.
-    @Test func anEndlessHeaderSaysNothingOfDocuments() async throws {
+    @Test func endlessHeaderDoesNotConcernDocuments() async throws {
         let scripted = try ScriptedGateway { connection, _ in
             try connection.write("HTTP/1.1 200 OK\r\n")
             while true { try connection.write(String(repeating: "X: y\r\n", count: 250)) }

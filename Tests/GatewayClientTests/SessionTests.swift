@@ -17,7 +17,7 @@ import Testing
         return settings
     }
 
-    @Test func syncGatewayGetsThePasswordOnce() async throws {
+    @Test func syncGatewayGetsPasswordOnce() async throws {
         let logins = EventCounter()
         let scripted = try ScriptedGateway(settings: settings()) { connection, request in
             #expect(request.values(of: "authorization").isEmpty)
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// An expired cookie would be one of nobody, and nobody may well read a public database.
-    @Test func theSessionOfCouchDBIsRenewedBeforeItExpires() async throws {
+    @Test func couchDBSessionIsRenewedBeforeExpiry() async throws {
         let start = ContinuousClock.now
         let elapsed = Monitor<Duration>(.zero)
         let logins = EventCounter()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aCookieThatTheServerRenewsIsTakenOver() async throws {
+    @Test func renewedCookieIsUsed() async throws {
         let scripted = try ScriptedGateway(settings: settings(.couchDB)) { connection, request in
             let value = request.target == "/_session" ? "first" : "second"
             let cookie = "Set-Cookie: AuthSession=\(value); Max-Age=600"
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Sync Gateway's `session_cookie_name`, and a load balancer's cookie beside it.
-    @Test func allCookiesOfTheLoginAreSentBackUnderAnyName() async throws {
+    @Test func allLoginCookiesAreSentBack() async throws {
         let scripted = try ScriptedGateway(settings: settings(.syncGateway)) { connection, request in
             if request.method == "POST" {
                 let cookies = [
@@ -95,7 +95,7 @@ import Testing
         _ = try await scripted.gateway.document("b")
     }
 
-    @Test func aSessionThatIsGoneIsBegunAnewOnce() async throws {
+    @Test func expiredSessionIsRestartedOnce() async throws {
         let logins = EventCounter()
         let scripted = try ScriptedGateway(settings: settings(.syncGateway)) { connection, request in
             if request.method == "POST" {
@@ -123,7 +123,7 @@ import Testing
         (200, "Path=", #"{"ok":true,"name":"amy"}"#),
         (401, "AuthSession=; Max-Age=600", #"{"error":"unauthorized","reason":"Name or password is incorrect."}"#),
     ])
-    func whatBeginsNoSessionOfThisUserIsRefused(status: Int, cookie: String, body: String) async throws {
+    func loginWithoutUsersSessionIsRefused(status: Int, cookie: String, body: String) async throws {
         let scripted = try ScriptedGateway(settings: settings(.couchDB)) { connection, request in
             #expect(request.target == "/_session")
             try connection.answer(status, headers: couchDB + ["Set-Cookie: \(cookie)"], body: body)
@@ -139,7 +139,7 @@ import Testing
         (["WWW-Authenticate: Basic"], GatewayError.Cause.wrongCredentials, "check the user name and password"),
         ([], .unknownDatabaseOrLogin, "or there is no database 'todo'"),
     ])
-    func aRefusedLoginIsToldFromAMissingDatabase(
+    func refusedLoginIsDistinguishedFromMissingDatabase(
         challenge: [String], cause: GatewayError.Cause, part: String
     ) async throws {
         let scripted = try ScriptedGateway(settings: settings(.syncGateway)) { connection, request in
@@ -155,7 +155,7 @@ import Testing
         #expect(error?.description.contains(part) == true, "\(String(describing: error))")
     }
 
-    @Test func aSessionDoesNotPrintItsCookie() throws {
+    @Test func sessionDoesNotPrintItsCookie() throws {
         let session = try #require(GatewaySession(["AuthSession=s3cret"], of: .bearer(token: "s3cret"), at: .now))
         var dumped = ""
         dump(session, to: &dumped)
@@ -166,7 +166,7 @@ import Testing
 @Suite(.limitedParallelism) struct CredentialsSourceTests {
     private struct NoFile: Error {}
 
-    @Test func credentialsAreReadAnewForEachRequest() async throws {
+    @Test func credentialsAreReadForEachRequest() async throws {
         let tokens = EventCounter()
         var settings = GatewaySettings()
         settings.credentialsSource = {
@@ -181,7 +181,7 @@ import Testing
         #expect(tokens.count == 3)
     }
 
-    @Test func aSourceThatFailsEndsTheRequest() async throws {
+    @Test func failingSourceEndsRequest() async throws {
         var settings = GatewaySettings()
         settings.credentialsSource = { throw NoFile() }
         let scripted = try ScriptedGateway(settings: settings) { _, _ in Issue.record("a request was sent") }
@@ -198,7 +198,7 @@ import Testing
 
     /// The file is written anew between two requests, in the middle of one.
     @Test(arguments: [1, 2, 9])
-    func afterA401TheSourceIsAskedOnceMore(rightFrom: Int) async throws {
+    func sourceIsReadAgainAfter401(rightFrom: Int) async throws {
         let (asked, requests) = (EventCounter(), EventCounter())
         var settings = GatewaySettings()
         settings.credentialsSource = {
@@ -221,7 +221,7 @@ import Testing
 
     /// Servers count failed logins, and lock out who has too many.
     @Test(arguments: [true, false])
-    func theSameCredentialsAreNotTriedTwice(hasSource: Bool) async throws {
+    func sameCredentialsAreNotTriedTwice(hasSource: Bool) async throws {
         let requests = EventCounter()
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "old")
@@ -235,7 +235,7 @@ import Testing
         #expect(requests.count == 1)
     }
 
-    @Test func aWriteIsRepeatedWhole() async throws {
+    @Test func writeIsRepeatedCompletely() async throws {
         let asked = EventCounter()
         var settings = GatewaySettings()
         settings.credentialsSource = {
@@ -254,7 +254,7 @@ import Testing
 
     /// Logins with passwords in turn: what the source gives is taken at the second attempt, or not at all.
     @Test(arguments: [(["old", "new"], true), (["old", "older"], false), (["old", "old", "new"], false)])
-    func aRefusedLoginIsTriedWithWhatTheSourceGivesThen(passwords: [String], isRight: Bool) async throws {
+    func refusedLoginIsRetriedWithNewCredentials(passwords: [String], isRight: Bool) async throws {
         let (asked, logins) = (EventCounter(), EventCounter())
         var settings = GatewaySettings()
         settings.usesSession = true
@@ -279,7 +279,7 @@ import Testing
         #expect(logins.count == Set(passwords.prefix(2)).count)
     }
 
-    @Test func aSessionOfAnotherUserIsNotUsed() async throws {
+    @Test func sessionOfOtherUserIsNotUsed() async throws {
         let user = Monitor("amy")
         var settings = GatewaySettings()
         settings.usesSession = true
@@ -301,8 +301,8 @@ import Testing
     }
 }
 
-@Suite(.limitedParallelism) struct MovedTests {
-    @Test func aMoveWithinTheServerIsFollowed() async throws {
+@Suite(.limitedParallelism) struct RedirectTests {
+    @Test func redirectWithinServerIsFollowed() async throws {
         let scripted = try ScriptedGateway { connection, request in
             if request.target == "/todo/a" {
                 try connection.answer(301, headers: syncGateway + ["Location: /todo/b"])
@@ -316,7 +316,7 @@ import Testing
     @Test(arguments: [
         "http://127.0.0.1:1/todo/a", "//127.0.0.1:1/a", "/\\127.0.0.1:1/a", "https://127.0.0.1/a", "a", "",
     ])
-    func aMoveToAnotherServerIsNotFollowed(place: String) async throws {
+    func redirectToOtherServerIsNotFollowed(place: String) async throws {
         var settings = GatewaySettings()
         settings.credentials = .basic(user: "amy", password: "s3cret")
         let requests = EventCounter()
@@ -329,7 +329,7 @@ import Testing
         #expect(requests.count == 1)
     }
 
-    @Test func aWriteIsNotMoved() async throws {
+    @Test func writeIsNotRedirected() async throws {
         let requests = EventCounter()
         let scripted = try ScriptedGateway { connection, _ in
             requests.increment()

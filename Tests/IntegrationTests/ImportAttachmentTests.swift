@@ -46,22 +46,22 @@ import Transfer
             #expect(before.count == 52)
             #expect(before.contains { $0.hasSuffix(Digest.sha256.hex(Self.bodies[3])) })
             let contents = try await origin.contents()
-            for streamedFrom in [0, 1_000, 80_000, 1 << 20] {
+            for streamingThreshold in [0, 1_000, 80_000, 1 << 20] {
                 try await BotTestBed.withEmbedded { target in
                     try target.write("in.ndjson", bytes: try origin.bytes("files.ndjson"))
                     let configure: (inout ImportSettings) -> Void = { settings in
                         settings.attachments = origin.path("files")
-                        settings.streamedFrom = streamedFrom
+                        settings.streamingThreshold = streamingThreshold
                     }
                     let state = try await target.load(file: "in.ndjson", configure: configure)
                     #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
-                    #expect(try await digests(target, "files") == before, "\(streamedFrom)")
-                    #expect(try await target.contents() == contents, "\(streamedFrom)")
+                    #expect(try await digests(target, "files") == before, "\(streamingThreshold)")
+                    #expect(try await target.contents() == contents, "\(streamingThreshold)")
                     let again = try await target.load(file: "in.ndjson") { settings in
                         configure(&settings)
                         settings.mode = .upsert
                     }
-                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamedFrom)")
+                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamingThreshold)")
                 }
             }
         }
@@ -73,17 +73,17 @@ import Transfer
             try await load(origin)
             let before = try await digests(origin, "files")
             try await origin.export(name) { $0.attachments = .inline }
-            for streamedFrom in limits {
+            for streamingThreshold in limits {
                 try await BotTestBed.withEmbedded { target in
                     try target.write(name, bytes: try origin.bytes(name))
-                    let state = try await target.load(file: name) { $0.streamedFrom = streamedFrom }
+                    let state = try await target.load(file: name) { $0.streamingThreshold = streamingThreshold }
                     #expect(state.counts == ImportCounts(inserted: 26), target.complaint)
-                    #expect(try await digests(target, "files") == before, "\(streamedFrom)")
+                    #expect(try await digests(target, "files") == before, "\(streamingThreshold)")
                     let again = try await target.load(file: name) { settings in
                         settings.mode = .upsert
-                        settings.streamedFrom = streamedFrom
+                        settings.streamingThreshold = streamingThreshold
                     }
-                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamedFrom)")
+                    #expect(again.counts == ImportCounts(unchanged: 26), "\(streamingThreshold)")
                 }
             }
         }
@@ -126,7 +126,7 @@ import Transfer
 
     /// The bytes are those that the line's stub names, or the document is not written.
     @Test(arguments: [1_000, 1 << 20]) func missingOrDamagedFileRejectsItsDocuments(
-        streamedFrom: Int
+        streamingThreshold: Int
     ) async throws {
         try await BotTestBed.withEmbedded { origin in
             try await load(origin)
@@ -141,7 +141,7 @@ import Transfer
             try await BotTestBed.withEmbedded { target in
                 let configure: (inout ImportSettings) -> Void = { settings in
                     settings.attachments = origin.path("files")
-                    settings.streamedFrom = streamedFrom
+                    settings.streamingThreshold = streamingThreshold
                 }
                 let state = try await target.load(lines: lines, configure: configure)
                 #expect(state.counts == ImportCounts(inserted: 26 - wrong, rejected: wrong))

@@ -35,13 +35,13 @@ import Transfer
     }
 
     @Test(arguments: [0, 1 << 20], [ImportMode.insert, .upsert, .merge])
-    func escapesAndLineBreaksInBase64AreIgnored(streamedFrom: Int, mode: ImportMode) async throws {
+    func escapesAndLineBreaksInBase64AreIgnored(streamingThreshold: Int, mode: ImportMode) async throws {
         try await BotTestBed.withEmbedded { bed in
             let lines = Self.spellings.enumerated().map { number, data in
                 #"{"_id":"d\#(number)","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
             }
             let configure: (inout ImportSettings) -> Void = { settings in
-                settings.streamedFrom = streamedFrom
+                settings.streamingThreshold = streamingThreshold
                 settings.mode = mode
             }
             let state = try await bed.load(lines: lines, configure: configure)
@@ -78,9 +78,9 @@ import Transfer
     ])
     func invalidBase64IsRefusedAndNotUploaded(data: String, reason: String) async throws {
         try await BotTestBed.withEmbedded { bed in
-            for streamedFrom in [0, 1 << 20] {
+            for streamingThreshold in [0, 1 << 20] {
                 let line = #"{"_id":"d","_attachments":{"a":{"content_type":"image/png","data":"\#(data)"}}}"#
-                let state = try await bed.load(lines: [line]) { $0.streamedFrom = streamedFrom }
+                let state = try await bed.load(lines: [line]) { $0.streamingThreshold = streamingThreshold }
                 #expect(state.counts == ImportCounts(rejected: 1))
                 #expect(try bed.rejections().first?.reason.contains(reason) == true, bed.complaint)
                 #expect(try await bed.stored("d") == nil)

@@ -145,7 +145,7 @@ import Transfer
             try embedded.misbehave(trouble)
             let state = try await bed.load(file: "o.ndjson") { settings in
                 settings.attachments = bed.path("files")
-                settings.streamedFrom = 1_000
+                settings.streamingThreshold = 1_000
             }
             embedded.behave()
             #expect(state.counts.rejected == 0 && state.counts.settled == 12, bed.complaint)

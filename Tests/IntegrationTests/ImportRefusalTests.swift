@@ -178,7 +178,7 @@ import Transfer
     @Test(arguments: [401, 403, 404]) func anyNumberOfStreamedDocumentsMayBeRefused(status: Int) async throws {
         let server = try Self.refusingStreams(status: status, writes: 201)
         try await load(server, lines: Self.streamed(25)) { settings in
-            settings.streamedFrom = 0
+            settings.streamingThreshold = 0
             settings.batchDocuments = 9
         } _: { bed, state in
             #expect(state.counts == ImportCounts(rejected: 25))
@@ -192,7 +192,7 @@ import Transfer
         let server = try Self.refusingStreams(status: status, writes: status)
         let failure = await #expect(throws: RunError.self) {
             try await load(server, lines: Self.streamed(3)) {
-                $0.streamedFrom = 0
+                $0.streamingThreshold = 0
             } _: { _, _ in
             }
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Revisions
 
-/// Attachments of leaves that CouchDB compressed at several levels.
+/// Attachments of leaves that CouchDB compressed at different levels.
 @Suite(.limitedParallelism) struct EqualAttachmentsTests {
     private func leaf(_ revision: String, _ digest: String, type: String = "text/plain") throws -> (
         revision: RevisionID, document: JSONValue
@@ -17,7 +17,7 @@ import Testing
         return (RevisionID(revision), try JSONText(#"{"_id":"d","_attachments":{"x":\#(stub)}}"#).root)
     }
 
-    /// - Parameter bodies: What the server has, by revision; nil: it has no such revision.
+    /// - Parameter bodies: The server's content by revision; nil: no such revision.
     private func equalDigests(
         _ leaves: [(revision: RevisionID, document: JSONValue)], _ bodies: [String: String]
     ) async throws -> (equal: [String: String], requests: Int) {
@@ -42,7 +42,7 @@ import Testing
         return (equal, requests.withLock { $0 })
     }
 
-    @Test func bytesTellWhichAreTheSame() async throws {
+    @Test func equalBytesAreDetected() async throws {
         let leaves = try ["3-a": "md5-A", "3-b": "md5-B", "3-c": "md5-C", "2-d": "md5-B"]
             .sorted { $0.key < $1.key }.map { try leaf($0.key, $0.value) }
         let bodies = ["2-d": "wonderful", "3-a": "wonderful", "3-b": "wonderful", "3-c": "different"]
@@ -50,7 +50,7 @@ import Testing
         #expect(equal == ["md5-A": "md5-B"] && requests == 3)
     }
 
-    @Test func whatCannotBeReadIsDifferent() async throws {
+    @Test func unreadableAttachmentCountsAsDifferent() async throws {
         let leaves = [try leaf("3-a", "md5-A"), try leaf("3-b", "md5-B")]
         #expect(try await equalDigests(leaves, ["3-b": "wonderful"]).equal.isEmpty)
     }
@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [
         ["md5-A", "md5-A"], ["sha1-A", "sha1-B"], ["sha256-A", "other"],
     ])
-    func whatDigestsTellIsNotRead(digests: [String]) async throws {
+    func attachmentsWithComparableDigestsAreNotRead(digests: [String]) async throws {
         let leaves = try digests.enumerated().map { try leaf("3-\($0)", $1) }
         #expect(try await equalDigests(leaves, [:]).requests == 0)
         let types = [try leaf("3-a", "md5-A"), try leaf("3-b", "md5-B", type: "image/png")]

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Revisions
 
-/// The ids of revisions that resolve a conflict. Programs of several versions make them of the same leaves at the same
-/// time, so they must not change.
+/// The ids of revisions that resolve a conflict. Different program versions create them from the same leaves at the
+/// same time, so the ids must not change.
 @Suite struct NewRevisionTests {
     private static func leaf(_ revision: String, _ before: String..., attachments: String = "{}") throws -> ConflictLeaf
     {
@@ -26,7 +26,7 @@ import Testing
         return Conflict([try leaf("3-l", "b", "a", attachments: stub), try leaf("3-w", "b", "a")])
     }
 
-    @Test func documentsOfSeveralLeaves() throws {
+    @Test func mergedRevisionsHaveStableIDs() throws {
         let (conflict, members) = (try Self.conflict(), try JSONText(#"{"n":1}"#))
         let plain = try #require(
             NewRevision.resolved(ResolvedDocument(members: members, attachments: []), of: conflict, "d"))
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         ("deleted", "6f800810bef1358df97e77307e63e1ac"), ("settled", "c496b2c85e1ed785119be4ea625bd824"),
     ])
-    func deletionsOfLeaves(reason: String, digest: String) throws {
+    func deletionsHaveStableIDs(reason: String, digest: String) throws {
         let tombstone = try #require(
             NewRevision.tombstone(of: try Self.leaf("3-l", "b", "a"), "d", because: reason))
         #expect(
@@ -52,8 +52,8 @@ import Testing
         )
     }
 
-    /// The target's leaf is two generations older: a revision between the two stands for nothing.
-    @Test func revisionsThatSettle() throws {
+    /// The target's leaf is two generations older, so the history contains a placeholder.
+    @Test func settlingRevisionsHaveStableIDs() throws {
         let (ours, theirs) = (try Self.leaf("3-w", "b", "a"), try Self.leaf("2-t", "a"))
         let pair = LeafPair(ours: ours, theirs: theirs)
         let revision = SettlingRevision.of(pair, content: Array(#"{"n":1}"#.utf8))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Revisions
 
-/// Which attachments of a revision the target gets, and what its body is there.
+/// The attachments that the target gets with a revision, and the revision's body there.
 @Suite struct ReplicatedRevisionTests {
     private static func revision(_ body: String, known: [String]) throws -> ReplicatedRevision {
         ReplicatedRevision(
@@ -23,7 +23,7 @@ import Testing
             // A leaf of another branch.
             (["3-x"], [], ["old", "mid", "new", "odd"]),
         ] as [([String], [String], [String])])
-    func attachmentsOlderThanAKnownAncestorAreNotSentAgain(
+    func attachmentsOlderThanKnownAncestorAreNotSentAgain(
         ancestors: [String], known: [String], needed: [String]
     ) throws {
         let attachments = try Self.revision(Self.body, known: ancestors).attachments
@@ -32,14 +32,14 @@ import Testing
     }
 
     /// Sync Gateway accepts a stub for which it has no bytes.
-    @Test func anAttachmentOfAnUnknownRevisionIsSent() throws {
+    @Test func attachmentOfUnknownRevisionIsSent() throws {
         let body = Self.body.replacing(#""revpos":1"#, with: #""revpos":0"#)
         for ancestors in [[], ["3-c"]] {
             #expect(try Self.revision(body, known: ancestors).attachments.needed.contains { $0.name == "old" })
         }
     }
 
-    @Test func theBodyKeepsItsBytesButForWhatOnlyTheSourceKnows() throws {
+    @Test func bodyKeepsItsBytesExceptSourceOnlyMembers() throws {
         let plain = #"{"_id":"a", "n":1.10,"_rev":"1-a"}"#
         let same = ReplicatedBody.bytes(of: try JSONText(plain), attachments: [])
         #expect(String(decoding: same, as: UTF8.self) == plain)
@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func whatSyncGatewayWithholdsIsRecognised() throws {
+    @Test func revisionsWithheldBySyncGatewayAreRecognized() throws {
         #expect(try Self.revision(#"{"_id":"a","_removed":true}"#, known: []).isRemoved)
         #expect(try !Self.revision(Self.body, known: []).isRemoved)
     }

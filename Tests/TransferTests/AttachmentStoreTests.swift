@@ -24,16 +24,16 @@ import Testing
         return (spool, await spool.body)
     }
 
-    /// Tells whether a file was replaced by an equal one.
+    /// Changes if the file was replaced by an equal one.
     private func inode(_ path: String) throws -> ino_t {
         var information = stat()
         try #require(stat(path, &information) == 0)
         return information.st_ino
     }
 
-    /// The same length, so that only the bytes tell; and a file that a crash has cut.
+    /// One file has the same length, so that only the bytes differ; the other was truncated by a crash.
     @Test(arguments: ["the bytes of an attachmenT", "the bytes"])
-    func aDamagedFileGivesWayToTheBytesThatCame(damaged: String) async throws {
+    func damagedFileIsReplaced(damaged: String) async throws {
         try await withStore { store in
             let (first, body) = try await spool(store)
             try await store.take(first, body, noting: unsynced)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func theSameBytesMayComeTwiceAtOnce() async throws {
+    @Test func equalBytesMayBeStoredConcurrently() async throws {
         try await withStore { store in
             let (first, body) = try await spool(store, slot: 0)
             let (second, same) = try await spool(store, slot: 1)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsInTheFolderBeforeThereIsAnAttachment() async throws {
+    @Test func folderIsEmptyUntilFirstAttachment() async throws {
         try await withStore { store in
             let names = try FileManager.default.contentsOfDirectory(atPath: store.path)
             #expect(names.isEmpty)

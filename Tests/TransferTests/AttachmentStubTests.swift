@@ -8,7 +8,7 @@ import Testing
 @Suite struct AttachmentStubTests {
     private static let sha256 = String(repeating: "0", count: 64)
 
-    /// A stub as it was, and as it is with 4,000 bytes.
+    /// An original stub, and the expected stub for 4,000 bytes.
     @Test(
         arguments: [
             (#"{"length":40,"stub":true}"#, #"{"length":4000,"unpacked":true,"stub":true}"#),
@@ -22,7 +22,7 @@ import Testing
             (#"{"stub":true}"#, nil), (#"{"length":"40","stub":true}"#, nil),
             (#"{"encoded_length":4000,"encoding":"gzip","length":9000,"stub":true}"#, nil),
         ] as [(String, String?)])
-    func theLengthBecomesThatOfTheBytes(stub: String, expected: String?) throws {
+    func lengthBecomesThatOfBytes(stub: String, expected: String?) throws {
         let before = #"{"_id":"a","length":7,"_attachments":{"p":"#
         let text = try JSONText(before + stub + "}}")
         let found = try #require(AttachmentStub.all(of: text.root).first)
@@ -32,7 +32,7 @@ import Testing
         #expect(String(decoding: output, as: UTF8.self) == before + (expected ?? stub))
     }
 
-    @Test func aStretchWithoutTheLengthStaysAsItIs() throws {
+    @Test func partWithoutLengthIsUnchanged() throws {
         let text = try JSONText(#"{"_attachments":{"p":{"stub":true,"length":40,"x":1}}}"#)
         let stub = try #require(AttachmentStub.all(of: text.root).first)
         let body = AttachmentBody(byteCount: 4_000, sha256: Self.sha256)

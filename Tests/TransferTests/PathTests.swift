@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfer
 
-/// Where files are, and how they are named to a user.
+/// The location of files, and their names in messages.
 @Suite struct PathTests {
     private func withFolder(_ body: (String) throws -> Void) throws {
         let folder = NSTemporaryDirectory() + "changebot-path-\(UUID().uuidString)"
@@ -13,16 +13,16 @@ import Testing
         try body(folder)
     }
 
-    /// A folder of the same name in the current directory was taken.
-    @Test func attachmentsAreLookedForBesideTheirExportFirst() {
-        func places(_ folder: String, _ path: String) -> [String] { AttachmentPlaces(folder, of: path).all }
+    /// Regression: a folder of the same name in the current directory was used.
+    @Test func attachmentsAreSearchedNextToExportFirst() {
+        func places(_ folder: String, _ path: String) -> [String] { AttachmentFolderCandidates(folder, of: path).all }
         #expect(places("files", "../yesterday/o.ndjson") == ["../yesterday/files", "files"])
         #expect(places("today/files", "today/o.ndjson") == ["today/today/files", "today/files"])
         #expect(places("files", "o.ndjson") == ["./files", "files"])
         #expect(places("/a/files", "/b/o.ndjson") == ["/a/files", "/b/files"])
     }
 
-    @Test func attachmentsAreFoundBesideTheFileOfALink() throws {
+    @Test func attachmentsAreFoundNextToLinkTarget() throws {
         try withFolder { folder in
             for name in ["real/files/sha256", "links"] {
                 try FileManager.default.createDirectory(
@@ -30,17 +30,17 @@ import Testing
             }
             try Data().write(to: URL(fileURLWithPath: folder + "/real/o"))
             #expect(symlink("../real/o", folder + "/links/o") == 0)
-            let found = AttachmentPlaces("files", of: folder + "/links/o").found
+            let found = AttachmentFolderCandidates("files", of: folder + "/links/o").found
             #expect(found.map { FileManager.default.fileExists(atPath: $0) } == true)
-            #expect(AttachmentPlaces("none", of: folder + "/links/o").found == nil)
+            #expect(AttachmentFolderCandidates("none", of: folder + "/links/o").found == nil)
         }
     }
 
-    /// The file behind stdout was replaced, and what else was written there was lost.
+    /// Regression: the file behind stdout was replaced, and other output to it was lost.
     @Test(arguments: [
         "/dev/stdout", "/dev/./stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1",
     ])
-    func aLinkToAStreamLeadsToTheStream(target: String) throws {
+    func linkToStreamResolvesToStream(target: String) throws {
         try withFolder { folder in
             #expect(symlink(target, folder + "/link") == 0)
             #expect(symlink("link", folder + "/second") == 0)
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    /// Whatever stdout is in a test, this descriptor is a file.
-    @Test func aDescriptorOfAFileIsAStreamHoweverManyLinksLeadThere() throws {
+    /// This descriptor is a file, whatever stdout is in a test.
+    @Test func fileDescriptorIsStreamThroughAnyNumberOfLinks() throws {
         try withFolder { folder in
             let descriptor = open(folder + "/file", O_RDWR | O_CREAT, 0o600)
             defer { close(descriptor) }
@@ -77,5 +77,5 @@ import Testing
         ("it's", #"'it'\''s'"#), ("", "''"), ("$HOME", "'$HOME'"), ("a;b", "'a;b'"), ("~/o", "'~/o'"),
         ("Einkäufe", "Einkäufe"), ("a*", "'a*'"),
     ])
-    func pathsAreQuotedWhereAShellNeedsIt(path: String, word: String) { #expect(path.shellWord == word) }
+    func pathsAreQuotedForShell(path: String, word: String) { #expect(path.shellWord == word) }
 }

@@ -27,7 +27,7 @@ import Testing
         return lines.withLock { $0 }
     }
 
-    @Test func onlyTheFirstAreLoggedOneByOne() {
+    @Test func onlyFirstMessagesAreLoggedIndividually() {
         #expect(lines(20, level: .info) == (0..<20).map { "error \($0)" })
         #expect(lines(1_000, level: .info) == (0..<20).map { "error \($0)" } + ["error no more"])
         #expect(lines(1_000, level: .debug).count == 1_001)

@@ -26,7 +26,7 @@ struct ResolveStage: EffectStage {
         return plans.map { answer(ends[$0.candidate.id] ?? .nothing, for: $0) }
     }
 
-    private func answer(_ end: ConflictEnd, for plan: StagedPlan) -> Course.StageAnswer {
+    private func answer(_ end: ConflictResult, for plan: StagedPlan) -> Course.StageAnswer {
         switch end {
         case .resolved: return .resolved
         case .nothing, .changed: return .notResolved(nil)

@@ -2,10 +2,10 @@ extension Gateway {
     /// The path of a document, or of one of its attachments.
     ///
     /// Sync Gateway decodes these paths twice unless a slash is escaped in them (`rest/routing.go`, `rest/handler.go:
-    /// PathVar`; 3.x and 4.x): what would become something else by that is escaped twice. Segments `.` and `..` are
-    /// taken out of paths on the way; escaped they stay.
+    /// PathVar`; 3.x and 4.x). Text that the second decoding would change is therefore escaped twice. Intermediaries
+    /// remove the segments `.` and `..` from paths; escaped ones are kept.
     ///
-    /// The slash after `_design` stays as it is: CouchDB redirects the escaped one, to an address that may not be right
+    /// The slash after `_design` is not escaped: CouchDB redirects the escaped form, to an address that may be wrong
     /// behind a proxy.
     func place(of id: DocumentID, attachment: String? = nil) -> GatewayRequest.Place {
         let segments = Self.segments(of: id) + (attachment.map { [$0] } ?? [])

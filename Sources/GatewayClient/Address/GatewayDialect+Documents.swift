@@ -36,7 +36,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it writes floats its own way: a stored number may look different from the one that was sent.
+    /// Whether it rewrites floats: a stored number may look different from the one that was sent.
     package var rewritesNumbers: Bool {
         switch self {
         case .syncGateway: false
@@ -44,7 +44,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether `"new_edits":false` stores several leaves of a document. Sync Gateway keeps only the first that it gets.
+    /// Whether `"new_edits":false` stores several leaves of a document. Sync Gateway keeps only the first one.
     package var keepsSeveralLeaves: Bool {
         switch self {
         case .syncGateway: false
@@ -96,8 +96,8 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether `instance_start_time` changes only when the database is created anew. On Sync Gateway it also changes
-    /// after the database was offline.
+    /// Whether `instance_start_time` changes only when the database is recreated. On Sync Gateway it also changes after
+    /// the database was offline.
     package var keepsInstance: Bool {
         switch self {
         case .syncGateway: false

@@ -21,7 +21,7 @@ extension GatewayDialect {
     /// Whether `greeting`, the answer to `GET /`, has members or a version that only this server sends.
     ///
     /// - Note: Source: recorded, CouchDB 3.5.0 and Sync Gateway 3.3.7 and 4.1.1. CouchDB has `uuid` since 1.3 and the
-    ///   others since 2.1; `[vendor]` in its configuration names anyone.
+    ///   other members since 2.1; `[vendor]` in its configuration can be any name.
     func sent(_ greeting: SmallJSON) -> Bool {
         switch self {
         case .syncGateway:
@@ -55,7 +55,7 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it answers 401 without `WWW-Authenticate` if there is no such database.
+    /// Whether it answers 401 without `WWW-Authenticate` if the database does not exist.
     var hidesUnknownDatabases: Bool {
         switch self {
         case .syncGateway: true
@@ -87,8 +87,8 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether its feed may lack changes for a moment after it has acknowledged the writes, unless a request asks it to
-    /// wait for them (Sync Gateway 4.1, `db/change_cache.go`: the feed is filled by the bucket's own feed of changes).
+    /// Whether its feed may briefly lack changes of acknowledged writes, unless a request asks it to wait for them
+    /// (Sync Gateway 4.1, `db/change_cache.go`: the feed is filled from the bucket's change feed).
     package var feedLagsBehindWrites: Bool {
         switch self {
         case .syncGateway: true
@@ -96,8 +96,8 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether it reads the ids of all documents before it begins a page of them: a page costs as much to begin as the
-    /// whole list (Sync Gateway 4.1: half a second with 100,000 documents, several while it is busy).
+    /// Whether it reads the ids of all documents before it starts a page: starting a page then costs as much as
+    /// starting the whole list (Sync Gateway 4.1: half a second with 100,000 documents, several seconds under load).
     var readsAllIDsForEachPage: Bool {
         switch self {
         case .syncGateway: true
@@ -105,8 +105,8 @@ extension GatewayDialect {
         }
     }
 
-    /// Whether a complete list with fewer documents than were asked for is the whole rest. If the query fails while the
-    /// list is sent, Sync Gateway leaves the list open (4.1, `rest/bulk_api.go`). Others may have limits of their own.
+    /// Whether a complete list with fewer documents than requested is the end. If the query fails while the list is
+    /// sent, Sync Gateway leaves the list open (4.1, `rest/bulk_api.go`). Other servers may have their own limits.
     var endsListsOnlyAtTheirEnd: Bool {
         switch self {
         case .syncGateway: true

@@ -1,6 +1,6 @@
-/// Where a keyspace is: `http(s)://host[:port][/prefix]/KEYSPACE`.
+/// The address of a keyspace: `http(s)://host[:port][/prefix]/KEYSPACE`.
 ///
-/// User info is kept apart from the address, so that this type can be printed anywhere.
+/// User info is stored separately, so that this type can be printed anywhere.
 public struct GatewayURL: Hashable, Sendable {
     /// Scheme, host, port and path prefix, without a trailing slash: `https://example.org:4984/sync`.
     public let base: String
@@ -11,7 +11,7 @@ public struct GatewayURL: Hashable, Sendable {
 
     /// Scheme and host become lower case; slashes at the end are dropped.
     ///
-    /// - Throws: ``GatewayURLError`` with a message for the person who wrote the address.
+    /// - Throws: ``GatewayURLError`` with a message for the user.
     public init(_ text: String) throws(GatewayURLError) {
         guard let schemeEnd = text.range(of: "://") else {
             throw .init("'\(Self.redacted(text))' is not a URL; write http://HOST:PORT/DATABASE")
@@ -60,14 +60,14 @@ public struct GatewayURL: Hashable, Sendable {
         return base[..<(base[scheme.upperBound...].firstIndex(of: "/") ?? base.endIndex)]
     }
 
-    /// The address in a `Location` header, if scheme, host and port are those of this server; nil otherwise.
+    /// The address in a `Location` header if it has this server's scheme, host and port; nil otherwise.
     func address(ofMoveTo location: String) -> String? {
         if location.hasPrefix("/"), !location.hasPrefix("//"), !location.hasPrefix("/\\") { return origin + location }
         return location.hasPrefix("\(origin)/") ? location : nil
     }
 
-    /// A hint for the case that there is no such database: `/todo/x` names the database `x`, not `todo`. Nil for an
-    /// address without a path prefix.
+    /// A hint for a missing database: `/todo/x` names the database `x`, not `todo`. Nil for an address without a path
+    /// prefix.
     var advice: String? {
         guard let scheme = base.range(of: "://"), let slash = base[scheme.upperBound...].lastIndex(of: "/") else {
             return nil

@@ -8,12 +8,12 @@ internal import LosslessJSON
 public struct AttachmentAnswer {
     /// The type with which the attachment was stored; nil if the gateway gives none.
     public let contentType: String?
-    /// `gzip` if the attachment is stored compressed: Sync Gateway sends it so, whatever was requested.
+    /// `gzip` if the attachment is stored compressed: Sync Gateway sends it that way, regardless of the request.
     public let contentEncoding: String?
     /// Nil if the gateway does not give the length.
     public let byteCount: Int?
-    /// The digest from the stub, or else the one in the answer. ``next()`` checks the bytes against it, unless they
-    /// were requested as stored. Nil if there is none, or if it can't be that of the bytes that are sent.
+    /// The digest of the stub, or else that of the answer. ``next()`` checks the bytes against it, unless they were
+    /// requested as stored. Nil if there is none, or if it can't match the bytes that are sent.
     public let digest: AttachmentDigest?
 
     private let body: HTTPBody
@@ -33,10 +33,10 @@ public struct AttachmentAnswer {
         check = isAsStored ? nil : self.digest.map { RunningDigest($0.algorithm) }
     }
 
-    /// Whether CouchDB sends other bytes than it stores, and those that it stores are what its digest is of.
+    /// Whether CouchDB sends other bytes than it stores, so that its digest does not match them.
     ///
-    /// - Note: Source: `Accept-Ranges`, `none` for what it decompresses (CouchDB 3.5, `chttpd_db.erl`). Where a proxy
-    ///   leaves it out, the type tells, as far as the settings are the defaults.
+    /// - Note: Source: `Accept-Ranges` is `none` for decompressed attachments (CouchDB 3.5, `chttpd_db.erl`). If a
+    ///   proxy removes it, the type decides, assuming default settings.
     private static func isDecompressed(_ headers: HTTPHeaders, _ contentType: String?) -> Bool {
         switch headers["Accept-Ranges"] {
         case "none": true
@@ -68,16 +68,15 @@ extension Gateway {
     /// Opens an attachment; nil if there is no such document or attachment.
     ///
     /// - Parameters:
-    ///   - revision: Nil for the winning one.
-    ///   - digest: That of the attachment's stub. Nil: the one in the answer, if there is one.
-    ///   - isAsStored: Whether CouchDB should send the bytes as it stores them, which is what its digest is of. They
-    ///     are compressed if the attachment was uploaded so, or if CouchDB has compressed it;
+    ///   - revision: Nil for the winning revision.
+    ///   - digest: The digest of the attachment's stub. Nil: the digest of the answer, if there is one.
+    ///   - isAsStored: Whether CouchDB should send the bytes as stored, which its digest matches. They are compressed
+    ///     if the attachment was uploaded compressed, or if CouchDB has compressed it;
     ///     ``AttachmentAnswer/contentEncoding`` is then `gzip`. The caller must check them: a proxy may have compressed
     ///     or decompressed them.
-    /// - Throws: Only what goes wrong before the answer begins: `.notFound` if there is no such keyspace,
-    ///   `.unauthorized`, `.forbidden`, `.invalidRequest` if no URL can hold the name, and others as for every request.
-    ///   A retry makes sense if ``GatewayError/isRetryable`` is true. ``AttachmentAnswer/next()`` throws what
-    ///   goes wrong later.
+    /// - Throws: Errors before the answer begins: `.notFound` if the keyspace does not exist, `.unauthorized`,
+    ///   `.forbidden`, `.invalidRequest` if no URL can contain the name, and others as for every request. A retry makes
+    ///   sense if ``GatewayError/isRetryable`` is true. ``AttachmentAnswer/next()`` throws later errors.
     /// - Note: Source: `GET /{keyspace}/{id}/{attachment}`; with `Accept-Encoding`, CouchDB 3.5.
     public func openAttachment(
         _ name: String, of id: DocumentID, revision: RevisionID? = nil, digest: AttachmentDigest? = nil,
@@ -95,8 +94,8 @@ extension Gateway {
     /// Writes an attachment and returns the new revision of its document.
     ///
     /// - Parameters:
-    ///   - revision: The current one. Nil creates a document; both servers refuse that if it exists.
-    ///   - segments: The bytes, sent one after the other; at most 20 MiB in all on Sync Gateway.
+    ///   - revision: The current revision. Nil creates a document; both servers refuse that if it exists.
+    ///   - segments: The bytes, sent in order; at most 20 MiB in total on Sync Gateway.
     /// - Throws: `.conflict` if `revision` is not the current one, `.tooLarge`.
     /// - Note: Source: `PUT /{keyspace}/{id}/{attachment}`.
     @discardableResult

@@ -14,7 +14,7 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
         base64 = String(text[text.index(after: dash)...])
     }
 
-    /// From the `ETag` of an attachment: `"sha1-…"`; CouchDB leaves the `md5-` out.
+    /// From the `ETag` of an attachment: `"sha1-…"`; CouchDB omits the `md5-`.
     init?(entityTag: String?) {
         guard let tag = entityTag, tag.count > 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
         let text = String(tag.dropFirst().dropLast())
@@ -30,7 +30,7 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
     /// Whether this server uses digests of this kind.
     package func isOfKind(of dialect: GatewayDialect) -> Bool { algorithm == dialect.attachmentDigest }
 
-    /// Whether it identifies its bytes. MD5 is not safe enough for that.
+    /// Whether it identifies its bytes. MD5 is not collision-resistant.
     package var namesContent: Bool { algorithm == .sha1 }
 
     /// Whether attachments with these two digests are the same. Nil if that can't be determined: the algorithms differ,
@@ -41,7 +41,7 @@ public struct AttachmentDigest: Hashable, Sendable, CustomStringConvertible {
         return mayBeOfCompressedBytes ? nil : false
     }
 
-    /// Whether CouchDB compresses attachments of this type by default to store them. Its settings may name others.
+    /// Whether CouchDB compresses attachments of this type by default. Its settings may specify other types.
     static func isCompressedByCouchDB(_ contentType: String?) -> Bool {
         guard let type = contentType?.lowercased() else { return false }
         return ["text/", "application/json", "application/xml", "application/javascript"].contains {

@@ -8,12 +8,12 @@ public struct AttachmentUpload: Sendable {
     public let contentType: String
     /// `sha1-…` on Sync Gateway, which requires it; `md5-…` on CouchDB, where it may be nil.
     public let digest: AttachmentDigest?
-    /// Read once, while the request is sent.
+    /// Read only once, while the request is sent.
     public let source: ByteSource
-    /// `revpos`: the generation of the revision that added it. Only for revisions that are stored as they are.
+    /// `revpos`: the generation of the revision that added it. Only for revisions that are stored unchanged.
     package var generation: Int?
 
-    /// Checks nothing: ``Gateway/put(_:body:attachments:)`` throws `.invalidRequest` for what can't be sent.
+    /// Does no checks: ``Gateway/put(_:body:attachments:)`` throws `.invalidRequest` for invalid values.
     public init(name: String, contentType: String, digest: AttachmentDigest?, source: ByteSource) {
         self.name = name
         self.contentType = contentType
@@ -42,7 +42,7 @@ extension AttachmentDigest {
             running = RunningDigest(algorithm)
         }
 
-        /// Adds the next bytes, also after ``digest()``.
+        /// Adds the next bytes. May be called after ``digest()``.
         public mutating func update(_ bytes: [UInt8]) { running.update(bytes) }
 
         /// The digest of all bytes so far. More may follow.

@@ -6,10 +6,10 @@ extension Gateway {
     /// Writes an attachment from bytes that are produced while they are sent, and returns the new revision of its
     /// document.
     ///
-    /// Sent only once, since the bytes can be read only once: after `.unauthorized`, `.connectionLost` or `.timedOut` a
-    /// new source is needed. A body that was sent in part is not written.
+    /// Sent only once, because the bytes can be read only once: after `.unauthorized`, `.connectionLost` or `.timedOut`
+    /// a new source is needed. A partly sent body is not written.
     ///
-    /// - Parameter revision: The current one. Nil creates a document; both servers refuse that if it exists.
+    /// - Parameter revision: The current revision. Nil creates a document; both servers refuse that if it exists.
     /// - Throws: `.conflict` if `revision` is not the current one, `.tooLarge`, `.sourceFailed`.
     /// - Note: Source: `PUT /{keyspace}/{id}/{attachment}`.
     @discardableResult
@@ -23,14 +23,14 @@ extension Gateway {
         return try await upload(HTTPBodySource(count: source.count, next: source.next), request)
     }
 
-    /// Writes a document together with attachments, in one revision. Attachments that it has and should keep must be in
-    /// `body` as stubs.
+    /// Writes a document together with attachments, in one revision. Existing attachments to keep must be in `body` as
+    /// stubs.
     ///
     /// - Parameters:
     ///   - body: A JSON object with the `_rev` to replace, if there is one.
-    ///   - attachments: With different names. Read one after the other, in this order.
-    /// - Throws: As ``putAttachment(_:of:revision:contentType:source:)``; also `.invalidRequest` if `body` is not an
-    ///   object, two attachments share a name, or one lacks the digest that Sync Gateway requires.
+    ///   - attachments: Attachments with different names. They are read in this order.
+    /// - Throws: The same errors as ``putAttachment(_:of:revision:contentType:source:)``; also `.invalidRequest` if
+    ///   `body` is not an object, two attachments share a name, or one lacks the digest that Sync Gateway requires.
     /// - Note: Source: `PUT /{keyspace}/{id}` with `multipart/related`. Sync Gateway 4.1 answers 400 without a digest
     ///   (`MIME part #2 doesn't match any attachment`).
     @discardableResult
@@ -42,10 +42,10 @@ extension Gateway {
 
     /// Stores a revision unchanged, with its id and history, together with attachments.
     ///
-    /// - Parameter body: A JSON object with `_rev` and `_revisions`. Attachments that the gateway has already may be in
-    ///   it as stubs.
-    /// - Throws: As ``put(_:body:attachments:)``. `.conflict` if the gateway keeps one leaf and has another, or on
-    ///   CouchDB if it lacks the bytes for a stub (``GatewayError/name`` `missing_stub`).
+    /// - Parameter body: A JSON object with `_rev` and `_revisions`. It may contain stubs of attachments that the
+    ///   gateway already has.
+    /// - Throws: The same errors as ``put(_:body:attachments:)``. `.conflict` if the gateway keeps one leaf and has
+    ///   another, or on CouchDB if it lacks the bytes for a stub (``GatewayError/name`` `missing_stub`).
     /// - Note: Source: `PUT /{keyspace}/{id}?new_edits=false`.
     @discardableResult
     package func storeRevision(

@@ -14,7 +14,7 @@ struct RelatedParts: Sendable {
     private let end: [UInt8]
 
     /// - Parameters:
-    ///   - digests: The algorithm that the gateway uses; other digests are left out.
+    ///   - digests: The algorithm that the gateway uses; other digests are omitted.
     ///   - boundary: Must not occur in any part.
     init(
         _ document: JSONText, _ uploads: [AttachmentUpload], digests: Digest, boundary: String
@@ -44,8 +44,8 @@ struct RelatedParts: Sendable {
         return HTTPBodySource(count: count) { try await reading.next() }
     }
 
-    /// The document with all its attachments: those that it keeps, then the new ones. A new one replaces one of the
-    /// same name.
+    /// The document with all its attachments: kept ones first, then new ones. A new one replaces a kept one of the same
+    /// name.
     private static func document(
         _ document: JSONText, naming uploads: [AttachmentUpload], _ digests: Digest
     ) -> [UInt8] {
@@ -69,12 +69,12 @@ struct RelatedParts: Sendable {
         return body.bytes
     }
 
-    /// The position in the body. One task reads it.
+    /// The position in the body. Read by one task.
     private actor Reading {
         private let parts: RelatedParts
         private var index = 0
         private var isInAttachment = false
-        /// How many bytes of the current attachment are still to come.
+        /// How many bytes of the current attachment remain.
         private var left = 0
 
         init(_ parts: RelatedParts) { self.parts = parts }

@@ -6,7 +6,7 @@ public struct Change: Sendable {
     public enum Kind: Sendable, Equatable {
         /// A live document, with its body.
         case document
-        /// A deleted document. The body, if the gateway sent one, holds little more than `_id` and `_rev`.
+        /// A deleted document. The body, if the gateway sent one, contains little more than `_id` and `_rev`.
         case tombstone
         /// A user or role (`_user/NAME`): Sync Gateway reports them in the same feed, without a body.
         case principal
@@ -37,10 +37,11 @@ public struct Change: Sendable {
         return fields.document < 0 ? .withoutBody : .document
     }
 
-    /// Where the feed can be continued without missing a later row. Nil for ``Kind/failure`` rows without a sequence.
+    /// The sequence after which the feed can be continued without missing a later row. Nil for ``Kind/failure`` rows
+    /// without a sequence.
     ///
-    /// A row whose `seq` is null (CouchDB's `seq_interval`) or a list (BigCouch) has the sequence of the row before it:
-    /// continued from there, the feed brings this row again.
+    /// A row whose `seq` is null (CouchDB's `seq_interval`) or a list (BigCouch) has the sequence of the previous row.
+    /// A feed that continues from there returns this row again.
     public var sequence: SequenceID? {
         if let sequence = value(fields.sequence).flatMap(SequenceID.init) { return sequence }
         return fields.isWithoutSequence ? batch.preceding : nil
@@ -114,10 +115,10 @@ extension Change {
             self.end = end
         }
 
-        /// A row without `seq` is of no feed.
+        /// A row without `seq` does not belong to a feed.
         var isComplete: Bool { sequence >= 0 || !flags.isDisjoint(with: [.failed, .withoutSequence]) }
 
-        /// Neither this row nor one before it in its batch has a sequence.
+        /// Neither this row nor an earlier row of its batch has a sequence.
         var isWithoutSequence: Bool { sequence < 0 && flags.contains(.withoutSequence) }
 
         mutating func complete(after previous: Change.Fields?) {

@@ -3,11 +3,11 @@ internal import HTTPTransport
 package import LosslessJSON
 
 extension Gateway {
-    /// For feeds that wait: somebody may wait for what a change leads to.
+    /// For feeds that wait for changes: a short time, because it delays the reaction to a change.
     private static let gatheringTimeOfFeeds: ClosedRange<Duration> = .milliseconds(4) ... .milliseconds(4)
 
-    /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll that is
-    /// at once on Sync Gateway, and with the first change on CouchDB.
+    /// Requests the changes after `request.since`. Returns when the head of the answer arrives. For a longpoll, Sync
+    /// Gateway sends it immediately, and CouchDB with the first change.
     ///
     /// - Throws: `.badRequest` for a sequence, filter or feed type that this gateway does not accept.
     /// - Note: Source: `GET /{keyspace}/_changes`; `POST` if the filter lists documents.
@@ -22,7 +22,8 @@ extension Gateway {
             exchange.gatheringTime = GatewayRequest.gatheringTimeOfLists
         case .longpoll(let timeout):
             exchange.gatheringTime = Self.gatheringTimeOfFeeds
-            // Heartbeats end a silence, and a dead feed may send them forever: so both limits are needed.
+            // Heartbeats prevent a silence timeout, and a dead feed may send them forever. Both limits are therefore
+            // needed.
             exchange.deadline = timeout + settings.deadlines.longpollGrace
             exchange.silence = exchange.deadline
         case .continuous(let duration):
@@ -44,13 +45,13 @@ public struct ChangesAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
     private let feed: ChangesRequest.Feed
-    /// How long a longpoll may stay open once it has brought rows.
+    /// How long a longpoll may stay open after its first rows.
     private let longestFeed: Duration
     private var parser: ChangesParser
-    /// Of a longpoll, the last row that was returned.
+    /// The last row that a longpoll has returned.
     private var lastRow: SequenceID?
     private var isTimeUp = false
-    /// How long only blank lines may arrive.
+    /// The longest time in which only blank lines may arrive.
     private let longestBlank: Duration
     private var rowCount = 0
 
@@ -70,12 +71,11 @@ public struct ChangesAnswer {
     /// the position after the last batch, nil until the first one.
     public var lastSequence: SequenceID? { parser.lastSequence ?? (isTimeUp ? lastRow : nil) }
 
-    /// The next rows, as many as have arrived. Nil at the proper end of the answer, and when the time is up: for a
-    /// continuous feed, or for a longpoll that has delivered rows.
+    /// The next rows, as many as have arrived. Nil at the proper end of the answer, and when a continuous feed or a
+    /// longpoll with rows reaches its time limit.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short: rows returned before are valid, request again from the
-    ///   last of them. `.malformedAnswer` if this is not an answer of `_changes`. `.timedOut` also if only blank lines
-    ///   arrive.
+    /// - Throws: `.connectionLost` if the answer is truncated: earlier rows are valid, request again from the last of
+    ///   them. `.malformedAnswer` if this is not an answer of `_changes`. `.timedOut` also if only blank lines arrive.
     public mutating func next() async throws(GatewayError) -> ChangesBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {
@@ -103,13 +103,13 @@ public struct ChangesAnswer {
                 return nil
             }
             parser.append(chunk)
-            // Feeds that wait send heartbeats, and have a deadline of their own.
+            // Feeds that wait for changes send heartbeats, and have their own deadline.
             guard case .normal = feed, blanks.isOver(chunk) else { continue }
             throw GatewayError(.timedOut, "\(url): _changes sends nothing but blank lines")
         }
     }
 
-    /// A longpoll must deliver its first row in time. After that it gets more time: there may be hours of changes.
+    /// A longpoll must deliver its first row in time. It then gets more time, because hours of changes may follow.
     private mutating func note(_ batch: ChangesBatch) {
         rowCount += batch.count
         guard case .longpoll = feed, let last = batch.last?.sequence else { return }
@@ -126,20 +126,20 @@ package struct ChangesParser {
     }
 
     private var form: Form
-    /// The JSON text of the sequence of the last row of the batches so far, or that from which the feed was requested.
-    /// Empty: not known. Copied for each batch, so it keeps its memory.
+    /// The JSON text of the last row's sequence, or of the requested `since`. Empty if not known. Copied for each
+    /// batch, so that it keeps its memory.
     private var reached: [UInt8]
 
     /// - Parameters:
     ///   - isContinuous: Whether the answer is one row per line.
-    ///   - since: From which the feed was requested: rows without a sequence need it.
+    ///   - since: The requested `since`, which rows without a sequence need.
     package init(isContinuous: Bool = false, since: SequenceID? = nil) {
         reached = since?.json ?? []
         form = isContinuous ? .lines(ChangeLinesParser()) : .answer(RowsParser())
     }
 
-    /// `last_seq`: where the next request continues. Nil until it has arrived; for a continuous feed, that of the last
-    /// row.
+    /// `last_seq`: where the next request continues. Nil until it has arrived. For a continuous feed, the sequence of
+    /// the last row.
     var lastSequence: SequenceID? {
         switch form {
         case .answer(let parser): parser.keptValue.flatMap { SequenceID($0.root) }
@@ -147,7 +147,7 @@ package struct ChangesParser {
         }
     }
 
-    /// Whether nothing is missing: the closing bracket has arrived, or a continuous feed is between two lines.
+    /// Whether the answer is complete: the closing bracket has arrived, or a continuous feed is between two lines.
     var isComplete: Bool {
         switch form {
         case .answer(let parser): parser.isComplete
@@ -157,7 +157,7 @@ package struct ChangesParser {
 
     /// Adds bytes as they arrive, in pieces of any size.
     package mutating func append(_ chunk: [UInt8]) {
-        // The parser is taken out and put back, so that its buffer has one owner and is not copied.
+        // The parser is moved out and back, so that its buffer has one owner and is not copied.
         switch form {
         case .answer(var parser):
             form = .lines(ChangeLinesParser())
@@ -200,9 +200,9 @@ package struct ChangesParser {
     }
 }
 
-/// Rows of a changes feed that arrived together, in the order in which they came.
+/// Rows of a changes feed that arrived together, in order of arrival.
 ///
-/// They share one block of bytes and one tape, so a row that nobody reads costs no allocation.
+/// They share one block of bytes and one tape, so an unread row costs no allocation.
 public final class ChangesBatch: Sendable {
     let gathered: GatheredRows<Change.Fields>
     /// The sequence before the first row, if that row has none; nil if it is not known.
@@ -213,7 +213,7 @@ public final class ChangesBatch: Sendable {
         self.preceding = gathered.rows.first.map { $0.sequence < 0 } == true ? preceding() : nil
     }
 
-    /// Where in the bytes the last row's sequence is, or that of a row before it; nil if there is none.
+    /// The range of the last known sequence in the bytes; nil if there is none.
     fileprivate var lastSequenceRange: Range<Int>? {
         guard let index = gathered.rows.last?.sequence, index >= 0 else { return nil }
         return JSONValue(text: gathered.text, index: Int(index)).range

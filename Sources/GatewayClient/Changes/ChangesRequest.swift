@@ -6,7 +6,8 @@ public struct ChangesRequest: Sendable {
     public enum Feed: Sendable, Equatable {
         /// All changes so far, in one answer of any length.
         case normal
-        /// The same; but if there are none, the gateway waits for the first change or until `timeout` has passed.
+        /// Like `normal`; but if there are no changes, the gateway waits for the first one or until `timeout` has
+        /// passed.
         case longpoll(timeout: Duration)
         /// Each change as it happens, over one connection, for at most `duration` and never longer than
         /// ``GatewaySettings/Deadlines/feed``. Request again from where it ended.
@@ -27,11 +28,11 @@ public struct ChangesRequest: Sendable {
     /// Below the 60 s after which many proxies cut an idle connection and CouchDB ends a longpoll.
     public static let defaultLongpollTimeout: Duration = .seconds(50)
 
-    /// No feed may stay open forever: if the database was offline meanwhile, a feed of Sync Gateway 4.1 sends only
-    /// heartbeats and never another change.
+    /// No feed may stay open forever: after the database was offline, a feed of Sync Gateway 4.1 sends only heartbeats
+    /// and never another change.
     public static let longestContinuousFeed: Duration = .seconds(300)
 
-    /// The shortest heartbeat interval that Sync Gateway keeps to.
+    /// The shortest heartbeat interval that Sync Gateway accepts.
     static let heartbeat: Duration = .seconds(25)
 
     /// Opaque, sent back unchanged. Only changes after it are returned.
@@ -40,26 +41,26 @@ public struct ChangesRequest: Sendable {
     public var feed: Feed
     /// `include_docs`: whether rows contain the documents' bodies. Default true.
     public var includesDocuments: Bool
-    /// The maximum number of rows; nil for all. 0 means all on Sync Gateway, none on CouchDB: don't send it.
+    /// The maximum number of rows; nil for all. 0 means all on Sync Gateway and none on CouchDB: don't send it.
     public var limit: Int?
     /// Nil for all documents that this user may see.
     public var filter: Filter?
     /// Lists all leaf revisions in each row, not only the winner (`style=all_docs`): ``Change/revisions``.
     public var listsAllLeaves = false
-    /// Leaves out deleted and removed documents (Sync Gateway).
+    /// Omits deleted and removed documents (Sync Gateway).
     public var isActiveOnly = false
     /// Reports documents that this user may no longer see, as ``Change/Kind/revoked`` (Sync Gateway).
     public var includesRevocations = false
 
     /// How long the gateway may take to send every change that was written before this request, with the feed `normal`.
-    /// Nil: it sends what its feed holds at the moment.
+    /// Nil: it sends the current content of its feed.
     ///
-    /// If that takes longer, the answer ends with `.timedOut`.
+    /// If it takes longer, the answer ends with `.timedOut`.
     ///
     /// - Note: Source: `request_plus`, Sync Gateway 3.1 and later. Other gateways ignore it.
     package var longestWaitForWrites: Duration?
 
-    /// Whether the request gets a connection of its own, so that the time until it is cut can be measured.
+    /// Whether the request gets a new connection, so that the time until it is cut can be measured.
     package var usesNewConnection = false
 
     /// By default all changes so far, from the beginning, with bodies.
@@ -104,8 +105,8 @@ public struct ChangesRequest: Sendable {
         }
     }
 
-    /// What does not fit into a query; nil if all does. CouchDB reads the filter's name from the query and Sync Gateway
-    /// from either, so both contain it. For the other parameters, Sync Gateway prefers the query.
+    /// Parameters that do not fit into a query; nil if all do. CouchDB reads the filter's name from the query and Sync
+    /// Gateway from either, so both contain it. For the other parameters, Sync Gateway prefers the query.
     var body: [UInt8]? {
         guard case .documents(let ids)? = filter else { return nil }
         var body = JSONWriter()

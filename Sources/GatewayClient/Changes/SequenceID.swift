@@ -12,7 +12,7 @@ public struct SequenceID: Hashable, Sendable {
     /// Before the first change; both servers accept it.
     public static let start = SequenceID(unchecked: Array("0".utf8))
 
-    /// - Returns: Nil if `value` is no number, string or list: no gateway sends such a sequence.
+    /// - Returns: Nil if `value` is not a number, string or list: no gateway sends such a sequence.
     public init?(_ value: JSONValue) {
         switch value.kind {
         case .number, .string, .array: json = Array(value.bytes)
@@ -20,7 +20,7 @@ public struct SequenceID: Hashable, Sendable {
         }
     }
 
-    /// From what a person typed or a file contains: JSON as it is, anything else as a string. Nil for an empty text.
+    /// From user input or a file: JSON is taken as it is, anything else as a string. Nil for an empty text.
     public init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         if let json = try? JSONText(text, limits: .files), let sequence = SequenceID(json.root) {
@@ -34,7 +34,7 @@ public struct SequenceID: Hashable, Sendable {
 
     init(unchecked json: [UInt8]) { self.json = json }
 
-    /// A string without its quotes, or a number as it is: the value of `since` in a query, and the form for people.
+    /// A string without its quotes, or a number as it is: the value of `since` in a query, and the form for messages.
     public var queryValue: String {
         guard json.first == UInt8(ascii: "\""), let text = try? JSONText(json) else {
             return String(decoding: json, as: UTF8.self)
@@ -57,7 +57,7 @@ extension SequenceID {
     /// Used to find the end of a one-shot run and to notice a reset, never to order changes.
     package var syncGatewayNumber: UInt64? { syncGatewayParts?.order }
 
-    /// The same sequence, as a number if it is a string of digits and `other` is none.
+    /// The same sequence, as a number if it is a string of digits and `other` is not a string.
     ///
     /// Sync Gateway's rows have numbers, but its `last_seq` is a string: without this, the kind of a run's position
     /// would depend on where the run ends.
@@ -89,8 +89,8 @@ extension SequenceID {
 
     /// Whether a feed that has returned this sequence has passed `other`. Nil if that can't be determined.
     ///
-    /// When a user gains access, older documents come as `T:S`, with the same T for all rows: only a row after them has
-    /// passed T itself.
+    /// When a user gains access, older documents come as `T:S`, with the same T for all rows. T itself is passed only
+    /// by a later row.
     package func hasPassed(_ other: SequenceID) -> Bool? {
         if let own = syncGatewayParts, let others = other.syncGatewayNumber {
             return own.isBackfill ? own.order > others : own.order >= others
@@ -126,7 +126,7 @@ extension SequenceID {
         var isAheadOfOthers: Bool
     }
 
-    /// Nil if it has not one of Sync Gateway's forms. Allocates nothing: a feed asks this again and again.
+    /// Nil if it does not have a form of Sync Gateway. Allocates nothing, because a feed calls it often.
     private var syncGatewayParts: SyncGatewayParts? {
         let text = self.text
         let colon = UInt8(ascii: ":")

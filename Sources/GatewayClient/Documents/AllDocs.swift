@@ -1,6 +1,6 @@
 public import LosslessJSON
 
-/// What `_all_docs` says about one key.
+/// The content of an `_all_docs` row for one key.
 public enum DocumentLookup: Sendable {
     /// The winning revision and its body.
     case found(RevisionID, JSONText)
@@ -24,7 +24,7 @@ extension Gateway {
     ///   - includesBodies: If false, the body of each document found is `{}`.
     ///   - limit: The longest answer to accept, in bytes.
     /// - Returns: One lookup per key, in the order of `keys`.
-    /// - Throws: `.malformedAnswer` also if a key has no row: an answer that was cut short must not count as "missing".
+    /// - Throws: `.malformedAnswer` also if a key has no row: a truncated answer must not count as "missing".
     ///   `.tooLarge` if the answer is longer than `limit`: request fewer.
     /// - Note: Source: `POST /{keyspace}/_all_docs?include_docs=true`. Unlike `GET /{keyspace}/{id}`, Sync Gateway
     ///   keeps the order of members here.

@@ -4,10 +4,10 @@ internal import LosslessJSON
 public struct BulkDocument: Sendable {
     /// Must equal the body's `_id`: the answer's rows are matched by it.
     public let id: DocumentID
-    /// The JSON object in pieces, sent one after the other. Documents may share pieces.
+    /// The JSON object in segments, sent in order. Documents may share segments.
     public let segments: [[UInt8]]
 
-    /// Checks nothing: the joined segments must be one JSON object with `_id` and, unless it is new, `_rev`.
+    /// Does no checks: the joined segments must be one JSON object with `_id` and, unless it is new, `_rev`.
     public init(id: DocumentID, segments: [[UInt8]]) {
         self.id = id
         self.segments = segments
@@ -25,22 +25,22 @@ public enum BulkOutcome: Sendable, Equatable {
     /// Refused permanently: 400, 403, 413 and anything else that repeating won't change. The status is 0 if the gateway
     /// never gave a proper answer for this document.
     case rejected(status: Int, reason: String)
-    /// The gateway failed on this document (500, CouchDB's `unknown_error`), always or only now, or refused it for a
-    /// reason of the account (402, 423, 424, 425, 451). Repeating it a few times may help.
+    /// The gateway failed on this document (500, CouchDB's `unknown_error`), permanently or temporarily, or refused it
+    /// for a reason of the account (402, 423, 424, 425, 451). A few retries may help.
     case failed(reason: String)
     /// Refused for now (429, 502, 503, 504, 507, or CouchDB's names for them): the same write may succeed later.
     case undecided(reason: String)
-    /// Missing from the answer: the document may have been written or not.
+    /// Missing from the answer: the document may or may not have been written.
     case unmentioned
 }
 
 extension Gateway {
     /// Writes documents in one request. Their ids must differ: it is a programming error if two are equal.
     ///
-    /// Documents with ids that a partitioned database can't take are rejected and not sent.
+    /// Documents with ids that a partitioned database refuses are rejected and not sent.
     ///
     /// Not atomic: each document has its own outcome. If the call throws, any of them may have been written. Sending
-    /// them again is safe: they carry their `_rev`, so those already written come back as conflicts.
+    /// them again is safe: they contain their `_rev`, so written ones are reported as conflicts.
     ///
     /// - Returns: One outcome per document, in the order of `documents`, matched by id.
     /// - Throws: `.tooLarge` (413) and `.badRequest` (400) concern the whole request: CouchDB refuses all documents for
@@ -57,7 +57,7 @@ extension Gateway {
 
     private func sendBulk(_ documents: [BulkDocument]) async throws(GatewayError) -> [BulkOutcome] {
         let rows = try await postBulk(#"{"docs":["#, documents)
-        // As a rule, the rows are in the order of the documents.
+        // Usually, the rows are in the order of the documents.
         if rows.elementsEqual(documents, by: { row, document in row["id"]?.isString(document.id.text) ?? false }) {
             return rows.map { BulkOutcome(row: $0) }
         }
@@ -109,7 +109,7 @@ extension BulkOutcome {
         case 409: self = .conflict
         case 429, 502, 503, 504, 507: self = .undecided(reason: reason)
         case 500: self = .failed(reason: reason)
-        // About the account rather than the document, unless others are written meanwhile.
+        // About the account rather than the document, unless other documents are written meanwhile.
         case let status where GatewayError.accountStatuses.contains(status): self = .failed(reason: reason)
         case let status: self = .rejected(status: status, reason: reason)
         }

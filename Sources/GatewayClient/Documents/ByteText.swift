@@ -1,6 +1,7 @@
-/// An opaque text that names something on a gateway, equal to another only if its UTF-8 bytes are.
+/// An opaque name on a gateway. Two names are equal only if their UTF-8 bytes are.
 ///
-/// Swift's strings are equal if they look the same: "é" as one scalar and as two. A gateway tells them apart.
+/// Swift's strings are equal if they are canonically equivalent, such as "é" as one scalar and as two. A gateway
+/// distinguishes them.
 public protocol ByteText: Hashable, Sendable, CustomStringConvertible {
     /// As the gateway spells it.
     var text: String { get }

@@ -1,4 +1,4 @@
-/// Rows of `_all_docs` that arrived together, in the order in which they came.
+/// Rows of `_all_docs` that arrived together, in order of arrival.
 public final class DocumentBatch: Sendable {
     let gathered: GatheredRows<ListedDocument.Fields>
     let includesDocuments: Bool

@@ -1,8 +1,8 @@
 /// Lists every live document once, page by page, in the gateway's own order of ids.
 ///
-/// A page begins with the last id of the page before, so documents that are added or deleted meanwhile shift nothing: a
-/// document that exists all the time is read exactly once. Holds one answer at a time; memory does not depend on the
-/// size of the keyspace, except for one id per page.
+/// A page begins with the last id of the previous page, so that concurrent additions and deletions do not shift pages.
+/// A document that exists the whole time is read exactly once. Holds one answer at a time; memory does not depend on
+/// the size of the keyspace, except for one id per page.
 public struct DocumentPages {
     /// The last document that was returned: where to continue, in this run or another.
     public private(set) var lastID: DocumentID?
@@ -11,20 +11,20 @@ public struct DocumentPages {
     private var size: PageSize
     private let includesDocuments: Bool
     private var answer: DocumentsAnswer?
-    /// When the page was requested, and how long it took to its first row.
+    /// When the page was requested, and how long its first row took.
     private var requestedAt = ContinuousClock.now
     private var beginning: Duration?
     private var pageIsNew = true
-    /// The rows that the page may have, and those that it had so far.
+    /// The limit of the page's rows, and the rows so far.
     private var (limit, rows) = (0, 0)
     private var hasEnded = false
-    /// The first id of each page. Two pages share one only if the gateway ignores `startkey`.
+    /// The first id of each page. Two pages share an id only if the gateway ignores `startkey`.
     private var firstIDs: Set<DocumentID> = []
 
     /// - Parameters:
     ///   - last: The last id that an earlier run has read; nil to start at the beginning.
-    ///   - pageSize: Documents per request, at least 1. Nil: 10,000 at first, and more (at most 200,000) where the
-    ///     gateway takes long to begin a page; 200,000 at once on a Sync Gateway, of which that is known.
+    ///   - pageSize: Documents per request, at least 1. Nil: 10,000 at first, and more (at most 200,000) if the gateway
+    ///     starts pages slowly. A known Sync Gateway gets 200,000 from the beginning.
     public init(
         of gateway: Gateway, after last: DocumentID? = nil, pageSize: Int? = nil, includesDocuments: Bool = true
     ) {
@@ -34,12 +34,12 @@ public struct DocumentPages {
         self.includesDocuments = includesDocuments
     }
 
-    /// The next documents, as many as have arrived; nil once a page brings nothing new, or has fewer documents than were
-    /// asked for on a gateway where that is the end for certain.
+    /// The next documents, as many as have arrived. Nil when a page has nothing new, or fewer documents than requested
+    /// on a gateway where that reliably is the end.
     ///
-    /// - Throws: As ``Gateway/documents(from:limit:includesDocuments:)`` and ``DocumentsAnswer/next()``. After an error
-    ///   the next call sends a new request and continues after ``lastID``. Also `.notOffered` if the gateway keeps
-    ///   returning the same page.
+    /// - Throws: The same errors as ``Gateway/documents(from:limit:includesDocuments:)`` and
+    ///   ``DocumentsAnswer/next()``. After an error, the next call sends a new request and continues after ``lastID``.
+    ///   Also `.notOffered` if the gateway keeps returning the same page.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
         while !hasEnded {
             let batch: DocumentBatch?
@@ -62,7 +62,7 @@ public struct DocumentPages {
 
     private mutating func nextBatch() async throws(GatewayError) -> DocumentBatch? {
         if answer == nil {
-            // One more, for the document that the page before ended with.
+            // One more, for the last document of the previous page.
             let repeated = lastID == nil || size.documents == .max ? 0 : 1
             pageIsNew = true
             (limit, rows) = (size.documents + repeated, 0)
@@ -74,7 +74,7 @@ public struct DocumentPages {
         return batch
     }
 
-    /// The batch without the document that the page before ended with; nil if that was all.
+    /// The batch without the last document of the previous page; nil if nothing else is in it.
     private mutating func take(_ batch: DocumentBatch) throws(GatewayError) -> DocumentBatch? {
         let fresh = pageIsNew && batch.first?.id == lastID ? batch.withoutFirst() : batch
         guard let first = fresh.first, let last = fresh.last else { return nil }

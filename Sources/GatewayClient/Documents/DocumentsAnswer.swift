@@ -9,7 +9,7 @@ public struct DocumentsAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
     private let includesDocuments: Bool
-    /// How long only blank lines may arrive.
+    /// The longest time in which only blank lines may arrive.
     private let longestBlank: Duration
     private var parser = RowsParser<ListedDocument.Fields>()
 
@@ -22,9 +22,8 @@ public struct DocumentsAnswer {
 
     /// The next rows, as many as have arrived; nil at the proper end of the answer.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short: rows returned before are valid, request again from the
-    ///   last of them. `.malformedAnswer` if this is not an answer of `_all_docs`. `.timedOut` also if only blank lines
-    ///   arrive.
+    /// - Throws: `.connectionLost` if the answer is truncated: earlier rows are valid, request again from the last of
+    ///   them. `.malformedAnswer` if this is not an answer of `_all_docs`. `.timedOut` also if only blank lines arrive.
     public mutating func next() async throws(GatewayError) -> DocumentBatch? {
         var blanks = BlankTimer(limit: longestBlank)
         while true {

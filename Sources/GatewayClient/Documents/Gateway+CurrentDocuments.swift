@@ -1,7 +1,7 @@
 internal import LosslessJSON
 
 extension Gateway {
-    /// Reads documents as they are now. For users who may not list documents, requests each on its own.
+    /// Reads the current state of documents. For users who may not list documents, requests each one separately.
     ///
     /// For those users a tombstone is `.missing`.
     ///
@@ -40,7 +40,7 @@ extension Gateway {
         return lookups
     }
 
-    /// One document as it is now, read as by ``currentDocuments(_:includesBodies:limit:)``.
+    /// The current state of a document, read as by ``currentDocuments(_:includesBodies:limit:)``.
     ///
     /// - Throws: `.notFound` if there is no such keyspace, `.unauthorized`, `.tooLarge` beyond 256 MiB, or
     ///   `.malformedAnswer` also if the answer has no row for the document; others as for every request. A retry

@@ -2,7 +2,7 @@ internal import Encodings
 internal import Locking
 package import LosslessJSON
 
-/// What is known about the expiry of a document.
+/// The result of reading a document's expiry.
 public enum ExpiryLookup: Sendable {
     /// The winning revision, and the JSON text of `_exp`, a date in UTC; nil if the document does not expire.
     case found(RevisionID, [UInt8]?)
@@ -19,12 +19,12 @@ extension Gateway {
     /// Whether ``currentDocuments(_:includesBodies:limit:)`` reads `_exp`. Never on CouchDB, which has no expiry.
     public var keepsExpiry: Bool { dialect.expiresDocuments && wantsExpiry.withLock { $0 } }
 
-    /// Sets ``GatewaySettings/keepsExpiry`` from now on, for siblings too.
+    /// Enables ``GatewaySettings/keepsExpiry`` from now on, including for siblings.
     public func keepExpiry() { wantsExpiry.withLock { $0 = true } }
 
-    /// When a document expires, whatever the settings say.
+    /// The expiry of a document, regardless of the settings.
     ///
-    /// - Throws: As ``document(_:)``, except for a document that this user may not read.
+    /// - Throws: The same errors as ``document(_:)``, except for a document that this user may not read.
     /// - Note: Source: `GET /{keyspace}/{id}?show_exp=true`. No other request shows `_exp` (Sync Gateway 4.1.1, 3.3.7).
     public func expiry(of id: DocumentID) async throws(GatewayError) -> ExpiryLookup {
         do throws(GatewayError) {
@@ -42,9 +42,9 @@ extension Gateway {
         }
     }
 
-    /// The same for several documents. A few requests at a time: each answer holds a whole document.
+    /// The expiries of several documents. Requests a few at a time, because each answer contains a whole document.
     ///
-    /// - Parameter documents: With the length of each body, as far as it is known.
+    /// - Parameter documents: The documents, with the lengths of their bodies where known.
     /// - Returns: One lookup per document, in their order.
     public func expiries(
         of documents: [(id: DocumentID, byteCount: Int)]
@@ -100,10 +100,10 @@ extension Gateway {
 
     // MARK: - With documents
 
-    /// How often a document that changes all the time is read again.
+    /// How often a constantly changing document is read again.
     private static let expiryAttempts = 5
 
-    /// Adds `_exp` to the documents that expire, as they were just read.
+    /// Adds `_exp` to documents that expire and were just read.
     func withExpiry(
         _ ids: [DocumentID], _ documents: [DocumentLookup], limit: Int
     ) async throws(GatewayError) -> [DocumentLookup] {
@@ -144,7 +144,7 @@ extension JSONText {
 }
 
 extension JSONValue {
-    /// The time that an `_exp` names, in seconds since 1970; nil if it names none.
+    /// The time of an `_exp`, in seconds since 1970; nil if it is not a time.
     ///
     /// - Parameter now: Seconds since 1970.
     package func expiryTime(now: Int) -> Int? {

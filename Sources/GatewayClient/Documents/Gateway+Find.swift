@@ -1,13 +1,13 @@
 internal import HTTPTransport
 internal import LosslessJSON
 
-/// One page of what `_find` found.
+/// One page of a `_find` result.
 public struct FoundDocuments: Sendable {
     /// In the order of the index that was used.
     public let ids: [DocumentID]
-    /// Where the next page begins; nil if the gateway named no place.
+    /// Where the next page begins; nil if the gateway gives no bookmark.
     public let bookmark: String?
-    /// What the gateway remarks about the query, such as that no index fits.
+    /// The gateway's warning about the query, such as a missing index.
     public let warning: String?
 }
 
@@ -15,26 +15,26 @@ public struct FoundDocuments: Sendable {
 public struct QueryIndex: Sendable, Equatable {
     /// Its name; `_all_docs` if every document is read.
     public let name: String
-    /// The fields by which it is ordered, the first one first.
+    /// The fields of its sort order.
     public let fields: [String]
 
-    /// Whether a query without it would read the same: all documents.
+    /// Whether it reads all documents, as a query without an index does.
     public var isEveryDocument: Bool { name == "_all_docs" }
 }
 
 // Queries by Mango selectors, which CouchDB answers itself.
 extension Gateway {
-    /// How long a query may find nothing: without an index, the server reads all documents meanwhile.
+    /// How long a query may take without a result: without an index, the server reads all documents meanwhile.
     private static let querySilence: Duration = .seconds(300)
 
     /// Finds live documents by a Mango selector, in the state that the database has when the request arrives.
     ///
     /// - Parameters:
     ///   - selector: As JSON.
-    ///   - limit: The most documents of one page.
-    ///   - bookmark: Of the page before; nil for the first one.
-    /// - Throws: `.badRequest` if the server does not accept the selector, `.notFound` or `.forbidden` if it or a proxy
-    ///   does not offer queries, `.timedOut` if it finds nothing for too long; others as for every request.
+    ///   - limit: The maximum number of documents per page.
+    ///   - bookmark: The previous page's bookmark; nil for the first page.
+    /// - Throws: `.badRequest` if the server does not accept the selector, `.notFound` or `.forbidden` if the server or
+    ///   a proxy does not offer queries, `.timedOut` if there is no result for too long; others as for every request.
     /// - Note: Source: `POST /{db}/_find`, CouchDB only.
     public func find(
         _ selector: [UInt8], limit: Int, bookmark: String? = nil
@@ -58,7 +58,7 @@ extension Gateway {
 
     /// The index that the server would use for a selector.
     ///
-    /// - Throws: As ``find(_:limit:bookmark:)``.
+    /// - Throws: The same errors as ``find(_:limit:bookmark:)``.
     /// - Note: Source: `POST /{db}/_explain`, CouchDB only.
     public func indexForQuery(_ selector: [UInt8]) async throws(GatewayError) -> QueryIndex {
         var body = JSONWriter()
@@ -73,13 +73,13 @@ extension Gateway {
         return QueryIndex(name: name, fields: fields)
     }
 
-    /// Makes an index for queries, unless the database has the same one. The server builds it at the next query.
+    /// Creates an index for queries, unless the database has the same one. The server builds it at the next query.
     ///
     /// - Parameters:
-    ///   - fields: By which it is ordered, as selectors name them.
-    ///   - isPartitioned: Whether the database is partitioned. The index then serves queries of all partitions.
-    /// - Throws: `.unauthorized` or `.forbidden` if this user is no administrator of the database; others as for every
-    ///   request.
+    ///   - fields: The fields of its sort order, named as in selectors.
+    ///   - isPartitioned: Whether the database is partitioned. The index then covers queries of all partitions.
+    /// - Throws: `.unauthorized` or `.forbidden` if this user is not an administrator of the database; others as for
+    ///   every request.
     /// - Note: Source: `POST /{db}/_index`, CouchDB only.
     public func makeIndex(
         named name: String, fields: [String], isPartitioned: Bool = false
@@ -93,7 +93,7 @@ extension Gateway {
             }
             body.member("name", string: name)
             body.member("type", string: "json")
-            // In a partitioned database an index serves only queries of one partition, unless it says otherwise.
+            // In a partitioned database, an index covers only queries of one partition by default.
             if isPartitioned { body.member("partitioned", bool: false) }
         }
         _ = try await query("_index", body.bytes, limit: 1 << 20)

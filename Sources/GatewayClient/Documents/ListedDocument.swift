@@ -2,7 +2,7 @@ public import LosslessJSON
 
 /// One row of `_all_docs`: a view into its batch. Nothing is copied or decoded before it is used.
 public struct ListedDocument: Sendable {
-    /// What a row says about its document. Exactly one applies.
+    /// The content of a row. Exactly one applies.
     public enum Kind: Sendable, Equatable {
         /// A live document; with its body, if bodies were requested.
         case document
@@ -10,8 +10,8 @@ public struct ListedDocument: Sendable {
         case deleted
         /// There is no document with this id.
         case missing
-        /// A document whose body was requested but not sent, and why: this user may not see it, the gateway could not
-        /// read it, or it has been deleted meanwhile.
+        /// A document whose body was requested but not sent, with the reason: this user may not see it, the gateway
+        /// could not read it, or it was deleted meanwhile.
         case unreadable(reason: String)
         /// The document's body, or another part of the row, is not JSON. The error's offset counts from the start of
         /// the row.

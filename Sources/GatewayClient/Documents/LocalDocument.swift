@@ -2,14 +2,14 @@ internal import LosslessJSON
 
 /// A document that is not replicated and not in the feed, for a client's own data.
 public struct LocalDocument: Sendable, Equatable {
-    /// Such as `0-3`; the next write must name it.
+    /// A revision such as `0-3`; the next write must contain it.
     public let revision: RevisionID
-    /// How often it was written, as both servers count: `0-3` is the third time. Nil for a revision of another form.
+    /// How often it was written, as both servers count: `0-3` is the third write. Nil for a revision in another form.
     public var writes: Int? { revision.text.split(separator: "-").last.flatMap { Int($0) } }
     /// The JSON object, without `_id` and `_rev`.
     public let body: [UInt8]
 
-    /// Writes nothing: see ``Gateway/saveLocalDocument(_:body:revision:)``.
+    /// Does not write: see ``Gateway/saveLocalDocument(_:body:revision:)``.
     public init(revision: RevisionID, body: [UInt8]) {
         self.revision = revision
         self.body = body
@@ -38,8 +38,8 @@ extension Gateway {
     /// Writes a `_local` document. If the call throws, it may still have been written: read it again.
     ///
     /// - Parameters:
-    ///   - body: A JSON object; its `_id` and `_rev` are left out.
-    ///   - revision: The one to replace; nil if there is none.
+    ///   - body: A JSON object; its `_id` and `_rev` are omitted.
+    ///   - revision: The revision to replace; nil if there is none.
     /// - Throws: `.conflict` (``GatewayError/Cause/localDocumentConflict``) on Sync Gateway if `revision` is not the
     ///   current one. CouchDB accepts any revision: there, two writers overwrite each other. `.invalidRequest` if
     ///   `body` is not an object; `.notFound` and `.notOffered` as ``localDocument(_:)``.

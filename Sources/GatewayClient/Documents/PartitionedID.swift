@@ -1,10 +1,10 @@
 internal import Locking
 
-/// Which ids a partitioned database of CouchDB takes: `PARTITION:ID`, and those of design documents.
+/// The ids that a partitioned CouchDB database accepts: `PARTITION:ID`, and those of design documents.
 ///
 /// - Note: Source: `couch_partition.erl: validate_docid`, CouchDB 3.5.
 enum PartitionedID {
-    /// Why the database refuses documents with this id; nil if it takes them.
+    /// Why the database refuses documents with this id; nil if it accepts them.
     static func error(of id: DocumentID) -> String? {
         let bytes = id.text.utf8
         guard !id.text.hasPrefix("_design/"), !id.text.hasPrefix("_local/") else { return nil }
@@ -29,15 +29,16 @@ enum PartitionedID {
 }
 
 extension Gateway {
-    /// Why the database takes no document with this id, as far as that is known without a request; nil if it may.
+    /// Why the database refuses a document with this id, as far as that is known without a request; nil if it may
+    /// accept it.
     ///
-    /// ``databaseInfo()`` finds out whether the database is partitioned.
+    /// ``databaseInfo()`` determines whether the database is partitioned.
     public func refusal(of id: DocumentID) -> String? {
         isPartitioned.withLock { $0 } ? PartitionedID.error(of: id) : nil
     }
 
-    /// Sends the documents with ids that the database may take. The others are rejected here: CouchDB would refuse all
-    /// documents of the request for one such id.
+    /// Sends the documents whose ids the database may accept. The others are rejected here, because CouchDB refuses all
+    /// documents of a request for one such id.
     ///
     /// - Returns: One outcome per document, in their order.
     func sendingTaken<Document>(
@@ -54,11 +55,11 @@ extension Gateway {
         }
     }
 
-    /// - Throws: `.badRequest` if the database takes no document with this id.
+    /// - Throws: `.badRequest` if the database does not accept a document with this id.
     func requireTaken(_ id: DocumentID) throws(GatewayError) {
         if let reason = refusal(of: id) { throw GatewayError(.badRequest, reason, status: Self.refusedIDStatus) }
     }
 
-    /// What CouchDB answers.
+    /// CouchDB's status for a refused id.
     private static let refusedIDStatus = 400
 }

@@ -7,6 +7,6 @@ public struct RevisionID: ByteText {
     /// Takes any text, even one without a generation.
     public init(_ text: String) { self.text = text }
 
-    /// How many edits led to it; nil if the text does not begin with a number and "-".
+    /// The number of edits up to this revision; nil if the text does not begin with a number and "-".
     public var generation: Int? { text.firstIndex(of: "-").flatMap { Int(text[..<$0]) } }
 }

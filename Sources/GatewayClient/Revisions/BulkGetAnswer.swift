@@ -3,13 +3,13 @@ internal import LosslessJSON
 
 /// The answer to one `_bulk_get` request, read as it arrives.
 ///
-/// Memory holds one revision or attachment, and what the transfer has read ahead. Dropping the answer unread, or
-/// cancelling the reading task, closes the connection.
+/// Memory holds one revision or attachment, and the data that the transfer has read ahead. Dropping the answer unread,
+/// or cancelling the reading task, closes the connection.
 public struct BulkGetAnswer {
     private let body: HTTPBody
     private let url: GatewayURL
-    /// Reads a multipart answer; nil for one in JSON. Both parsers are changed in place: a copy of one would copy its
-    /// buffer with each chunk that arrives.
+    /// Reads a multipart answer; nil for JSON. Both parsers are changed in place: copying one would copy its buffer
+    /// with each chunk.
     private var parts: BulkGetParts?
     private var rows = RowsParser<BulkGetRow>()
     private var items: ArraySlice<BulkGetItem> = []
@@ -22,7 +22,7 @@ public struct BulkGetAnswer {
 
     /// The next revision, attachment or refusal; nil at the proper end of the answer.
     ///
-    /// - Throws: `.connectionLost` if the answer is cut short, `.malformedAnswer` if this is not an answer of
+    /// - Throws: `.connectionLost` if the answer is truncated, `.malformedAnswer` if this is not an answer of
     ///   `_bulk_get`.
     public mutating func next() async throws(GatewayError) -> BulkGetItem? {
         while true {
@@ -68,12 +68,12 @@ extension Gateway {
     ///   - keys: A key may occur more than once, with different revisions.
     ///   - includesHistory: Whether to add `_revisions`, the ancestors of each.
     ///   - includesAttachments: Whether to add the attachments' bytes, inline or as ``BulkGetItem/attachment(_:)``.
-    /// - Throws: Only what goes wrong before the answer begins: a refusal of the whole request (`.notFound` if there is
-    ///   no such keyspace, `.unauthorized`, `.forbidden`), `.connectionLost` and others as for every request. A retry
-    ///   makes sense if ``GatewayError/isRetryable`` is true. ``BulkGetAnswer/next()`` throws what goes wrong
-    ///   later; a revision that can't be read is an item, not an error.
-    /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers only in multipart, and 406 to a request for
-    ///   JSON; CouchDB answers in JSON on request.
+    /// - Throws: Errors before the answer begins: a refusal of the whole request (`.notFound` if the keyspace does not
+    ///   exist, `.unauthorized`, `.forbidden`), `.connectionLost` and others as for every request. A retry makes sense
+    ///   if ``GatewayError/isRetryable`` is true. ``BulkGetAnswer/next()`` throws later errors; an unreadable revision
+    ///   is an item, not an error.
+    /// - Note: Source: `POST /{keyspace}/_bulk_get`. Sync Gateway answers only in multipart, and with 406 to a request
+    ///   for JSON; CouchDB answers in JSON on request.
     public func bulkGet(
         _ keys: [BulkGetKey], includesHistory: Bool = false, includesAttachments: Bool = false
     ) async throws(GatewayError) -> BulkGetAnswer {

@@ -15,15 +15,15 @@ public enum BulkGetItem: Sendable {
 public struct BulkGetDamage: Sendable, Equatable {
     /// Nil if the answer does not name the document.
     public let id: DocumentID?
-    /// For people; does not name the document.
+    /// The reason for the user, without the document's id.
     public let reason: String
 }
 
-/// An attachment that came in a part of its own.
+/// An attachment that was sent as a separate part.
 public struct BulkGetAttachment: Sendable {
     /// From `Content-Disposition`; nil if that names none.
     public let name: String?
-    /// Of the part; nil if it names none.
+    /// Type of the part; nil if it has none.
     public let contentType: String?
     /// `gzip` if ``bytes`` are compressed; nil if they are not.
     public let contentEncoding: String?
@@ -39,7 +39,7 @@ public struct BulkGetRefusal: Sendable, Equatable {
     public let revision: RevisionID?
     /// `not_found`, `forbidden` …
     public let error: String
-    /// For people; equals ``error`` if the gateway gives no reason.
+    /// The reason for the user; equals ``error`` if the gateway gives none.
     public let reason: String
     /// The HTTP status; nil on CouchDB, which gives none.
     public let status: Int?
@@ -59,10 +59,10 @@ public struct BulkGetRefusal: Sendable, Equatable {
 public struct BulkGetKey: Sendable, Hashable {
     /// As in `_id`, not percent-encoded.
     public let id: DocumentID
-    /// Nil for the winning one.
+    /// Nil for the winning revision.
     public let revision: RevisionID?
 
-    /// The winning revision, unless another one is given.
+    /// Requests the winning revision unless another one is given.
     public init(id: DocumentID, revision: RevisionID? = nil) {
         self.id = id
         self.revision = revision

@@ -1,11 +1,11 @@
 internal import HTTPTransport
 internal import LosslessJSON
 
-/// Gathers the revisions and attachments of a multipart answer of `_bulk_get`, one at a time.
+/// Collects the revisions and attachments of a multipart answer of `_bulk_get`, one at a time.
 ///
 /// A part is a revision, an error (`error="true"` in its type), or `multipart/related`: a revision and its attachments.
 struct BulkGetParts {
-    /// In bytes. No document that a gateway stores is longer, inline attachments included.
+    /// In bytes. No document on a gateway is longer, including inline attachments.
     static let partLimit = 256 << 20
 
     enum PartError: Error {
@@ -17,7 +17,7 @@ struct BulkGetParts {
     private var inner: MultipartReader?
     private var headers = HTTPHeaders()
     private var bytes: [UInt8] = []
-    /// Whether the part is over the limit, and so its bytes were discarded.
+    /// Whether the part exceeds the limit, so that its bytes were discarded.
     private var isTooLong = false
     /// Whether the inner body's first part, the revision, has been read.
     private var hasRevision = false
@@ -98,7 +98,7 @@ struct BulkGetParts {
         return isRefusal ? .unavailable(BulkGetRefusal(text.root)) : .revision(text)
     }
 
-    /// Sync Gateway names it for revisions that come with attachments.
+    /// Sync Gateway sends the id for revisions with attachments.
     private var documentID: DocumentID? { headers["X-Doc-ID"].map { DocumentID($0) } }
 
     private func attachment(_ content: [UInt8]) -> BulkGetAttachment {

@@ -1,10 +1,10 @@
 public import LosslessJSON
 
-/// What `_revs_diff` says about one document.
+/// The content of a `_revs_diff` answer for one document.
 public struct RevisionDifference: Sendable, Equatable {
     /// As in the request.
     public let id: DocumentID
-    /// Revisions that the gateway does not have; empty if it has them all.
+    /// Revisions that the gateway does not have; empty if it has all of them.
     public let missing: [RevisionID]
     /// Revisions that the gateway has and that may be ancestors of the missing ones.
     public let possibleAncestors: [RevisionID]
@@ -24,13 +24,13 @@ public struct RevisionToStore: Sendable {
     }
 }
 
-/// What `open_revs` says about one revision.
+/// The content of an `open_revs` answer for one revision.
 public enum OpenRevision: Sendable {
     case found(JSONText)
     case missing(RevisionID)
 }
 
-/// What to return along with a document.
+/// What to include in a document.
 public struct DocumentOptions: OptionSet, Sendable {
     /// One bit per option; see the values of the static members.
     public let rawValue: Int
@@ -53,7 +53,7 @@ public struct DocumentOptions: OptionSet, Sendable {
 extension Gateway {
     /// One document, or one revision of it, even a deleted one; nil if the gateway does not have it.
     ///
-    /// - Parameter revision: Nil for the winning one; if that is deleted, the result is nil.
+    /// - Parameter revision: Nil for the winning revision; if that is deleted, the result is nil.
     /// - Throws: As ``document(_:)``; also `.badRequest` if `revision` is not a revision id.
     /// - Note: Source: `GET /{keyspace}/{id}`.
     public func document(
@@ -64,7 +64,7 @@ extension Gateway {
         return try await optional(place(of: id), query: query)
     }
 
-    /// The leaves of a document, deleted ones too, or the given `revisions`.
+    /// The leaves of a document, including deleted ones, or the given `revisions`.
     ///
     /// - Throws: `.notFound` if there is no such document.
     /// - Note: Source: `GET /{keyspace}/{id}?open_revs=…`.
@@ -156,7 +156,7 @@ extension Gateway {
         }
     }
 
-    /// - Parameter repaired: Makes JSON of an answer that is none.
+    /// - Parameter repaired: Converts an answer that is not JSON.
     private func text(
         _ request: GatewayRequest, repaired: ([UInt8]) -> [UInt8] = { $0 }
     ) async throws(GatewayError) -> JSONText {

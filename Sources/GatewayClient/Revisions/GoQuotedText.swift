@@ -1,8 +1,9 @@
-/// Text with strings as Go's `%q` writes them. It differs from JSON for characters that can't be printed.
+/// Text with strings as Go's `%q` writes them. It differs from JSON for non-printable characters.
 ///
-/// - Note: Source: Sync Gateway 4.1 writes document ids so in its answer to `_revs_diff`; `strconv.Quote` of Go 1.22.
+/// - Note: Source: Sync Gateway 4.1 writes document ids this way in its answer to `_revs_diff`; `strconv.Quote` of Go
+///   1.22.
 enum GoQuotedText {
-    /// The same text with escapes of JSON: `\a` and `\v`, `\x` with two digits and `\U` with eight are none.
+    /// Converts the escapes that JSON lacks: `\a`, `\v`, `\x` with two digits and `\U` with eight.
     static func asJSON(_ text: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)

@@ -1,6 +1,6 @@
 internal import HTTPTransport
 
-/// Parses a multipart body as it arrives, in pieces of any size. Holds only the latest bytes, never a whole part.
+/// Parses a multipart body as it arrives, in pieces of any size. Holds only recent bytes, never a whole part.
 ///
 /// A part may itself be a multipart body: its data goes to another reader.
 ///
@@ -41,11 +41,11 @@ struct MultipartReader {
         self.init(boundary: boundary)
     }
 
-    /// Whether the closing delimiter has arrived: then nothing is missing.
+    /// Whether the closing delimiter has arrived, so that the body is complete.
     var isComplete: Bool { state == .end }
 
     mutating func append(_ bytes: [UInt8]) {
-        // Bytes after the end belong to no part.
+        // Bytes after the end do not belong to a part.
         guard state != .end else { return }
         buffer.removeFirst(position)
         position = 0
@@ -79,7 +79,7 @@ struct MultipartReader {
         return isFound
     }
 
-    /// The part's bytes up to the next delimiter, or to where one may begin; nil if there are none.
+    /// The part's bytes up to the next delimiter, or to where one may start; nil if there are none.
     private mutating func takeData() -> [UInt8]? {
         let (end, isFound) = delimiterStart()
         if isFound { state = .delimiter }
@@ -87,8 +87,8 @@ struct MultipartReader {
         return end > position ? Array(buffer[position..<end]) : nil
     }
 
-    /// The bytes after the delimiter decide whether it is one. Outer nil: they have not all arrived; inner nil: no
-    /// piece results.
+    /// The bytes after the delimiter decide whether it is one. Outer nil: they have not all arrived. Inner nil: there
+    /// is no piece.
     private mutating func readDelimiter() -> Piece?? {
         var at = position + delimiter.count
         guard at < buffer.count else { return nil }
@@ -97,7 +97,7 @@ struct MultipartReader {
             if buffer[at + 1] == UInt8(ascii: "-") { return .some(endPart(next: .end, at: buffer.count)) }
         }
         while at < buffer.count, buffer[at] == 0x20 || buffer[at] == 0x09 { at += 1 }
-        // Padding that never ends would be kept forever.
+        // Endless padding would otherwise be kept forever.
         if at < buffer.count, buffer[at] == 0x0D, at - position < delimiter.count + 1024 {
             guard at + 1 < buffer.count else { return nil }
             // The line break stays in the buffer: with the next one it ends an empty header.
@@ -115,7 +115,7 @@ struct MultipartReader {
         return isInPart ? .partEnd : nil
     }
 
-    /// A different boundary that begins like this one: treats it as data.
+    /// Treats a different boundary with the same beginning as data.
     private mutating func notADelimiter() -> Piece? {
         let start = position
         position += delimiter.count
@@ -140,7 +140,7 @@ struct MultipartReader {
 
     private func delimiterStart() -> (end: Int, isFound: Bool) { Self.find(delimiter, in: buffer, from: position) }
 
-    /// Where `mark` begins, or where the start of one may be cut off by the end of the text.
+    /// Where `mark` begins, or where its beginning may be cut off by the end of the text.
     private static func find(_ mark: [UInt8], in text: [UInt8], from start: Int) -> (end: Int, isFound: Bool) {
         var at = start
         while let next = text[at...].firstIndex(of: mark[0]) {

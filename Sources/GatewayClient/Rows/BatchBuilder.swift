@@ -27,7 +27,7 @@ struct BatchBuilder<Fields: RowFields> {
         return end
     }
 
-    /// Reads a complete row. If something in it is not JSON, keeps the row without the members that can't be read.
+    /// Reads a complete row. If something in it is not JSON, keeps the row without the unreadable members.
     mutating func appendFramedRow(in bytes: [UInt8], _ range: Range<Int>) throws(JSONError) {
         do throws(JSONError) {
             _ = try appendRow(in: bytes, from: range.lowerBound)
@@ -95,7 +95,7 @@ struct BatchBuilder<Fields: RowFields> {
         tape.isString(name, "id", in: bytes) || tape.isString(name, "key", in: bytes)
     }
 
-    /// What can be read of a string literal, possibly with its escapes; nil if it is not a string.
+    /// The readable part of a string literal, possibly with its escapes; nil if it is not a string.
     private static func repairedID(_ literal: ArraySlice<UInt8>) -> DocumentID? {
         guard literal.first == UInt8(ascii: "\""), literal.count >= 2 else { return nil }
         let text = String(decoding: literal, as: UTF8.self)

@@ -1,23 +1,24 @@
 internal import LosslessJSON
 
-/// What a parser records of each row: the positions of its parts on the batch's tape. One type per kind of answer.
+/// The data that a parser records of each row: the positions of its parts on the batch's tape. One type per kind of
+/// answer.
 protocol RowFields: Sendable {
     /// The member of the answer that holds the rows.
     static var rowsName: StaticString { get }
     /// Another member of the answer whose value is kept.
     static var keptName: StaticString? { get }
 
-    /// Where the row begins and ends in the batch's bytes.
+    /// The range of the row in the batch's bytes.
     var start: Int32 { get }
     var end: Int32 { get }
-    /// Whether the row has everything that it must have.
+    /// Whether the row has all required parts.
     var isComplete: Bool { get }
 
     init(start: Int32, end: Int32)
 
     /// Records a member of the row; ignores unknown ones.
     mutating func note(_ name: Int, _ value: Int, on tape: JSONTape, in bytes: [UInt8])
-    /// Takes what the row leaves to the row before it in the same batch.
+    /// Inherits missing values from the previous row of the same batch.
     mutating func complete(after previous: Self?)
     /// Records that something in the row is not JSON. Members that can't be read are not recorded.
     mutating func markMalformed()
@@ -27,7 +28,7 @@ extension RowFields {
     mutating func complete(after previous: Self?) {}
 }
 
-/// What is wrong with a row that contains invalid JSON.
+/// The error of a row that contains invalid JSON.
 struct RowDamage: Sendable {
     /// Its offset counts from the start of the row.
     let error: JSONError

@@ -16,7 +16,7 @@ struct RowsParser<Fields: RowFields> {
     static var memberLimit: Int { 1 << 20 }
 
     private var state = State.start
-    /// Bytes that are in no batch yet. Those before `position` have been processed.
+    /// Bytes that are not in a batch yet. Those before `position` have been processed.
     private var buffer: [UInt8] = []
     private var position = 0
     /// Set while the row at `position` is incomplete.
@@ -28,10 +28,10 @@ struct RowsParser<Fields: RowFields> {
     /// The value of the member that ``RowFields/keptName`` names; nil until it has arrived.
     private(set) var keptValue: JSONText?
 
-    /// What is wrong after the rows that were returned last.
+    /// The error after the rows of the last batch.
     private var rowError: JSONError?
 
-    /// Whether the closing bracket has arrived: then nothing is missing.
+    /// Whether the closing bracket has arrived, so that the answer is complete.
     var isComplete: Bool { state == .end }
 
     mutating func append(_ chunk: [UInt8]) {
@@ -50,7 +50,7 @@ struct RowsParser<Fields: RowFields> {
         if let rowError { throw rowError }
         guard buffer.count <= Self.rowLimit else { throw JSONError(.tooLong(limit: Self.rowLimit), at: 0) }
         let bytes = buffer
-        // A long row arrives in many pieces: until its end is there, nothing is copied or allocated.
+        // A long row arrives in many pieces. Nothing is copied or allocated until it is complete.
         if frame != nil, frame?.findEnd(in: bytes.span) == nil { return nil }
         var builder = BatchBuilder<Fields>(expectedBytes: bytes.count)
         do throws(JSONError) { while try step(bytes, &builder) {} } catch {
@@ -58,7 +58,7 @@ struct RowsParser<Fields: RowFields> {
             guard !builder.rows.isEmpty else { throw error }
             rowError = JSONError(error.reason, at: max(0, error.offset - position))
         }
-        // Drops what a batch has taken, and white space between rows: heartbeats must not pile up.
+        // Drops processed bytes and white space between rows: heartbeats must not accumulate.
         if position > 0 { buffer = Array(bytes[position...]) }
         frame?.shift(by: position)
         position = 0
@@ -98,7 +98,7 @@ struct RowsParser<Fields: RowFields> {
     /// Reads a member of the answer itself: the start of the rows, or another member with its value and the byte after
     /// it.
     private mutating func readMember(of bytes: [UInt8], from start: Int) throws(JSONError) -> Bool {
-        // Nothing is read beyond the limit: a member that never ends must not be scanned again and again.
+        // Nothing is read beyond the limit: an endless member must not be scanned repeatedly.
         let limit = start + Self.memberLimit
         let text = bytes.span.extracting(0..<min(bytes.count, limit))
         do throws(JSONError) {
@@ -148,7 +148,7 @@ struct RowsParser<Fields: RowFields> {
                 return advance(to: .afterRow, at: try builder.appendRow(in: bytes, from: start))
             } catch {
                 guard bytes[start] == UInt8(ascii: "{") else { throw error }
-                // Incomplete, or invalid inside: in both cases find its end first.
+                // Incomplete or invalid: in both cases, find its end first.
                 frame = JSONFrame(start: start)
             }
         }

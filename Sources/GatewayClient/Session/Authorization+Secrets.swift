@@ -1,7 +1,7 @@
 internal import Encodings
 
 extension Authorization {
-    /// The secrets that a request contains, in every form in which it sends them.
+    /// The secrets of a request, in every form in which it sends them.
     var secrets: [String] {
         switch self {
         case .credentials(let credentials): credentials?.secrets ?? []
@@ -20,10 +20,10 @@ extension GatewayCredentials {
 }
 
 extension String {
-    /// Shorter secrets are not replaced: they may be ordinary words.
+    /// Shorter secrets are not replaced, because they may be ordinary words.
     private static let shortestSecret = 6
 
-    /// The text of an answer with the request's secrets replaced: some servers and proxies repeat what they are sent.
+    /// The text of an answer with the request's secrets replaced: some servers and proxies echo requests.
     func withholding(_ secrets: [String]) -> String {
         secrets.filter { $0.utf8.count >= Self.shortestSecret }.reduce(self) { $0.replacing($1, with: "***") }
     }

@@ -9,7 +9,7 @@ enum Authorization {
 }
 
 extension Gateway {
-    /// A session, if the settings ask for one and there is a password; else the current credentials.
+    /// A session if the settings require one and there is a password; otherwise the current credentials.
     func authorization() async throws(GatewayError) -> Authorization {
         let credentials = try currentCredentials()
         do throws(GatewayError) { return try await authorization(of: credentials) } catch {
@@ -19,8 +19,8 @@ extension Gateway {
         }
     }
 
-    /// What to try after a 401; nil if there is nothing else. Sending the same password again would only count as
-    /// another failed login.
+    /// The authorization to try after a 401; nil if there is no other. Sending the same password again would only count
+    /// as another failed login.
     func authorization(insteadOf refused: Authorization) async throws(GatewayError) -> Authorization? {
         switch refused {
         case .credentials(let credentials): return try self.credentials(insteadOf: credentials).map { .credentials($0) }
@@ -38,7 +38,7 @@ extension Gateway {
         }
     }
 
-    /// The credentials that the source gives now; nil if they are still the refused ones, or there is no source.
+    /// The source's current credentials; nil if they are still the refused ones, or if there is no source.
     private func credentials(insteadOf refused: GatewayCredentials?) throws(GatewayError) -> GatewayCredentials? {
         guard settings.credentialsSource != nil, let credentials = try currentCredentials() else { return nil }
         return credentials == refused ? nil : credentials
@@ -110,7 +110,7 @@ extension Gateway {
         return session
     }
 
-    /// Whether the gateway has the database. Anonymous, so that it does not count as another failed login.
+    /// Whether the gateway has the database. The request is anonymous, so that it does not count as a failed login.
     ///
     /// - Note: Source: recorded, Sync Gateway 4.1.1: a refused login has no `WWW-Authenticate`, whether the database
     ///   exists or not. The 401 of a database that exists has it.
@@ -124,7 +124,7 @@ extension Gateway {
         return await refusal(response, to: request, sentWith: .credentials(nil)).cause == .loginRequired
     }
 
-    /// Who the gateway takes this client for, and what it may see.
+    /// The user that the gateway recognizes, and what it may see.
     ///
     /// - Note: Source: `GET /{db}/_session` on Sync Gateway, `GET /_session` on CouchDB.
     package func loginInfo() async throws(GatewayError) -> LoginInfo {

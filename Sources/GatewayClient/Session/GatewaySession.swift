@@ -22,25 +22,24 @@ struct GatewaySession: Sendable {
         }
     }
 
-    /// The names that the servers give to the cookie of a session. Sync Gateway may have another one
-    /// (`session_cookie_name`).
+    /// The usual names of the session cookie. Sync Gateway can be configured with another one (`session_cookie_name`).
     private static let usualNames = ["SyncGatewaySession", "AuthSession"]
-    /// Sync Gateway's lifetime, in seconds; CouchDB gives its own in `Max-Age`.
+    /// Sync Gateway's lifetime, in seconds; CouchDB sends its own in `Max-Age`.
     private static let usualLifetime = 24 * 60 * 60
 
     private var cookies: [Cookie]
-    /// The credentials of the login: the session must not be used with others.
+    /// The credentials of the login. The session must not be used for others.
     let owner: GatewayCredentials
     /// When to log in again: a request with an expired cookie would be anonymous.
     private(set) var renewal: Instant
 
-    /// `NAME=VALUE; …`, as it is sent back: all cookies of the login, since a proxy may need its own.
+    /// `NAME=VALUE; …`, as it is sent back: all cookies of the login, because a proxy may need its own.
     var cookie: String { cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ") }
 
     /// The secret parts of ``cookie``.
     var values: [String] { cookies.map(\.value) }
 
-    /// Nil if none of `fields`, the values of `Set-Cookie` of a login, has a cookie.
+    /// Nil if `fields`, the values of a login's `Set-Cookie`, contain no cookie.
     init?(_ fields: [String], of owner: GatewayCredentials, at now: Instant) {
         cookies = fields.compactMap(Cookie.init)
         guard !cookies.isEmpty else { return nil }
@@ -48,7 +47,7 @@ struct GatewaySession: Sendable {
         renewal = Self.renewal(of: cookies, at: now)
     }
 
-    /// The session after an answer with these values of `Set-Cookie`; nil if it renews no cookie of the login.
+    /// The session after an answer with these `Set-Cookie` values; nil if it renews no cookie of the login.
     func renewed(by fields: [String], at now: Instant) -> GatewaySession? {
         let new = fields.compactMap(Cookie.init).filter { cookie in cookies.contains { $0.name == cookie.name } }
         guard !new.isEmpty else { return nil }
@@ -58,14 +57,14 @@ struct GatewaySession: Sendable {
                 session.cookies[index] = cookie
             }
         }
-        // The cookie of a proxy says nothing of the session.
+        // A proxy's cookie does not concern the session.
         if Self.deciding(cookies).contains(where: { known in new.contains { $0.name == known.name } }) {
             session.renewal = Self.renewal(of: session.cookies, at: now)
         }
         return session
     }
 
-    /// The cookies that identify the session: those of a usual name, or all if none has one.
+    /// The cookies that identify the session: those with a usual name, or all if none has one.
     private static func deciding(_ cookies: [Cookie]) -> [Cookie] {
         let usual = cookies.filter { usualNames.contains($0.name) }
         return usual.isEmpty ? cookies : usual

@@ -1,17 +1,17 @@
 internal import Locking
 
-/// Keeps a refused password from being sent again and again: CouchDB locks an account after five refused logins in five
-/// minutes, and then refuses the right password, too.
+/// Prevents a refused password from being sent repeatedly: CouchDB locks an account after five refused logins in five
+/// minutes, and then refuses even the right password.
 ///
-/// One for the whole process, whatever its parts. A password that was refused is sent once more after ten seconds, because
-/// a gateway may refuse everyone while an administrator's password is set, and then no more than twice in five minutes. An
-/// accepted request forgets the refusals. Other credentials are not affected.
+/// One instance serves the whole process. A refused password is sent again after ten seconds, because a gateway may
+/// refuse everyone while an administrator's password is being set. After that, it is sent at most twice in five
+/// minutes. An accepted request clears the refusals. Other credentials are not affected.
 ///
 /// - Note: Source: `[chttpd_auth_lockout]` of CouchDB 3.4: five failures in 300 s.
 final class LoginGate: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Who logs in where.
+    /// A user and a server.
     struct Key: Hashable, Sendable {
         /// The server, without path.
         let server: String
@@ -21,13 +21,13 @@ final class LoginGate: Sendable {
     enum Admission: Equatable {
         /// Send the request.
         case go
-        /// Another request is about to show whether the credentials are accepted.
+        /// Wait: another request is about to show whether the credentials are accepted.
         case wait
-        /// Send nothing. `nextAttempt` is when the credentials are sent once more; nil after the second refusal.
+        /// Send nothing. `nextAttempt` is when the credentials are sent again; nil after the second refusal.
         case hold(nextAttempt: Duration?)
     }
 
-    /// The one of this process.
+    /// The instance of this process.
     static let ofProcess = LoginGate()
 
     /// The time between the first attempt and the second one.
@@ -36,18 +36,18 @@ final class LoginGate: Sendable {
     private static let memory: Duration = .seconds(300)
     /// For this long after an accepted request, requests need not wait for each other.
     private static let freshness: Duration = .seconds(10)
-    /// The longest time that requests wait for the first of them: a longpoll may be answered much later.
+    /// The longest time that requests wait for the first one: a longpoll may be answered much later.
     private static let patience: Duration = .seconds(2)
-    /// The time between two questions whether a request may be sent, and how often it is asked.
+    /// The interval at which a waiting request checks for admission, and the number of checks.
     static let wait: Duration = .milliseconds(20)
     static let mostWaits = 100
 
     private struct State {
-        /// The last ones since the credentials were accepted.
+        /// The refusals since the credentials were accepted.
         var refusals: [Instant] = []
-        /// When a request was accepted last.
+        /// When a request was last accepted.
         var accepted: Instant?
-        /// When the request was sent that shows whether the credentials are accepted; nil if it was answered.
+        /// When the request that tests the credentials was sent; nil once it was answered.
         var trial: Instant?
     }
 
@@ -62,7 +62,7 @@ final class LoginGate: Sendable {
             let isTried = state.trial.map { $0.duration(to: now) < Self.patience } ?? false
             if let refusal = state.refusals.last {
                 let left = Self.secondAttempt - refusal.duration(to: now)
-                // The second attempt is under way: as long as it is, this is no reason to give up.
+                // The second attempt is in progress, so do not give up.
                 guard left <= .zero, !isTried else { return .hold(nextAttempt: max(left, .seconds(1))) }
             } else if let accepted = state.accepted, accepted.duration(to: now) < Self.freshness {
                 return .go
@@ -74,7 +74,7 @@ final class LoginGate: Sendable {
         }
     }
 
-    /// The gateway refused the credentials.
+    /// Records that the gateway refused the credentials.
     func noteRefused(_ key: Key, at now: Instant) {
         states.withLock { states in
             var state = states[key] ?? State()
@@ -84,11 +84,11 @@ final class LoginGate: Sendable {
         }
     }
 
-    /// The gateway accepted the credentials of a request that was sent at `sent`.
+    /// Records that the gateway accepted the credentials of a request that was sent at `sent`.
     func noteAccepted(_ key: Key, sent: Instant) {
         states.withLock { states in
             var state = states[key] ?? State()
-            // An answer that comes late proves nothing about the password that is valid now.
+            // A late answer proves nothing about the currently valid password.
             state.refusals.removeAll { $0 < sent }
             state.trial = nil
             state.accepted = max(state.accepted ?? sent, sent)
@@ -96,7 +96,7 @@ final class LoginGate: Sendable {
         }
     }
 
-    /// The request ended without a verdict.
+    /// Records that the request ended without a verdict.
     func noteUnanswered(_ key: Key) { states.withLock { $0[key]?.trial = nil } }
 }
 

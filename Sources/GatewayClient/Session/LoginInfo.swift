@@ -1,11 +1,11 @@
 internal import LosslessJSON
 
-/// Whom a gateway takes a client for: `{"userCtx":{"name","channels","roles"}}`.
+/// The user that a gateway recognizes: `{"userCtx":{"name","channels","roles"}}`.
 package struct LoginInfo: Sendable, Equatable {
     /// Nil for anonymous users, and on the admin port of Sync Gateway.
     package let user: String?
-    /// The channels that the user may read, sorted (Sync Gateway). Nil if the answer names none: for anonymous users,
-    /// and for databases with named collections.
+    /// The channels that the user may read, sorted (Sync Gateway). Nil if the answer has none: for anonymous users, and
+    /// for databases with named collections.
     package let channels: [String]?
     /// The user's roles, sorted (CouchDB): `_admin` for administrators.
     package let roles: [String]

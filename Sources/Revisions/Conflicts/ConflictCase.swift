@@ -4,7 +4,7 @@ package import Logging
 internal import LosslessJSON
 package import Rules
 
-/// A document in conflict, and what becomes of it.
+/// A document in conflict, and its resolution.
 package struct ConflictCase: Sendable {
     package let id: DocumentID
     private(set) var decision: ConflictDecision
@@ -20,10 +20,10 @@ package struct ConflictCase: Sendable {
     package var conflict: Conflict { decision.conflict }
     package var policy: ConflictPolicy { decision.policy }
 
-    /// Whether the policy has anything to decide: one leaf is a conflict only with a deletion that may win.
+    /// Whether the policy has anything to decide. A single leaf is in conflict only with a deletion that may win.
     package var isConflict: Bool { conflict.leaves.count > 1 || policy == .deletesWin && !conflict.deletions.isEmpty }
 
-    /// Whether it is no conflict after all.
+    /// Whether there is no conflict after all.
     package var isSettled: Bool {
         if case .keep = resolution { losers.isEmpty } else { false }
     }
@@ -32,18 +32,19 @@ package struct ConflictCase: Sendable {
     package var losers: [ConflictLeaf] {
         switch resolution {
         case .keep, .write: Array(conflict.leaves.dropFirst())
-        // A deletion that has won is not to win again over a document that is created anew.
+        // A deletion that has won must not win again over a document that is created again.
         case .delete: conflict.leaves + conflict.deletions.map(\.tombstone)
         case .leave: []
         }
     }
 
-    /// - Parameter digests: As ``Conflict/equalDigests``.
+    /// - Parameter digests: See ``Conflict/equalDigests``.
     mutating func note(equalDigests digests: [String: String]) { decision.conflict.equalDigests = digests }
 
-    /// Decides: a leaf stays only if it is the winner. Any other one becomes a new revision, see ``ConflictWriter``.
+    /// Decides: a leaf is kept only if it is the winner. Any other choice becomes a new revision, see
+    /// ``ConflictWriter``.
     ///
-    /// - Parameter known: As ``ConflictDecision/resolution(knowing:)``.
+    /// - Parameter known: See ``ConflictDecision/resolution(knowing:)``.
     mutating func resolve(knowing known: [String: JSONText]) async {
         resolution = await decision.resolution(knowing: known)
         guard case .keep(let leaf) = resolution, leaf > 0 else { return }

@@ -2,7 +2,7 @@ internal import Encodings
 package import LosslessJSON
 package import Rules
 
-/// What the policy for a conflict needs to know, and what it decides.
+/// What a policy needs to know about a conflict, and its decision.
 package struct ConflictDecision: Sendable {
     package var conflict: Conflict
     let policy: ConflictPolicy
@@ -16,7 +16,7 @@ package struct ConflictDecision: Sendable {
         self.policies = policies
     }
 
-    /// The deletions that may win, with the edits that came after what was deleted.
+    /// The deletions that may win, with the edits made after the deleted revision.
     private var deletions: [(tombstone: ConflictLeaf, between: Set<String>)] {
         let deletions = conflict.deletions
         guard !deletions.isEmpty else { return [] }
@@ -26,13 +26,13 @@ package struct ConflictDecision: Sendable {
         return deletions.map { ($0.tombstone, $0.between.subtracting(placeholders)) }
     }
 
-    /// Old revisions that the policy looks at, if a server still has them.
+    /// Old revisions that the policy needs, if a server still has them.
     package var wanted: Set<String> {
         guard policy.needsAncestors else { return [] }
         return conflict.branchings.union(policy == .deletesWin ? deletions.flatMap(\.between) : [])
     }
 
-    /// - Parameter known: Those of ``wanted`` that a server still has.
+    /// - Parameter known: The ``wanted`` revisions that a server still has.
     package func resolution(knowing known: [String: JSONText]) async -> ConflictResolution {
         var isDeleted = false
         if policy == .deletesWin {
@@ -46,7 +46,7 @@ package struct ConflictDecision: Sendable {
                     reason: "it was deleted and edited, and the server has forgotten whether it was created anew since")
             }
         }
-        // Another deletion was the reason, or it does not win: there is nothing to choose from.
+        // Another deletion caused the conflict, or it does not win: there is no choice.
         if !isDeleted, conflict.leaves.count == 1, policy != .setAside { return .keep(0) }
         return await policies.resolve(
             conflict, by: policy, ancestors: known, isDeleted: isDeleted, now: Timestamp.secondsNow)

@@ -6,8 +6,8 @@ package import Logging
 package import LosslessJSON
 package import Rules
 
-/// Reads the leaves of documents in conflict and their ancestors, and asks the policies. ``ConflictWriter`` writes what
-/// they decide.
+/// Reads the leaves of documents in conflict and their ancestors, and applies the policies. ``ConflictWriter`` writes
+/// the decisions.
 package struct ConflictResolver: Sendable {
     private let gateway: Gateway
     private let reader: RevisionsReader
@@ -16,13 +16,13 @@ package struct ConflictResolver: Sendable {
     private let writer: ConflictWriter
     private let logger: Logger
 
-    /// Attachments that a merged document takes from losing leaves are sent inside it up to this many bytes in all, larger
-    /// ones as a stream of their own.
+    /// The attachments that a merged document takes from losing leaves are sent inline up to this many bytes in total;
+    /// larger ones are streamed separately.
     package static let inlineAttachmentBytes = 256 << 10
 
-    /// For conflicts that a bot meets in its feed.
+    /// Creates a resolver for conflicts that a bot finds in its feed.
     ///
-    /// - Parameter pauses: Of the run: they end when it is to stop.
+    /// - Parameter pauses: The run's pauses, which end when it must stop.
     package init(gateway: Gateway, retries: RetryPolicy.Settings, pauses: Pauses, logger: Logger) {
         self.init(
             gateway, GatewayContact(settings: retries, pauses: pauses, logger: logger), retries, pauses: pauses, logger)
@@ -53,14 +53,14 @@ package struct ConflictResolver: Sendable {
         case unreadable(reason: String)
     }
 
-    /// Reads the leaves of documents. There is no entry for those that are gone.
+    /// Reads the leaves of documents. Missing documents have no entry.
     ///
     /// - Throws: `RunError`, `CancellationError`.
     package func leaves(
         of documents: [ChangedDocument], noteBytes: (Int) -> Void = { _ in }
     ) async throws -> [DocumentID: Leaves] {
         var found = try await read(documents, noteBytes)
-        // Servers forget the bodies of revisions that are no leaves any more.
+        // Servers forget the bodies of revisions that are no longer leaves.
         var changed: [ChangedDocument] = []
         for document in documents {
             guard case .unreadable? = found[document.id] else { continue }
@@ -73,9 +73,9 @@ package struct ConflictResolver: Sendable {
         return found.merging(try await read(changed, noteBytes)) { _, new in new }
     }
 
-    /// Reads the leaves of documents that may be in conflict. There is no entry for those that are not.
+    /// Reads the leaves of documents that may be in conflict. Documents without conflict have no entry.
     ///
-    /// - Parameter documents: With all leaf revisions; nil: they are asked for.
+    /// - Parameter documents: The documents with all leaf revisions; nil: the leaves are requested.
     /// - Throws: `RunError`, `CancellationError`.
     package func conflicts(
         among documents: [(id: DocumentID, revisions: [RevisionID]?)]
@@ -113,7 +113,7 @@ package struct ConflictResolver: Sendable {
         return found
     }
 
-    /// Asks for the leaf revisions of a document, deleted ones too; none if there is no such document.
+    /// Requests the leaf revisions of a document, including deleted ones; empty if the document does not exist.
     ///
     /// - Throws: `RunError`, `CancellationError`.
     private func leafRevisions(of id: DocumentID) async throws -> [RevisionID] {
@@ -122,7 +122,7 @@ package struct ConflictResolver: Sendable {
 
     // MARK: - Deciding
 
-    /// Asks the policies, which see old revisions that the server still has.
+    /// Applies the policies, which get old revisions that the server still has.
     ///
     /// - Parameter spool: Old revisions that were read earlier.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
@@ -135,7 +135,7 @@ package struct ConflictResolver: Sendable {
         }
     }
 
-    /// Old revisions that the policies look at, if the server still has them.
+    /// Old revisions that the policies need, if the server still has them.
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     package func ancestors(
@@ -159,7 +159,7 @@ package struct ConflictResolver: Sendable {
         }
     }
 
-    /// Policies that take a whole leaf compare no attachments.
+    /// Policies that choose a whole leaf do not compare attachments.
     private func noteEqualAttachments(of one: inout ConflictCase, _ ancestors: [String: JSONText]) async throws {
         guard one.policy.needsAncestors else { return }
         let revisions =
@@ -172,19 +172,19 @@ package struct ConflictResolver: Sendable {
 
     /// Decides and writes.
     ///
-    /// May be repeated: what was resolved is no conflict any more, and what was resolved in part is resolved to the same
-    /// end.
+    /// May be repeated: resolved documents are no longer in conflict, and partly resolved documents get the same
+    /// result.
     ///
-    /// - Returns: The end of each case that was a conflict. And what was sent: as ``write(_:note:count:)``.
+    /// - Returns: The result of each case that was a conflict, and the counts of ``write(_:note:count:)``.
     /// - Throws: `RunError`, `CancellationError`, and what a pause of the run throws. Some documents may have been
     ///   resolved.
     package func resolve(
         _ cases: [ConflictCase]
-    ) async throws -> (ends: [DocumentID: ConflictEnd], sent: RunCounters) {
+    ) async throws -> (ends: [DocumentID: ConflictResult], sent: RunCounters) {
         var cases = cases.filter(\.isConflict)
         try await decide(&cases)
         cases.removeAll(where: \.isSettled)
-        let ends = Locked([DocumentID: ConflictEnd]())
+        let ends = Locked([DocumentID: ConflictResult]())
         let sent = Locked(RunCounters())
         do {
             try await write(cases) { [logger] one, end in
@@ -199,14 +199,14 @@ package struct ConflictResolver: Sendable {
         return (ends.withLock { $0 }, sent.withLock { $0 })
     }
 
-    /// Writes what was decided. Those that are settled already have no end.
+    /// Writes the decisions. Cases without conflict have no result.
     ///
     /// - Parameters:
-    ///   - note: Called with the end of each case.
-    ///   - count: Called with what has been sent: `written`, `deleted`, `writeRequests`, `bytesOut`, `retries`.
+    ///   - note: Called with the result of each case.
+    ///   - count: Called with the counts of the writes: `written`, `deleted`, `writeRequests`, `bytesOut`, `retries`.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
     package func write(
-        _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, ConflictEnd) -> Void,
+        _ cases: [ConflictCase], note: @escaping @Sendable (ConflictCase, ConflictResult) -> Void,
         count: @escaping @Sendable (RunCounters) -> Void
     ) async throws {
         try await writer.write(cases, note: note, count: count)

@@ -1,9 +1,9 @@
 package import GatewayClient
 package import LosslessJSON
 
-/// Documents in conflict, and old revisions that a policy will look at, in a temporary file without a name.
+/// Documents in conflict, and old revisions that a policy needs, in an unnamed temporary file.
 ///
-/// In memory are some 40 bytes for each. The file disappears with the process.
+/// Each entry takes about 40 bytes of memory. The file disappears with the process.
 package actor ConflictSpool {
     private struct Place {
         let start: Int

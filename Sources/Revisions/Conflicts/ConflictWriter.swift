@@ -6,15 +6,16 @@ internal import Rules
 
 /// Writes what the policies decided about documents in conflict.
 ///
-/// New revisions are stored first. Losing leaves are deleted only when the server has accepted them: so no edit is lost if
-/// the server refuses one, or if the process is killed in between.
+/// New revisions are stored first. Losing leaves are deleted only after the server has accepted them. No edit is lost
+/// if the server refuses a revision, or if the process is killed in between.
 ///
-/// The winning leaf is never deleted, whatever the policy, unless the document is: if another one is to stay, its content
-/// becomes a new revision after the winner. So a document survives processes that decide differently about it at the same
-/// time, here or in a copy of the database: of all leaves that any of them sees, the one that wins is alive, or what was
-/// made of it.
+/// The winning leaf is never deleted by a policy unless the document is deleted. If the policy chooses another leaf,
+/// its content becomes a new revision after the winner.
+///
+/// A document therefore survives processes that decide differently at the same time, here or in a copy of the database.
+/// Of all leaves that any of them sees, the winner or its successor is alive.
 struct ConflictWriter: Sendable {
-    typealias Note = @Sendable (ConflictCase, ConflictEnd) -> Void
+    typealias Note = @Sendable (ConflictCase, ConflictResult) -> Void
     typealias Count = @Sendable (RunCounters) -> Void
 
     let gateway: Gateway
@@ -22,7 +23,7 @@ struct ConflictWriter: Sendable {
     let preparation: RevisionPreparation
     let sender: RevisionSender
 
-    /// As ``ConflictResolver/write(_:note:count:)``.
+    /// See ``ConflictResolver/write(_:note:count:)``.
     func write(_ cases: [ConflictCase], note: Note, count: @escaping Count) async throws {
         var ready: [ConflictCase] = []
         var merged: [(one: ConflictCase, document: ResolvedDocument)] = []
@@ -43,7 +44,8 @@ struct ConflictWriter: Sendable {
         count(await sender.newRequests())
     }
 
-    /// Those of the documents that stay. The tombstone of a losing leaf has the expiry, too: it is a write of the document.
+    /// The expiries of the documents that are kept. The tombstone of a losing leaf carries it, too, because it is a
+    /// write of the document.
     private func expiries(of cases: [ConflictCase]) async throws -> [DocumentID: [UInt8]] {
         let staying = cases.filter { one in if case .delete = one.resolution { false } else { true } }
         return try await ExpiryReader(gateway: gateway, contact: contact).expiries(
@@ -52,12 +54,12 @@ struct ConflictWriter: Sendable {
 
     // MARK: - New revisions
 
-    /// - Returns: The end of each: `.resolved` if the server has accepted the new revision.
+    /// - Returns: The result of each case: `.resolved` if the server has accepted the new revision.
     private func store(
         _ documents: [(one: ConflictCase, document: ResolvedDocument)], _ expiries: [DocumentID: [UInt8]],
         _ batch: inout RevisionBatch, _ count: @escaping Count
-    ) async throws -> [(ConflictCase, ConflictEnd)] {
-        let ends = Locked([DocumentID: ConflictEnd]())
+    ) async throws -> [(ConflictCase, ConflictResult)] {
+        let ends = Locked([DocumentID: ConflictResult]())
         let note: RevisionBatch.Note = { revision, answer in
             switch answer {
             case .stored:
@@ -75,7 +77,7 @@ struct ConflictWriter: Sendable {
             ends.withLock { $0[one.id] = .left(reason: reason) }
         }
         try await batch.storeGathered(note)
-        var result: [(ConflictCase, ConflictEnd)] = []
+        var result: [(ConflictCase, ConflictResult)] = []
         for (one, _) in documents {
             let end = ends.withLock { $0[one.id] } ?? .left(reason: "the server did not answer for it")
             result.append((one, try await isSettled(one, despite: end) ? .nothing : end))
@@ -84,15 +86,15 @@ struct ConflictWriter: Sendable {
     }
 
     /// Whether another process has resolved the conflict meanwhile, so that its leaves can't be read any more.
-    private func isSettled(_ one: ConflictCase, despite end: ConflictEnd) async throws -> Bool {
+    private func isSettled(_ one: ConflictCase, despite end: ConflictResult) async throws -> Bool {
         guard case .left = end else { return false }
         let current = try await contact.leaves(of: one.id, at: gateway)
         return current.filter { $0.root["_deleted"]?.bool != true }.count < 2
     }
 
-    /// Stores a document with its attachments. If the server lacks one that it should have, it gets all of them.
+    /// Stores a document with its attachments. If the server lacks one that it should have, all of them are sent.
     ///
-    /// - Returns: Why that is not possible; nil if it is.
+    /// - Returns: The reason of a failure; nil on success.
     private func store(
         _ document: ResolvedDocument, of one: ConflictCase, _ expiry: [UInt8]?, _ batch: inout RevisionBatch,
         _ note: RevisionBatch.Note
@@ -120,7 +122,7 @@ struct ConflictWriter: Sendable {
 
     // MARK: - Losing leaves
 
-    /// - Returns: Why a leaf is left, for each document of which one is.
+    /// - Returns: The reason for each document of which a leaf remains.
     private func deleteLosers(
         of cases: [ConflictCase], _ expiries: [DocumentID: [UInt8]], _ batch: inout RevisionBatch,
         _ count: @escaping Count

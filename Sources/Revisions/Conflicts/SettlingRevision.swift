@@ -5,9 +5,9 @@ package import Rules
 
 /// The id and the history of a revision that settles a conflict between the leaves of two servers.
 ///
-/// The first half of its digest depends on the two leaves, the second one on its content: so a later run recognises a
-/// conflict that is settled, whatever became of the document since. Its generation is higher than those of both leaves:
-/// so it can be stored after either of them, and wins.
+/// The first half of its digest depends on the two leaves, the second half on its content. A later run therefore
+/// recognizes a settled conflict, regardless of later changes. Its generation is higher than those of both leaves, so
+/// it can be stored after either of them, and wins.
 package enum SettlingRevision {
     private static let half = 16
 
@@ -20,23 +20,23 @@ package enum SettlingRevision {
         return NewRevision(id, history: history(of: id, after: conflict.theirs) ?? conflict.theirs.document)
     }
 
-    /// The same whichever is refused by the other one's server.
+    /// The result does not depend on the order of the leaves.
     private static func prefix(_ leaves: String...) -> String {
         String(Digest.md5.hex(Array(leaves.sorted().joined(separator: "\0").utf8)).prefix(half))
     }
 
-    /// Whether a leaf comes from a revision that settled the conflict of its branch with the leaf `other`.
+    /// Whether a leaf descends from a revision that settled the conflict between its branch and the leaf `other`.
     package static func hasSettled(_ other: String, in leaf: ConflictLeaf) -> Bool {
         settlement(of: other, in: leaf) != nil
     }
 
-    /// The newest such revision, as an index in the leaf's history.
+    /// The newest settling revision, as an index in the leaf's history.
     static func settlement(of other: String, in leaf: ConflictLeaf) -> Int? {
         let prefixes = Set(leaf.history.map { prefix(other, $0) })
         return leaf.history.firstIndex { prefixes.contains(String(digest(of: $0).prefix(half))) }
     }
 
-    /// `_revisions` of a revision after a leaf. For generations between the two, revisions are named that no server has.
+    /// `_revisions` of a revision after a leaf. The generations between the two get placeholders, which no server has.
     ///
     /// - Returns: Nil if its generation is not higher.
     package static func history(of id: RevisionID, after leaf: ConflictLeaf) -> JSONText? {
@@ -49,14 +49,14 @@ package enum SettlingRevision {
 }
 
 extension SettlingRevision {
-    /// The digest of a revision that stands for nothing, where a history needs one of this generation.
+    /// The digest of a placeholder, for a generation without a real revision.
     private static func placeholder(after revision: String, _ generation: Int) -> String {
         Digest.md5.hex(Array("\(revision) \(generation)".utf8))
     }
 
-    /// Those revisions of a history that stand for nothing: no edit, and no deletion.
+    /// The placeholders in a history, which are neither edits nor deletions.
     ///
-    /// - Parameter history: The newest first.
+    /// - Parameter history: The newest revision comes first.
     static func placeholders(in history: [String]) -> Set<String> {
         var found: Set<String> = []
         var last = history.last
@@ -84,22 +84,22 @@ package struct LeafPair {
 
     package var conflict: Conflict { Conflict([ours, theirs]) }
 
-    /// What the leaves are compared by, and what is left to be known of them.
-    package var lineage: Lineage { Lineage(self) }
+    /// The common history of the leaves, by which they are compared.
+    package var commonHistory: CommonHistory { CommonHistory(self) }
 }
 
-/// From where the two leaves of a conflict come.
+/// The common history of the two leaves of a conflict.
 ///
-/// One that comes from the settlement of an earlier conflict also has the changes of the other leaf's ancestor that was
-/// settled: that one is then the revision from which both come. So an edit that came during a settlement is not taken for
-/// a change to what the settlement took over.
-package struct Lineage {
-    /// The most revisions of a leaf that are looked at.
+/// A leaf that descends from the settlement of an earlier conflict also contains the changes of the other branch up to
+/// the settled leaf. That settled leaf is then their common ancestor. An edit during a settlement is therefore not
+/// mistaken for a change of the settled content.
+package struct CommonHistory {
+    /// The most revisions of a leaf that are examined.
     private static let reach = 20
 
-    /// With the histories that count here.
+    /// The leaves with the histories used for the comparison.
     package let pair: LeafPair
-    /// The newest revision from which both come.
+    /// The newest common ancestor.
     package let ancestor: String?
     private let real: LeafPair
     /// The revision that settled an earlier conflict.
@@ -120,7 +120,7 @@ package struct Lineage {
         self.real = real
     }
 
-    /// A leaf with the history of the other one, from the revision on that it has settled.
+    /// A leaf with the other leaf's history appended, from the revision that it has settled.
     private static func joined(_ leaf: ConflictLeaf, to other: ConflictLeaf) -> (ConflictLeaf, settlement: String)? {
         for (age, revision) in other.history.prefix(reach).enumerated() {
             guard let index = SettlingRevision.settlement(of: revision, in: leaf) else { continue }
@@ -131,10 +131,10 @@ package struct Lineage {
         return nil
     }
 
-    /// The leaves as they can be compared: servers of two kinds name the same attachment differently. One that is older
-    /// than the revision from which both leaves come is named as there.
+    /// The leaves in a comparable form: servers of different kinds name the same attachment differently. An attachment
+    /// older than the common ancestor gets the ancestor's name.
     ///
-    /// - Parameter document: That revision.
+    /// - Parameter document: The common ancestor.
     package func comparable(by document: JSONText?) -> Conflict {
         guard let document, let entries = document.root["_attachments"], let ancestor else {
             return Conflict([pair.ours, pair.theirs])
@@ -146,7 +146,7 @@ package struct Lineage {
                 guard let own = leaf.document.root["_attachments"]?[name], let position = own["revpos"]?.integer,
                     let entry = entries[name]
                 else { continue }
-                // CouchDB writes 0 if a replicated revision did not say it.
+                // CouchDB writes 0 if a replicated revision did not specify it.
                 let isAlike =
                     position == 0 && own["length"]?.integer == entry["length"]?.integer
                     && own["content_type"]?.string == entry["content_type"]?.string
@@ -160,7 +160,7 @@ package struct Lineage {
         let settled = settlement.flatMap { RevisionID($0).generation }
         let leaves = [(pair.ours, real.ours), (pair.theirs, real.theirs)].map { leaf, real in
             renamed(leaf) { position in
-                // What a settlement brought came from the other side.
+                // Attachments of a settlement came from the other end.
                 real.history.contains(ancestor) ? 1...max(1, generation) ~= position : position == settled
             }
         }

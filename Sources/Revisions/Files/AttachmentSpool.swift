@@ -3,7 +3,7 @@ internal import Encodings
 package import GatewayClient
 internal import Locking
 
-/// The length and digest of an attachment whose bytes are complete, checked and in a file.
+/// The length and digest of an attachment whose bytes are complete, verified and stored in a file.
 package struct AttachmentBody: Sendable, Equatable {
     package let byteCount: Int
     /// In lowercase hexadecimal.
@@ -15,8 +15,7 @@ package struct AttachmentBody: Sendable, Equatable {
     }
 }
 
-/// A file that an attachment is written to as it arrives and read from once complete, so that memory never holds all of
-/// it.
+/// A file that receives an attachment and is read once it is complete, so that memory never holds all of it.
 package actor AttachmentSpool {
     private let executor = BlockingExecutor("changebot.attachment")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -83,8 +82,8 @@ package actor AttachmentSpool {
         return (try? other.sha256()) == digest.hex
     }
 
-    /// Syncs the file and renames it. The new name survives a power cut only once its folder is synced too. The spool
-    /// must have been made with a path.
+    /// Syncs the file and renames it. The new name survives a power failure only after its folder is also synced. The
+    /// spool must have been created with a path.
     package func rename(to path: String) throws(TransferError) {
         try file.sync()
         try WholeFile.renameUnsynced(file.path, to: path)

@@ -7,10 +7,10 @@ package final class OpenFile {
     package let path: String
     private let descriptor: Int32
 
-    /// Opens a regular file for reading and writing; makes it if it is missing, and keeps its content.
+    /// Opens a regular file for reading and writing. Creates it if it is missing, and keeps its content.
     ///
-    /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: a user who may write beside the output
-    ///   must not be able to redirect it to another file.
+    /// - Throws: ``TransferError``: `.cannotCreate`, also for a symbolic link: a user who may write to the output's
+    ///   folder must not be able to redirect it to another file.
     package init(creating path: String) throws(TransferError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -41,7 +41,7 @@ package final class OpenFile {
         return OpenFile(path: "stdout", descriptor: descriptor)
     }
 
-    /// A temporary file without a name, which disappears when it is closed.
+    /// An unnamed temporary file, which disappears when it is closed.
     package init(temporaryIn directory: String) throws(TransferError) {
         var template = Array("\(directory)/changebot-XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
@@ -73,7 +73,7 @@ package final class OpenFile {
         return digest.hex
     }
 
-    /// Locks the file against other runs until it is closed or the process ends. Does not wait.
+    /// Locks the file against other runs until it is closed or the process ends. Does not block.
     package func lock() throws(TransferError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw TransferError(.locked, "another run writes \(path); wait for it, or choose another file")
@@ -126,7 +126,7 @@ package final class OpenFile {
         try seek(to: count)
     }
 
-    /// Returns once what was written is on disk. Does nothing for files that can't be synced, such as pipes.
+    /// Returns once all writes are on disk. Does nothing for files that can't be synced, such as pipes.
     package func sync() throws(TransferError) {
         guard fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS else {
             throw Self.failure(.cannotWrite, "write", path)

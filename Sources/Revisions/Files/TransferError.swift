@@ -2,7 +2,7 @@
 package struct TransferError: Error, Sendable, CustomStringConvertible {
     /// The kind of error; the command maps it to an exit code.
     package enum Code: Sendable, Equatable {
-        /// The options can't be carried out, whatever the files contain.
+        /// The options can't be carried out, regardless of the files' content.
         case usage
         /// A file to read does not exist or can't be read.
         case missing
@@ -11,7 +11,7 @@ package struct TransferError: Error, Sendable, CustomStringConvertible {
         case cannotCreate
         /// The file exists, and this run must not replace it.
         case occupied
-        /// Usually a full disk, or a stdout whose reader is gone.
+        /// Usually a full disk, or a stdout that its reader has closed.
         case cannotWrite
         /// Another run has locked the file.
         case locked
@@ -19,7 +19,7 @@ package struct TransferError: Error, Sendable, CustomStringConvertible {
         case foreign
     }
 
-    /// Decides the exit code.
+    /// Determines the exit code.
     package let code: Code
     /// A message for the user that names the file and, where possible, the remedy.
     package let description: String

@@ -45,7 +45,7 @@ package enum WholeFile {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// `TMPDIR`, or the system's own.
+    /// `TMPDIR`, or the system's default.
     package static var temporaryDirectory: String { FileManager.default.temporaryDirectory.path }
 
     package static func remove(_ path: String) { unlink(path) }
@@ -63,7 +63,7 @@ package enum WholeFile {
         sync(folder: directory(of: new))
     }
 
-    /// A power cut may undo the rename until the folder is synced.
+    /// A power failure may undo the rename until the folder is synced.
     package static func renameUnsynced(_ old: String, to new: String) throws(TransferError) {
         guard Glibc.rename(old, new) == 0 else {
             throw TransferError(.cannotWrite, "can't write \(new): \(String(cString: strerror(errno)))")
@@ -82,7 +82,7 @@ package enum WholeFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// A message that says why a file can't be opened or made.
+    /// Explains why a file can't be opened or created.
     ///
     /// - Parameter code: The system's `errno`.
     package static func obstacle(_ code: Int32, to path: String) -> String {

@@ -7,19 +7,18 @@ internal import LosslessJSON
 
 /// Fetches the bytes of attachments and checks them against the length and digest of their stubs.
 ///
-/// Gives up on an attachment that keeps failing while the gateway answers other requests. Waits for the end of an
-/// outage.
+/// Gives up on an attachment that keeps failing while other requests succeed. Waits for the end of an outage.
 package struct AttachmentFetcher: Sendable {
     package enum Outcome: Sendable {
         case fetched(AttachmentBody)
-        /// The document no longer has this attachment or never had its bytes, the user may not read it, or what the
-        /// gateway sends keeps differing from the stub.
+        /// The document no longer has this attachment or never had its bytes, the user may not read it, or the
+        /// gateway's bytes keep differing from the stub.
         case missing(reason: String)
     }
 
     private let gateway: Gateway
     private let contact: GatewayContact
-    /// An attachment that arrives complete is a success.
+    /// An attachment that arrives completely is a success.
     private let history = SharedHistory()
 
     package init(gateway: Gateway, contact: GatewayContact) {
@@ -36,7 +35,7 @@ package struct AttachmentFetcher: Sendable {
         let answer = try await contact.askOrGiveUp(
             gateway, history: history, "fetching an attachment failed; retrying",
             [LogKey.id: "\(id)", LogKey.attachment: "\(stub.name)"],
-            // Permanent: the attachments of a purged revision are gone too, and a name that no URL can hold stays one.
+            // Permanent: the attachments of a purged revision are gone too, and an invalid name stays invalid.
             unless: { $0.status == 404 && !$0.isAboutKeyspace || $0.code == .invalidRequest },
             isSuccess: { $0 != nil },
             { try await fetchOnce(stub, of: id, revision: revision, into: file) })
@@ -90,7 +89,7 @@ package struct AttachmentFetcher: Sendable {
 
     // MARK: - Bytes that CouchDB may have compressed
 
-    /// Reads an answer that is not compressed: either the attachment is stored so, or a proxy has decompressed it.
+    /// Reads an uncompressed answer: the attachment is stored uncompressed, or a proxy has decompressed it.
     private func readStored(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
@@ -101,7 +100,8 @@ package struct AttachmentFetcher: Sendable {
         return body
     }
 
-    /// The digest is of the compressed bytes, unless a proxy has compressed them; the length may be of either form too.
+    /// The digest is that of the compressed bytes, unless a proxy has compressed them. The length may be that of either
+    /// form.
     private func decompress(
         _ answer: AttachmentAnswer, of stub: AttachmentStub, into file: AttachmentSpool
     ) async throws -> AttachmentBody {
@@ -145,11 +145,11 @@ package struct AttachmentFetcher: Sendable {
     }
 }
 
-/// The bytes of a gzipped attachment, decompressed as they arrive.
+/// A gzipped attachment that is decompressed as it arrives.
 ///
-/// Memory use stays at a few megabytes, whatever the compression ratio.
+/// Memory use stays at a few megabytes, regardless of the compression ratio.
 private struct DecompressedAttachment: ~Copyable {
-    /// Compressed bytes per step: up to a thousand times as many may come out.
+    /// Compressed bytes per step: they may decompress to a thousand times as many.
     private static let stretchSize = 4 << 10
     private static let pieceSize = 64 << 10
 

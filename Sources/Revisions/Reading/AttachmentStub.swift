@@ -7,21 +7,21 @@ package struct AttachmentStub: Sendable {
     package let digest: AttachmentDigest?
     package let byteCount: Int?
     package let contentType: String?
-    /// Whether the stub gives the compressed length separately; then ``byteCount`` is not the length that is served.
+    /// Whether the stub gives the compressed length separately. If so, ``byteCount`` is not the length that is served.
     package let hasEncoding: Bool
     /// Length of the compressed bytes; nil if the stub does not give it.
     private let encodedByteCount: Int?
-    /// The stub's place in the document's text: the object with its brackets.
+    /// The stub's range in the document's text: the object with its brackets.
     package let range: Range<Int>
-    /// The place of its member `"stub":true`.
+    /// The range of its member `"stub":true`.
     package let markRange: Range<Int>
-    /// The place of the number after `"length":`.
+    /// The range of the number after `"length":`.
     package let byteCountRange: Range<Int>?
 
-    /// How many bytes a gateway serves without decompressing; nil if the stub does not say.
+    /// How many bytes a gateway sends without decompressing; nil if the stub does not say.
     package var storedByteCount: Int? { hasEncoding ? encodedByteCount : byteCount }
 
-    /// The stubs of a document in the order of the text; empty if it has no attachments or they are inline.
+    /// The stubs of a document in text order; empty if it has no attachments or they are inline.
     package static func all(of document: JSONValue) -> [AttachmentStub] {
         guard let attachments = document["_attachments"], attachments.kind == .object else { return [] }
         return attachments.members.compactMap { AttachmentStub(name: $0.name, $0.value) }

@@ -1,7 +1,7 @@
 package import GatewayClient
 package import LosslessJSON
 
-/// A changed document of the source, with its leaf revisions; the winner first.
+/// A changed document of the source with its leaf revisions, the winner first.
 package struct ChangedDocument: Sendable {
     package let id: DocumentID
     package var revisions: [RevisionID]
@@ -12,13 +12,13 @@ package struct ChangedDocument: Sendable {
     }
 }
 
-/// A revision as the source sent it.
+/// A revision as sent by the source.
 package struct ReplicatedRevision: Sendable {
     package let text: JSONText
     package let key: BulkGetKey
     /// Revisions of the document that the target has.
     package let knownAncestors: [RevisionID]
-    /// Whether another leaf of the document wins over it.
+    /// Whether another leaf of the document wins over this one.
     package let isLosing: Bool
 
     package init(text: JSONText, key: BulkGetKey, knownAncestors: [RevisionID], isLosing: Bool = false) {
@@ -28,7 +28,7 @@ package struct ReplicatedRevision: Sendable {
         self.isLosing = isLosing
     }
 
-    /// Whether it only ends a branch that has lost.
+    /// Whether it only ends a losing branch.
     package var isLosingDeletion: Bool { isDeleted && isLosing }
 
     package var isDeleted: Bool { text.root["_deleted"]?.bool == true }
@@ -48,8 +48,8 @@ package struct ReplicatedRevision: Sendable {
         return 0
     }
 
-    /// Attachments whose bytes the target needs, and those that it has from an ancestor: an attachment that is older
-    /// than the ancestor was stored with it.
+    /// Attachments whose bytes the target needs, and those that it has from an ancestor. An attachment older than the
+    /// ancestor was stored with it.
     package var attachments: (needed: [AttachmentStub], known: [AttachmentStub]) {
         let stubs = AttachmentStub.all(of: text.root)
         guard !stubs.isEmpty else { return ([], []) }
@@ -59,7 +59,7 @@ package struct ReplicatedRevision: Sendable {
         var known: [AttachmentStub] = []
         for stub in stubs {
             let position = entries?[stub.name]?["revpos"]?.integer ?? .max
-            // CouchDB writes 0 if a replicated revision did not say it.
+            // CouchDB writes 0 if a replicated revision did not specify it.
             if position > 0, position <= generation { known.append(stub) } else { needed.append(stub) }
         }
         return (needed, known)

@@ -15,16 +15,16 @@ struct EqualAttachments: Sendable {
             unreadable: "an attachment can't be compared, and counts as a different one")
     }
 
-    /// Reads what name, type and length allow to be the same, and digests don't tell. Mostly that is nothing.
+    /// Reads attachments with equal names, types and lengths whose digests can't be compared. Usually there are none.
     ///
-    /// - Parameter revisions: Of one document.
-    /// - Returns: Digests, each with the one that stands for all with the same bytes.
+    /// - Parameter revisions: The revisions of one document.
+    /// - Returns: For each digest, the representative of all digests with equal bytes.
     /// - Throws: `RunError`, `CancellationError`.
     func equalDigests(
         of id: DocumentID, _ revisions: [(revision: RevisionID, document: JSONValue)]
     ) async throws -> [String: String] {
         var equal: [String: String] = [:]
-        for stubs in Self.doubtful(revisions) {
+        for stubs in Self.incomparable(revisions) {
             var representatives: [String: String] = [:]
             for (revision, name, digest) in stubs where equal[digest] == nil {
                 guard let sha256 = try await digests.sha256(of: name, id, revision) else { continue }
@@ -46,8 +46,8 @@ struct EqualAttachments: Sendable {
         let length: Int?
     }
 
-    /// The attachments of one name, type and length that have several digests which can't be compared; each digest once.
-    private static func doubtful(_ revisions: [(revision: RevisionID, document: JSONValue)]) -> [[Stub]] {
+    /// Groups of attachments with equal name, type and length and several incomparable digests; each digest once.
+    private static func incomparable(_ revisions: [(revision: RevisionID, document: JSONValue)]) -> [[Stub]] {
         var kinds: [Kind: [Stub]] = [:]
         for (revision, document) in revisions {
             guard let attachments = document["_attachments"] else { continue }

@@ -2,9 +2,9 @@ package import DocumentFlow
 package import GatewayClient
 internal import LosslessJSON
 
-/// Reads when documents expire, for jobs that copy or replace them.
+/// Reads the expiry times of documents, for jobs that copy or replace them.
 package struct ExpiryReader: Sendable {
-    /// Documents per call: a failed request repeats these only.
+    /// Documents per call: a retry repeats only these.
     private static let portion = 100
 
     package let gateway: Gateway
@@ -15,9 +15,9 @@ package struct ExpiryReader: Sendable {
         self.contact = contact
     }
 
-    /// The JSON text of `_exp`, in UTC, of the documents that expire; none if their expiry is not to be kept.
+    /// The JSON text of `_exp`, in UTC, of the documents that expire; empty if expiries are not kept.
     ///
-    /// - Parameter documents: With the length of each body, as far as it is known.
+    /// - Parameter documents: The documents, with the lengths of their bodies where known.
     /// - Throws: `RunError`, `CancellationError`.
     package func expiries(of documents: [(id: DocumentID, byteCount: Int)]) async throws -> [DocumentID: [UInt8]] {
         guard gateway.keepsExpiry else { return [:] }

@@ -6,12 +6,12 @@ package import LosslessJSON
 /// Reads revisions with their histories by `_bulk_get`.
 ///
 /// Repeats the request for revisions that an incomplete answer did not contain. If requests keep returning nothing, it
-/// halves them until it finds the revision on which the gateway fails, and reports that one.
+/// halves them until it finds the failing revision, and reports that one.
 package struct RevisionsReader: Sendable {
-    /// Revisions per request; those of one document stay together.
+    /// Revisions per request. The revisions of one document stay together.
     package static let requestSize = 200
 
-    /// What became of a revision.
+    /// The result for a revision.
     package enum Answer: Sendable {
         case revision(JSONText, BulkGetKey)
         case unreadable(BulkGetKey, reason: String)
@@ -39,7 +39,7 @@ package struct RevisionsReader: Sendable {
         }
     }
 
-    /// Some revisions of a document, as far as the gateway has them.
+    /// The revisions of a document that the gateway still has, of those wanted.
     ///
     /// - Throws: `RunError`, `CancellationError`.
     package func revisions(_ wanted: Set<String>, of id: DocumentID) async throws -> [String: JSONText] {
@@ -49,7 +49,7 @@ package struct RevisionsReader: Sendable {
         }
     }
 
-    /// Some revisions, as far as the gateway has them.
+    /// The revisions that the gateway still has.
     ///
     /// - Throws: `RunError`, `CancellationError`.
     func revisions(_ keys: [BulkGetKey]) async throws -> [BulkGetKey: JSONText] {
@@ -61,10 +61,10 @@ package struct RevisionsReader: Sendable {
         return found
     }
 
-    /// - Parameter receive: Gets each revision as it arrives.
+    /// - Parameter receive: Receives each revision as it arrives.
     /// - Throws: `RunError`, `CancellationError`, and what `deliver` throws.
     package nonisolated(nonsending) func read(_ keys: [BulkGetKey], deliver receive: Receive) async throws {
-        var left = RevisionsLeft(keys, retryFor: contact.settings.retryFor)
+        var left = RemainingRevisions(keys, retryFor: contact.settings.retryFor)
         var retrier = contact.makeRetrier()
         while !left.isEmpty {
             let asked = left.next
@@ -79,24 +79,24 @@ package struct RevisionsReader: Sendable {
                     try await receive(.unreadable(key, reason: left.reason(for: key)))
                 }
                 left.remove(asked)
-                left.startAfresh()
+                left.resetFailures()
             } catch let error as GatewayError {
                 try contact.requireRunCanContinue(after: error)
                 if left.hasProgressed(since: asked) {
-                    left.startAfresh()
+                    left.resetFailures()
                     try await retrier.wait(
                         after: error, "reading the revisions was interrupted; continuing after the last one")
                 } else if let key = try await retryOrGiveUp(asked, error, &left, &retrier) {
                     try await receive(.unreadable(key, reason: error.description))
                     left.remove([key])
-                    left.startAfresh()
+                    left.resetFailures()
                 }
             }
         }
     }
 
     private nonisolated(nonsending) func handle(
-        _ item: BulkGetItem, _ wanted: WantedRevisions, of left: inout RevisionsLeft, _ receive: Receive
+        _ item: BulkGetItem, _ wanted: WantedRevisions, of left: inout RemainingRevisions, _ receive: Receive
     ) async throws {
         switch item {
         case .attachment: break
@@ -120,11 +120,11 @@ package struct RevisionsReader: Sendable {
         }
     }
 
-    /// After a request that returned nothing: waits, or makes the next request smaller.
+    /// Handles a request that returned nothing: waits, or makes the next request smaller.
     ///
-    /// - Returns: The revision to give up; nil to go on asking.
+    /// - Returns: The revision to give up; nil to continue.
     private nonisolated(nonsending) func retryOrGiveUp(
-        _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RevisionsLeft, _ retrier: inout Retrier
+        _ asked: [BulkGetKey], _ error: GatewayError, _ left: inout RemainingRevisions, _ retrier: inout Retrier
     ) async throws -> BulkGetKey? {
         let wasOnline = try await contact.waitUntilOnline(gateway)
         if !wasOnline {
@@ -147,10 +147,10 @@ package struct RevisionsReader: Sendable {
 
     /// Whether another revision can be read, so that only this one fails. No revision has arrived yet.
     private func areOthersReadable(
-        than key: BulkGetKey, _ left: RevisionsLeft, _ error: GatewayError
+        than key: BulkGetKey, _ left: RemainingRevisions, _ error: GatewayError
     ) async throws -> Bool {
-        // Nothing else is left to try. These statuses are about the user, the keyspace or the request: they would meet any
-        // other revision, too.
+        // There is no other revision to try. These statuses concern the user, the keyspace or the request, and would
+        // affect any other revision, too.
         guard let other = left.last, other != key else { return ![401, 403, 404, 405].contains(error.status) }
         do {
             var answer = try await gateway.bulkGet([other], includesHistory: true)
@@ -175,8 +175,8 @@ private struct WantedRevisions {
     func contains(_ key: BulkGetKey) -> Bool { keys.contains(key) || keys.contains(BulkGetKey(id: key.id)) }
 }
 
-/// The revisions that have not arrived yet, those of all requests still to come, and the size of the next request.
-struct RevisionsLeft {
+/// The revisions that have not arrived yet, including those of later requests, and the size of the next request.
+struct RemainingRevisions {
     private var keys: ArraySlice<BulkGetKey>
     /// Revisions per request.
     private var size: Int
@@ -199,10 +199,10 @@ struct RevisionsLeft {
     /// The revisions to request next.
     var next: [BulkGetKey] { Array(keys.prefix(size)) }
 
-    /// Notes that a revision has arrived. Without a revision: all of this document.
+    /// Records that a revision has arrived. A key without a revision stands for all revisions of the document.
     mutating func noteArrival(of key: BulkGetKey) {
         guard key.revision != nil else { return keys.removeAll { $0.id == key.id } }
-        // They mostly arrive in the order of the request.
+        // They usually arrive in the order of the request.
         if keys.first == key { keys.removeFirst() } else { keys.removeAll { $0 == key } }
     }
 
@@ -225,16 +225,17 @@ struct RevisionsLeft {
 
     // MARK: - Failures
 
-    /// After an answer, or a revision that was given up: the next request has not failed, and may be twice as large.
-    mutating func startAfresh() {
+    /// Resets after an answer or a revision that was given up: the next request has no failures and may be twice as
+    /// large.
+    mutating func resetFailures() {
         size = min(size * 2, max(1, keys.count))
         suspect = fresh
     }
 
-    /// - Returns: Whether it counts as a failure of the request.
+    /// - Returns: Whether the outage counts as a failure of the request.
     mutating func noteOutage() -> Bool { suspect.noteOutage() }
 
-    /// After a request for `count` revisions that returned none.
+    /// Decides what to do after a request for `count` revisions that returned none.
     mutating func advice(after error: GatewayError, _ count: Int, _ history: SharedHistory) -> ReadAdvice {
         history.with { suspect.advice(after: error, items: count, &$0) }
     }

@@ -4,7 +4,7 @@ package import LosslessJSON
 package import Rules
 
 extension GatewayContact {
-    /// The leaves of a document, without their histories; empty if there is no such document.
+    /// The leaves of a document, without their histories; empty if the document does not exist.
     ///
     /// - Throws: `RunError`, `CancellationError`.
     package func leaves(of id: DocumentID, at gateway: Gateway) async throws -> [JSONText] {
@@ -17,10 +17,11 @@ extension GatewayContact {
         return leaves.compactMap { leaf in if case .found(let document) = leaf { document } else { nil } }
     }
 
-    /// The leaf that a gateway shows, with its history; a tombstone if all are deleted. Nil if there is no such document.
+    /// The leaf that a gateway returns, with its history; a tombstone if all leaves are deleted. Nil if the document
+    /// does not exist.
     ///
     /// - Throws: `RunError`, `CancellationError`.
-    /// - Note: Sync Gateway's `_all_docs` does not tell a deleted document from one that never was.
+    /// - Note: Sync Gateway's `_all_docs` does not distinguish a deleted document from one that never existed.
     package func winningLeaf(of id: DocumentID, at gateway: Gateway) async throws -> ConflictLeaf? {
         let found = try await leaves(of: id, at: gateway).compactMap { document in
             document.root["_rev"]?.string.map { ConflictLeaf(document, revision: $0, after: []) }

@@ -3,15 +3,15 @@ package import GatewayClient
 internal import LosslessJSON
 package import Rules
 
-/// A revision after a leaf, with an id and a history of its own: it is stored beside whatever else has happened to the
-/// document in the meantime, and so never replaces it.
+/// A revision after a leaf, with its own id and history. It is stored as a branch next to all concurrent changes of the
+/// document, and therefore never replaces them.
 ///
-/// The id depends on the leaf and on the content only: two bots that resolve the same conflict make the same revision.
+/// The id depends only on the leaf and the content: two bots that resolve the same conflict create the same revision.
 package struct NewRevision {
     package let id: RevisionID
     private let history: JSONText
 
-    /// - Parameter history: As `_revisions`, beginning with the digest of `id`.
+    /// - Parameter history: The value of `_revisions`, beginning with the digest of `id`.
     init(_ id: RevisionID, history: JSONText) {
         self.id = id
         self.history = history
@@ -25,11 +25,11 @@ package struct NewRevision {
         history = Self.history([digest] + before, start: start) ?? leaf.document
     }
 
-    /// `_revisions`.
+    /// The value of `_revisions`.
     ///
     /// - Parameters:
-    ///   - digests: The newest first.
-    ///   - start: The generation of the newest.
+    ///   - digests: The newest digest comes first.
+    ///   - start: The generation of the newest revision.
     static func history(_ digests: [String], start: Int) -> JSONText? {
         var history = JSONWriter()
         history.object { history in
@@ -44,9 +44,9 @@ package struct NewRevision {
         Digest.md5.hex(Array(revision.utf8) + [0] + content)
     }
 
-    /// The deletion of a leaf.
+    /// A deletion of a leaf.
     ///
-    /// - Parameter reason: A part of its id, so that it tells the deletion from others of the same leaf.
+    /// - Parameter reason: A part of its id, which distinguishes it from other deletions of the same leaf.
     package static func tombstone(
         of leaf: ConflictLeaf, _ id: DocumentID, because reason: String = "deleted"
     ) -> PreparedRevision? {
@@ -60,10 +60,9 @@ package struct NewRevision {
         replicated(body(id) { $0.member("_deleted", bool: true) }, id)
     }
 
-    /// What was made of several leaves, after the winner.
+    /// The merged result of several leaves, after the winner.
     ///
-    /// - Returns: The revision with stubs of all its attachments; those that the winner has, and those that come from
-    ///   other leaves.
+    /// - Returns: The revision with stubs of all its attachments: the winner's, and those of other leaves.
     static func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, _ id: DocumentID
     ) -> WithAttachments? {
@@ -72,14 +71,14 @@ package struct NewRevision {
         return revision.resolved(document, of: conflict, after: 0, id)
     }
 
-    /// A revision, with the stubs of its attachments: those that its parent has, and those that come from other leaves.
+    /// A revision, with the stubs of its attachments: those that its parent has, and those of other leaves.
     package typealias WithAttachments = (
         revision: ReplicatedRevision, kept: [AttachmentStub], needed: [(stub: AttachmentStub, origin: RevisionID?)]
     )
 
-    /// What tells the document from others that could be made of the same leaves.
+    /// What distinguishes the document from other merge results of the same leaves.
     ///
-    /// An attachment is known by the leaf that has it: servers of two kinds give it different digests.
+    /// An attachment is identified by the leaf that has it: servers of different kinds give it different digests.
     package static func content(of document: ResolvedDocument, _ conflict: Conflict) -> [UInt8] {
         document.members.bytes
             + document.attachments.flatMap { name, leaf in
@@ -87,9 +86,9 @@ package struct NewRevision {
             }
     }
 
-    /// This revision as what was made of several leaves.
+    /// This revision as the merged result of several leaves.
     ///
-    /// - Parameter parent: The leaf that it comes after: an index in ``Conflict/leaves``, nil for a deletion.
+    /// - Parameter parent: The leaf that it follows: an index in ``Conflict/leaves``, nil for a deletion.
     package func resolved(
         _ document: ResolvedDocument, of conflict: Conflict, after parent: Int?, _ id: DocumentID
     ) -> WithAttachments? {
@@ -120,7 +119,7 @@ package struct NewRevision {
         conflict.leaves[attachment.leaf].document.root["_attachments"]?[attachment.name]
     }
 
-    /// An attachment's entry with this revision as the one that brought it: replicators go by that.
+    /// An attachment's entry with this revision as its origin, which replicators use.
     private func moved(_ entry: JSONValue) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

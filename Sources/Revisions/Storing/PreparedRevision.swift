@@ -14,9 +14,9 @@ package struct PreparedRevision: Sendable {
         self.body = body
     }
 
-    /// The same with `_exp`. Sync Gateway clears the expiry of a document with each write that lacks it.
+    /// The same revision with `_exp`. Sync Gateway clears a document's expiry with each write that lacks it.
     ///
-    /// - Parameter expiry: JSON text; nil: as it is.
+    /// - Parameter expiry: JSON text; nil: unchanged.
     package func expiring(_ expiry: [UInt8]?) -> PreparedRevision {
         guard let expiry, let text = try? JSONText(body) else { return self }
         var revision = self
@@ -26,10 +26,10 @@ package struct PreparedRevision: Sendable {
 
     var id: RevisionID { revision.key.revision ?? RevisionID("") }
     var document: BulkDocument { BulkDocument(id: revision.key.id, segments: [body]) }
-    /// The bytes of the attachments that are sent beside the document.
+    /// The bytes of the attachments that are sent separately from the document.
     package var uploadedByteCount: Int { uploads.reduce(0) { $0 + $1.byteCount } }
-    /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request for
-    /// one stub that it can't resolve.
+    /// Whether some attachments are stubs, for which the target must have the bytes. CouchDB refuses a whole request
+    /// for a single stub that it can't resolve.
     var hasStubs: Bool { keptAttachments > 0 }
     package var isAlone: Bool { hasStubs || !uploads.isEmpty }
 }

@@ -1,8 +1,8 @@
 internal import GatewayClient
 package import LosslessJSON
 
-/// The body of a revision in a request to the target: as the source sent it, but without members that only the source
-/// knows, and with its attachments as the target gets them.
+/// The body of a revision in a request to the target: as sent by the source, but without members that only the source
+/// knows, and with the attachments in the form for the target.
 package enum ReplicatedBody {
     /// Members that the source adds and other servers refuse.
     private static let left: Set<String> = ["_cv", "_attachments"]
@@ -25,10 +25,10 @@ package enum ReplicatedBody {
         return body.bytes
     }
 
-    /// The entry for an attachment that the target has.
+    /// The entry for an attachment that the target already has.
     static func stub(_ stub: AttachmentStub, of text: JSONText) -> [UInt8] { Array(text.bytes[stub.range]) }
 
-    /// The entry for an attachment that is sent within the document.
+    /// The entry for an attachment that is sent inline.
     static func inline(_ stub: AttachmentStub, of text: JSONText, base64: [UInt8]) -> [UInt8] {
         var entry = JSONWriter(minimumCapacity: base64.count + 120)
         entry.object { entry in

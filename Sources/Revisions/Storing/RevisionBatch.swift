@@ -1,7 +1,7 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Revisions that are stored by one sender. Small ones are gathered, and stored together once they are large enough.
+/// Revisions that are stored by one sender. Small ones are collected and stored together.
 package struct RevisionBatch: Sendable {
     /// What the gateway decided about a revision.
     package enum Answer: Sendable {
@@ -25,7 +25,7 @@ package struct RevisionBatch: Sendable {
 
     /// Stores a revision alone if it has stubs or streamed attachments, otherwise together with others.
     ///
-    /// - Parameter whole: The same revision with the bytes of all attachments, for a gateway that lacks one after all.
+    /// - Parameter whole: The same revision with the bytes of all attachments, if the gateway turns out to lack one.
     /// - Returns: Whether anything was sent.
     /// - Throws: `RunError`, `CancellationError`, what `whole` throws.
     @discardableResult
@@ -46,7 +46,7 @@ package struct RevisionBatch: Sendable {
         return true
     }
 
-    /// Stores what is left.
+    /// Stores the remaining revisions.
     ///
     /// - Throws: `RunError`, `CancellationError`. Some revisions may have been stored.
     package mutating func storeGathered(_ note: Note) async throws {
@@ -54,9 +54,9 @@ package struct RevisionBatch: Sendable {
         try await storeTogether(gathered, note)
     }
 
-    /// Repeats revisions that the gateway did not decide, until the sender gives up.
+    /// Retries revisions that the gateway did not decide, until the sender gives up.
     ///
-    /// - Throws: As ``storeGathered(_:)``.
+    /// - Throws: The same errors as ``storeGathered(_:)``.
     mutating func storeTogether(_ revisions: [PreparedRevision], _ note: Note) async throws {
         var open = revisions
         while !open.isEmpty {
@@ -125,7 +125,7 @@ package struct RevisionBatch: Sendable {
 }
 
 extension RevisionBatch.Answer {
-    /// Nil if the gateway decided nothing: the revision is sent again.
+    /// Nil if the gateway did not decide: the revision is sent again.
     fileprivate init?(_ outcome: BulkOutcome) {
         switch outcome {
         case .written: self = .stored

@@ -2,7 +2,7 @@ internal import Encodings
 package import GatewayClient
 internal import LosslessJSON
 
-/// Fetches the attachments of a revision that is to be stored elsewhere, or as another revision.
+/// Fetches the attachments of a revision that will be stored elsewhere, or as another revision.
 package struct RevisionPreparation: Sendable {
     /// An attachment could not be fetched.
     package struct Unreadable: Error {
@@ -12,9 +12,9 @@ package struct RevisionPreparation: Sendable {
     }
 
     let fetcher: AttachmentFetcher
-    /// Attachments are sent inside the document up to this many bytes in all.
+    /// Attachments are sent inline up to this many bytes in total.
     let inlineByteCount: Int
-    /// Of the target.
+    /// The dialect of the target.
     let dialect: GatewayDialect
 
     package init(fetcher: AttachmentFetcher, inlineByteCount: Int, dialect: GatewayDialect) {
@@ -59,10 +59,10 @@ package struct RevisionPreparation: Sendable {
         return .success(prepared)
     }
 
-    /// Prepares what a conflict is resolved by.
+    /// Prepares the revision that resolves a conflict.
     ///
-    /// - Parameter owner: Who has the attachments, for the reason.
-    /// - Throws: As the other one.
+    /// - Parameter owner: The server with the attachments, for the reason of a failure.
+    /// - Throws: The same errors as the function above.
     package func prepare(
         _ new: NewRevision.WithAttachments, from owner: String
     ) async throws -> Result<PreparedRevision, Unreadable> {

@@ -3,9 +3,9 @@ package import GatewayClient
 internal import Locking
 package import Logging
 
-/// Stores revisions with their ids and histories, and repeats requests that fail.
+/// Stores revisions with their ids and histories, and retries failed requests.
 ///
-/// It sends them in batches, which may be under way at the same time.
+/// It sends them in batches, which may be in progress at the same time.
 package struct RevisionSender: Sendable {
     private let gateway: Gateway
     private let retries: RetryPolicy.Settings
@@ -14,7 +14,7 @@ package struct RevisionSender: Sendable {
     private let logger: Logger
     private let progress = RunProgress(start: .start)
     private let pace = WritePace()
-    /// What is in the report of ``progress``.
+    /// The part of ``progress`` that was already reported.
     private let sent = Locked(RunCounters())
 
     /// - Parameter batchBytes: Bytes of revisions per request. Default: 2 MiB.
@@ -36,7 +36,7 @@ package struct RevisionSender: Sendable {
         return RevisionBatch(gateway: gateway, sender: sender, byteLimit: batchBytes)
     }
 
-    /// What was sent since the last call: `writeRequests`, `bytesOut` and `retries`.
+    /// The counts since the last call: `writeRequests`, `bytesOut` and `retries`.
     package func newRequests() async -> RunCounters {
         let now = await progress.counters
         let before = sent.withLock { sent in

@@ -25,7 +25,7 @@ struct SpooledUpload: Sendable {
         self.digest = digest.digest()
     }
 
-    /// For one request.
+    /// The upload for one request.
     var upload: AttachmentUpload {
         let reading = Reading(spool)
         var upload = AttachmentUpload(

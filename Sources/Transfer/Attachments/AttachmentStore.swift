@@ -7,13 +7,13 @@ internal import Locking
 internal import Revisions
 
 /// A folder of attachments, each named by the SHA-256 of its bytes: `sha256/ab/abcdef…`. Equal bytes are stored once,
-/// however many documents have them.
+/// even if many documents have them.
 struct AttachmentStore: Sendable {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Makes the folder if it is missing; subfolders are made when first needed.
+    /// Creates the folder if it is missing. Subfolders are created when first needed.
     ///
     /// - Throws: ``TransferError``: `.cannotCreate`.
     func create() throws(TransferError) { try Self.create(path) }
@@ -30,9 +30,9 @@ struct AttachmentStore: Sendable {
         }
     }
 
-    /// A file to write to until the digest is known. Reuses the one that an interrupted run left.
+    /// A file to write to until the digest is known. Reuses the file that an interrupted run left.
     ///
-    /// - Parameter slot: Tells apart the files that are written at the same time.
+    /// - Parameter slot: A number for each file that is written at the same time.
     func spool(for output: String, slot: Int) throws(TransferError) -> AttachmentSpool {
         try AttachmentSpool(path: spoolPath(for: output, slot), directory: path)
     }
@@ -48,7 +48,8 @@ struct AttachmentStore: Sendable {
         return "\(path)/.\(place.hex.prefix(16))-\(slot).attachment"
     }
 
-    /// Whether the folder has a file for these bytes with the same length; one that a crash cut short does not count.
+    /// Whether the folder has a file for these bytes with the same length. A file that a crash truncated does not
+    /// count.
     func holds(_ body: AttachmentBody) -> Bool { byteCount(of: body.sha256) == body.byteCount }
 
     /// Length of the file with this digest; nil if there is none.
@@ -69,7 +70,7 @@ struct AttachmentStore: Sendable {
     func take(_ spool: AttachmentSpool, _ body: AttachmentBody, noting unsynced: UnsyncedFolders) async throws {
         let file = "\(path)/\(body.file)"
         let folder = WholeFile.directory(of: file)
-        // Also if the file exists: another run may have just written it.
+        // Even if the file exists: another run may have just written it.
         unsynced.note(folder)
         if holds(body), await spool.isSame(as: file) { return }
         if !WholeFile.exists(folder) {
@@ -80,7 +81,8 @@ struct AttachmentStore: Sendable {
     }
 }
 
-/// Folders with new file names that a power cut could undo: the bytes of the files are on disk, their names may not be.
+/// Folders with new file names that a power failure could undo: the files' bytes are on disk, but their names may not
+/// be.
 final class UnsyncedFolders: Sendable {
     private let paths = Locked<Set<String>>([])
 
@@ -97,8 +99,8 @@ final class UnsyncedFolders: Sendable {
 }
 
 extension AttachmentBody {
-    /// Its path in a folder of attachments. Sharded by the first two digits, because a folder of a million files is
-    /// slow.
+    /// Its path in a folder of attachments. The first two digits are a subfolder, because a folder of a million files
+    /// is slow.
     var file: String { Self.file(sha256) }
 
     static func file(_ sha256: String) -> String { "sha256/\(sha256.prefix(2))/\(sha256)" }

@@ -5,7 +5,7 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// Logs blobs of documents that are written nevertheless.
+/// Logs incomplete blobs of documents that are written anyway.
 final class BlobMessages: Sendable {
     private let messages = Locked(RepeatedMessages(last: "further blobs are not logged individually"))
     private let logger: Logger

@@ -1,6 +1,6 @@
 internal import GatewayClient
 
-/// An attachment that is base64 in a document, decoded piece by piece so that memory does not hold it twice.
+/// An attachment in base64 within a document. It is decoded in pieces so that memory does not hold it twice.
 struct InlineAttachment: Sendable {
     /// In base64 characters.
     private static let pieceSize = 128 << 10
@@ -8,7 +8,7 @@ struct InlineAttachment: Sendable {
     private let document: [UInt8]
     private let base64: InlineBase64
 
-    /// - Parameter document: The text that `base64` is part of.
+    /// - Parameter document: The text that contains `base64`.
     init(_ document: [UInt8], _ base64: InlineBase64) {
         self.document = document
         self.base64 = base64
@@ -28,7 +28,7 @@ struct InlineAttachment: Sendable {
         return ByteSource(count: byteCount) { await reading.next() }
     }
 
-    /// The next bytes from `at`, which moves past them; nil at the end. A piece is made of whole groups of four
+    /// The next bytes from `at`, which is moved past them; nil at the end. A piece consists of whole groups of four
     /// characters, whatever escapes and white space are between them.
     private func piece(from at: inout Int) -> [UInt8]? {
         let end = base64.content.upperBound
@@ -46,7 +46,7 @@ struct InlineAttachment: Sendable {
         return text.isEmpty ? nil : InlineBase64.bytes(of: text.span)
     }
 
-    /// How far the text was read. For a single task.
+    /// The current position in the text. For a single task.
     private actor Reading {
         private let attachment: InlineAttachment
         private var place: Int

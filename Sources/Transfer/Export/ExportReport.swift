@@ -2,15 +2,15 @@ package import DocumentFlow
 package import GatewayClient
 internal import Locking
 
-/// The progress and the result of an export, whatever its end. Safe to read from any thread.
+/// The progress and the result of an export, successful or not. Safe to read from any thread.
 package final class ExportReport: Sendable {
     /// A snapshot of the export.
     package struct State: Sendable {
-        /// Of this run; only `deadLetters` include those of the runs that it resumes.
+        /// Counts of this run. Only `deadLetters` includes the runs that it resumes.
         package var counters = RunCounters()
         /// How many documents the keyspace has; nil if the gateway does not say or the feed is read.
         package var expected: Int?
-        /// Where an incremental export that follows this one starts; nil if not known.
+        /// Where an incremental export after this one starts; nil if not known.
         package var lastSequence: SequenceID?
         /// Whether the run was asked to stop before the end.
         package var isStopped = false
@@ -50,16 +50,16 @@ extension ExportReport: TransferReport {
         return Failures(.notExported, counters.deadLetters, of: max(counters.matched, counters.deadLetters))
     }
 
-    /// What is missing in the export, as one sentence that says where the log names it.
+    /// One sentence that says what the export lacks and where the log names it.
     package func shortfall(isLogged: Bool) -> String {
         "\(failures); \(isLogged ? "" : "without --quiet ")the log names the first \(RepeatedMessages.limit), "
             + "with --log-level debug all"
     }
 
     /// Includes the documents of earlier runs; `bytes` counts what was written.
-    package var standing: TransferStanding {
+    package var progress: TransferProgress {
         let state = state
-        return TransferStanding(
+        return TransferProgress(
             documents: state.counters.changes + state.resumedAt, expected: state.expected,
             bytes: state.counters.bytesOut)
     }

@@ -21,24 +21,24 @@ package struct ExportSettings: Sendable {
     package var filter: DocumentFilter?
     /// The filter's text, for the manifest.
     package var selector: String?
-    /// Exports only documents in these channels of a Sync Gateway. Nil: all that the user may see.
+    /// Exports only documents in these Sync Gateway channels. Nil: all that the user may see.
     package var channels: [String]?
-    /// Exports only changes since then, deletions included. Nil: all documents that are not deleted.
+    /// Exports only changes since then, including deletions. Nil: all documents that are not deleted.
     package var since: Start?
-    /// Whether to export every leaf revision with its history, deleted ones too. Default: false.
+    /// Whether to export every leaf revision with its history, including deleted leaves. Default: false.
     package var includesRevisions = false
-    /// Whether the export may replace any file. Default: false; it replaces only an earlier export of the same kind
-    /// from the same database.
+    /// Whether the export may replace any file. Default: false. Then it only replaces an earlier export of the same
+    /// kind from the same database.
     package var overwrites = false
     /// Whether to resume an interrupted export. Default: false.
     package var isResuming = false
-    /// How long and how often failed requests are repeated.
+    /// How long and how often failed requests are retried.
     package var retries = RetryPolicy.Settings()
     /// Stops the run when too many documents can't be exported. Nil: never.
     package var errorLimit: ErrorLimit?
-    /// How often progress is saved, and so how much work a crash may lose. Default: 2 s.
+    /// How often progress is saved: a crash loses at most this much work. Default: 2 s.
     package var saveInterval: Duration = .seconds(2)
-    /// Documents per request for `_all_docs`. Default nil: it adapts to the gateway.
+    /// Documents per `_all_docs` request. Default nil: the size adapts to the gateway.
     package var pageSize: Int?
     /// Name and version of this program for the manifest. Default: `changebot`.
     package var tool = "changebot"

@@ -8,15 +8,15 @@ internal import ServiceLifecycle
 
 /// `changebot export`: writes the documents of a keyspace to a file.
 ///
-/// Full exports read pages of `_all_docs`: each document once, in order of id, and with a certain end. The feed is read
-/// for incremental exports, for channels, and for full exports by users who may not list documents. Histories come from
-/// `_bulk_get`.
+/// Full exports read pages of `_all_docs`, which returns each document once, in order of id, and has a definite end.
+/// The changes feed is read for incremental exports, for channels, and for full exports by users who may not list
+/// documents. Histories come from `_bulk_get`.
 ///
 /// On graceful shutdown it stops reading, saves its progress and returns. If it is killed, a run with `--resume`
 /// resumes from the last save point.
 package struct Exporter: Service {
-    /// Where a run begins.
-    struct Beginning {
+    /// Where a run starts.
+    struct StartPoint {
         var journal: ExportJournal
         /// The ids that an interrupted run has written; nil unless the feed is read.
         var seen: SeenDocuments?
@@ -54,7 +54,7 @@ package struct Exporter: Service {
         let leftovers = ExportLeftovers(place)
         defer { leftovers.removeUnsaved() }
         do {
-            let (facts, total) = try await cancelWhenGracefulShutdown { try await meet() }
+            let (facts, total) = try await cancelWhenGracefulShutdown { try await readFacts() }
             guard let beginning = try await begin(files, facts) else { return }
             if case .folder(let folder) = settings.attachments { try AttachmentStore(folder).create() }
             if beginning.journal.manifest.source == .pages { report.update { $0.expected = total } }
@@ -74,8 +74,8 @@ package struct Exporter: Service {
         }
     }
 
-    /// Gets the facts about the server and the database once the gateway answers.
-    private func meet() async throws -> (DatabaseFacts, documents: Int?) {
+    /// Reads the facts about the server and the database once the gateway is reachable.
+    private func readFacts() async throws -> (DatabaseFacts, documents: Int?) {
         let info = try await contact.connect(to: gateway)
         try gateway.check(channels: settings.channels)
         // Proxies may hide the server's root page, so nothing depends on it.
@@ -83,19 +83,19 @@ package struct Exporter: Service {
         return (DatabaseFacts(gateway, info, server), info.documentCount)
     }
 
-    // MARK: - Where the run begins
+    // MARK: - Where the run starts
 
-    /// Decides where to begin and prepares the files for it. Nil if an interrupted run had only the final rename left,
+    /// Decides where to start and prepares the files for it. Nil if an interrupted run had only the final rename left,
     /// which is done here.
-    private func begin(_ files: ExportFiles, _ facts: DatabaseFacts) async throws -> Beginning? {
-        let (since, sample) = try await origin(facts)
+    private func begin(_ files: ExportFiles, _ facts: DatabaseFacts) async throws -> StartPoint? {
+        let (since, sample) = try await startPoint(facts)
         var manifest = ExportManifest(
             facts: facts, options: ExportOptions(settings, since: since, isCompressed: place.isCompressed))
         manifest.facts.sample = sample
         manifest.tool = settings.tool
         manifest.started = Timestamp.now
         manifest.from = since
-        // The node that answers may be behind the one that answered then.
+        // This gateway node may be behind the node that answered during that export.
         if let since, manifest.to?.hasPassed(since) == false { manifest.to = since }
         if settings.includesRevisions {
             manifest.source = .revisions
@@ -120,16 +120,16 @@ package struct Exporter: Service {
         if files.canResume || files.isSpooled { _ = try files.output.truncate(to: ExportOutput.SavePoint()) }
         report.update { $0.lastSequence = manifest.to }
         let journal = ExportJournal(manifest: manifest)
-        // Before the first byte is written, so that after a kill the leftovers can be recognised.
+        // The journal is written before the first byte, so that leftovers can be recognized after a kill.
         if files.canResume { try WholeFile.write(journal.json, to: place.journal) }
-        return Beginning(
+        return StartPoint(
             journal: journal, seen: manifest.source == .feed ? SeenDocuments() : nil)
     }
 
-    /// The sequence at which an incremental export begins, and documents of the database.
+    /// The sequence at which an incremental export begins, and sample documents of the database.
     ///
     /// - Throws: ``TransferError`` if the manifest can't be continued from; `RunError` if the database was reset.
-    private func origin(_ facts: DatabaseFacts) async throws -> (since: SequenceID?, DatabaseSample) {
+    private func startPoint(_ facts: DatabaseFacts) async throws -> (since: SequenceID?, DatabaseSample) {
         switch settings.since {
         case nil: return (nil, DatabaseSample())
         case .sequence(let sequence):
@@ -146,8 +146,8 @@ package struct Exporter: Service {
                 throw TransferError(
                     .invalid, "\(path) does not name the last sequence of its export; make a full export")
             }
-            if let objection = try await databaseCheck.confirm(earlier.facts.objection(against: facts)) {
-                throw RunError(.databaseReset, "can't continue from \(path): \(objection); make a full export")
+            if let mismatch = try await databaseCheck.confirm(earlier.facts.mismatch(with: facts)) {
+                throw RunError(.databaseReset, "can't continue from \(path): \(mismatch); make a full export")
             }
             if let warning = earlier.facts.warning(about: facts) {
                 logger.warning("\(warning)", metadata: [LogKey.manifest: "\(path)"])
@@ -169,13 +169,13 @@ package struct Exporter: Service {
             throw TransferError(
                 .foreign, "\(place.journal) belongs to \(before.gateway), not to \(now.gateway); run without --resume")
         }
-        if let objection = try await databaseCheck.confirm(before.objection(against: now)) {
+        if let mismatch = try await databaseCheck.confirm(before.mismatch(with: now)) {
             throw RunError(
-                .databaseReset, "the interrupted export can't be continued: \(objection); run without --resume")
+                .databaseReset, "the interrupted export can't be continued: \(mismatch); run without --resume")
         }
     }
 
-    private func resume(_ files: ExportFiles, _ found: ExportJournal) throws -> Beginning? {
+    private func resume(_ files: ExportFiles, _ found: ExportJournal) throws -> StartPoint? {
         var journal = found
         var seen = found.manifest.source == .feed ? SeenDocuments() : nil
         var lines = DocumentSplitter(isCompressed: place.isCompressed && !files.isSpooled)
@@ -195,7 +195,7 @@ package struct Exporter: Service {
         report(journal)
         logger.info(
             "continuing an interrupted export", metadata: [LogKey.documents: "\(journal.manifest.counts.lines)"])
-        return Beginning(journal: journal, seen: seen)
+        return StartPoint(journal: journal, seen: seen)
     }
 
     private func report(_ journal: ExportJournal) {
@@ -226,10 +226,10 @@ package struct Exporter: Service {
         do {
             let manifest = try await cancelWhenGracefulShutdown {
                 try await read(into: writer)
-                // If the database was reset meanwhile, the manifest would pair documents of the old one with a sequence
-                // of the new one.
+                // If the database was reset meanwhile, the manifest would pair documents of the old database with a
+                // sequence of the new one.
                 let sample = await writer.sample
-                try await databaseCheck.checkAtEnd(sample) { facts.objection(afterwards: $0) }
+                try await databaseCheck.checkAtEnd(sample) { facts.mismatch(afterwards: $0) }
                 return try await writer.finish()
             }
             logger.info(
@@ -242,7 +242,7 @@ package struct Exporter: Service {
             try await writer.save()
             throw CancellationError()
         } catch let failure as RunError {
-            // Keep what was read, whatever the gateway does.
+            // Keep what was read, even if the gateway fails.
             try? await writer.save()
             throw failure
         }
@@ -250,7 +250,7 @@ package struct Exporter: Service {
 
     // MARK: - Reading
 
-    /// Reads everything from the writer's position on.
+    /// Reads everything after the writer's position.
     private func read(into writer: ExportWriter) async throws {
         switch await writer.manifest.source {
         case .pages:
@@ -263,7 +263,7 @@ package struct Exporter: Service {
         }
     }
 
-    /// Reads the next batch while the one before is being written.
+    /// Reads the next batch while the previous one is being written.
     ///
     /// - Returns: False if this user may not list the documents.
     private func readPages(into writer: ExportWriter) async throws -> Bool {
@@ -281,8 +281,8 @@ package struct Exporter: Service {
         }
     }
 
-    /// Reads up to the newest sequence known at the start. A full export then reads once more what has changed
-    /// meanwhile, because the feed leaves out a document that changes before its row is reached.
+    /// Reads up to the newest sequence known at the start. A full export then reads the later changes, because the feed
+    /// omits a document that changes before its row is reached.
     private func readFeed(into writer: ExportWriter) async throws {
         var start = await writer.manifest.from ?? .start
         var isSecondReading = false

@@ -9,12 +9,12 @@ package enum OutputPath: Equatable, Sendable {
     /// A pipe, a device, or a stream of this process such as `/dev/stdout`; written to directly.
     case special(String)
     case folder(String)
-    /// Nothing can be written there.
+    /// Nothing can be written to this path.
     case unusable(String, reason: String)
 
     private static let longestChain = 40
 
-    /// Looks at the file system; nothing is opened or made.
+    /// Inspects the file system. Does not open or create anything.
     package init(_ path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else {
@@ -30,7 +30,7 @@ package enum OutputPath: Equatable, Sendable {
         }
     }
 
-    /// Resolves links, also if the target does not exist. The links themselves are kept.
+    /// Resolves links, even if the target does not exist. The links themselves are kept.
     private static func behindLinks(_ path: String) -> OutputPath {
         var path = path
         for _ in 0..<longestChain {
@@ -58,7 +58,7 @@ package enum OutputPath: Equatable, Sendable {
         return folder == "/dev" && name == "stdout" || folder == "/proc/\(getpid())/fd" && name == "1"
     }
 
-    /// The folder with links resolved, because `/dev/fd` and `/proc/self/fd` lead to the same one; empty if it is
+    /// The folder with links resolved, because `/dev/fd` and `/proc/self/fd` lead to the same folder; empty if it is
     /// missing.
     private static func entry(_ path: String) -> (folder: String, name: String) {
         guard let folder = realpath(WholeFile.directory(of: path), nil) else { return ("", "") }

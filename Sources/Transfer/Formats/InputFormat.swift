@@ -2,8 +2,8 @@
 package enum InputFormat: String, CaseIterable, Sendable {
     /// One document per line. Documents over several lines, and several on one line, are read too.
     case ndjson
-    /// One array of documents, or a gateway's answer: `{"rows":[{"doc":…},…]}`, `{"docs":[…]}`. Anything that does not
-    /// begin like one of these is read as NDJSON, because files with this ending often are.
+    /// One array of documents, or a gateway's answer: `{"rows":[{"doc":…},…]}`, `{"docs":[…]}`. Any other beginning is
+    /// read as NDJSON, because files with this ending often contain it.
     case json
     /// A table whose header names the members; see ``CSVReader``.
     case csv

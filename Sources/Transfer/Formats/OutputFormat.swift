@@ -14,7 +14,7 @@ package enum OutputFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether documents are the elements of one array. A table's documents wait one a line.
+    /// Whether documents are the elements of one array. Documents for a table are first stored one per line.
     var isArray: Bool {
         switch self {
         case .json: true

@@ -5,21 +5,21 @@ package import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// The progress and the result of an import, whatever its end. Safe to read from any thread.
+/// The progress and the result of an import, successful or not. Safe to read from any thread.
 package final class ImportReport: Sendable {
     /// A snapshot of the import.
     package struct State: Sendable {
         /// `changes` counts documents of the input, `rejected` those not written for any reason.
         package var counters = RunCounters()
-        /// Outcomes by kind, those of earlier runs included if it was resumed.
+        /// Outcomes by kind, including those of earlier runs if the import was resumed.
         package var counts = ImportCounts()
         /// The number of documents; nil if unknown.
         package var expected: Int?
-        /// Whether `expected` follows from the part of the input that is read.
+        /// Whether `expected` is extrapolated from the input read so far.
         var isEstimate = false
-        /// The detected format; nil if an option gave it.
+        /// The detected format; nil if an option set it.
         var format: InputFormat?
-        /// The folder of attachments named by the manifest; nil if an option gave it.
+        /// The attachment folder named by the manifest; nil if an option set it.
         var attachments: String?
         /// Whether the run was asked to stop before the end.
         package var isStopped = false
@@ -29,7 +29,7 @@ package final class ImportReport: Sendable {
 
     /// The file that gets rejected documents; nil if they are not kept.
     package let rejectPath: String?
-    /// Whether nothing is written and the counts say what would be.
+    /// Whether this is a dry run: nothing is written, and the counts say what would be.
     let isDryRun: Bool
 
     private let began = ContinuousClock.now
@@ -48,13 +48,13 @@ package final class ImportReport: Sendable {
 }
 
 extension ImportReport: TransferReport {
-    /// Documents of earlier runs included if it was resumed.
+    /// Includes documents of earlier runs if the import was resumed.
     package var counters: RunCounters { state.counters }
 
-    /// `bytes` counts what was sent to the gateway by this run.
-    package var standing: TransferStanding {
+    /// `bytes` counts what this run sent to the gateway.
+    package var progress: TransferProgress {
         let state = state
-        return TransferStanding(
+        return TransferProgress(
             documents: state.counts.settled, expected: state.expected, isEstimate: state.isEstimate,
             bytes: state.counters.bytesOut)
     }
@@ -80,14 +80,14 @@ extension ImportReport: TransferReport {
             + moreOptions(for: rejectPath)
     }
 
-    /// Options that this import took from its input, but an import of the reject file must be given.
+    /// Options that this import derived from its input, but that an import of the reject file needs.
     private func moreOptions(for rejectPath: String) -> String {
         let state = state
         let named = InputFormat(fileName: rejectPath)
         let format: InputFormat? =
             switch state.format {
             case .csv?: named == .csv ? nil : .csv
-            // A single document may not be recognised.
+            // The format of a single document may not be recognized.
             case .ejson?: .ejson
             case .json?, .ndjson?: named == .json || named == .ndjson ? nil : .ndjson
             case nil: nil
@@ -118,17 +118,17 @@ extension ImportReport: TransferReport {
 }
 
 extension ImportReport {
-    /// Logs the counts of an import that went through its whole input.
+    /// Logs the counts of an import that processed its whole input.
     func logDone(to logger: Logger) {
         logger.info(isDryRun ? "checked" : "imported", metadata: counts)
     }
 
-    /// Logs the counts of an import that an error ends. The error says why.
+    /// Logs the counts of an import that ends with an error. The error itself is reported elsewhere.
     func logFailure(to logger: Logger) { logger.info("stopped", metadata: counts) }
 
     /// Notes and logs that an import was asked to stop before the end.
     ///
-    /// - Parameter settings: Tell whether it can be resumed.
+    /// - Parameter settings: They determine whether the import can be resumed.
     package func logStop(_ settings: ImportSettings, to logger: Logger) {
         update { $0.isStopped = true }
         let isSaved = settings.progressPath.map { WholeFile.exists($0) } ?? false

@@ -47,27 +47,27 @@ struct ImportRun {
 /// Reads the input once and writes the documents of this pass.
 struct ImportPass {
     enum Purpose: Equatable, Sendable {
-        /// Everything is written in the order of the input.
+        /// Everything is written, in the order of the input.
         case all
-        /// Nothing is written. Documents that can't be written are rejected, and the orders that occur are collected.
+        /// Nothing is written. Invalid documents are rejected, and the orders that occur are collected.
         case check
-        /// Documents of this order are written; rejected ones are skipped.
+        /// Documents of this order are written; already rejected documents are skipped.
         case order(Int)
     }
 
-    /// The most finished batches that may wait for an earlier one.
+    /// The most finished batches that may wait for an earlier batch.
     private static let window = 32
-    /// After this many documents with nothing to write, progress is saved anyway.
+    /// Progress is also saved after this many documents with nothing to write.
     private static let idleItems = 10_000
 
     let purpose: Purpose
     /// The import that this pass belongs to.
     private let job: ImportRun
 
-    /// The orders that documents have; filled by a check.
+    /// The orders of the documents; filled by a check.
     private(set) var orders: Set<Int> = []
     private let maker: EntryMaker
-    private var losingLeaves = LosingLeaves()
+    private var losingLeaves = LosingLeafDetector()
     private let mayRepeat: Bool
     private var assembly: BatchAssembly
     /// Documents of the input read so far.
@@ -77,7 +77,7 @@ struct ImportPass {
 
     /// How many batches are being written.
     private var underWay = 0
-    /// Bytes of batches that are being written or wait for an earlier one.
+    /// Bytes of batches that are being written or wait for an earlier batch.
     private var bytesHeld: Int { held.values.reduce(0, +) }
     /// Bytes by batch number.
     private var held: [Int: Int] = [:]
@@ -85,7 +85,7 @@ struct ImportPass {
     private var begun = 0
     private var settled = 0
 
-    /// - Parameter start: How many documents of the input are finished already.
+    /// - Parameter start: How many documents of the input are already finished.
     init(_ purpose: Purpose, from start: Int, of job: ImportRun) {
         self.purpose = purpose
         self.start = start
@@ -97,7 +97,7 @@ struct ImportPass {
 
     private typealias Work = ThrowingTaskGroup<SettledBatch, any Error>
 
-    /// - Returns: Why the input could not be read to its end; everything before that has been written.
+    /// - Returns: Why the input could not be read to its end. Everything before that place is written.
     /// - Throws: `RunError`, `RunIsStopping`, ``TransferError``, `CancellationError`.
     mutating func run() async throws -> SourceError? {
         let size = try await job.reader.begin()
@@ -145,14 +145,14 @@ struct ImportPass {
             isLarge = isLarge || entry.byteCount > job.settings.batchBytes
         }
         let isCounted = purpose == .all || purpose == .check
-        assembly.finishItem(isCounted ? InputCounts(item, mapped, isLetThrough: !entries.isEmpty) : nil)
+        assembly.finishItem(isCounted ? InputCounts(item, mapped, isSelected: !entries.isEmpty) : nil)
         if isLarge { try await dispatch(&group) }
     }
 
-    /// Also to be asked for the documents that an earlier run has finished.
+    /// Must also be called for the documents that an earlier run has finished.
     private mutating func isLosingLeaf(_ item: SourceItem) -> Bool {
         guard job.settings.mode != .restore, case .document(let document) = item else { return false }
-        return losingLeaves.contain(document.text.root)
+        return losingLeaves.isLosingLeaf(document.text.root)
     }
 
     /// Whether this pass handles the entry.
@@ -167,7 +167,7 @@ struct ImportPass {
         }
     }
 
-    /// Logs the blobs of Couchbase Lite whose bytes a document lacks. A merge may leave them on the gateway.
+    /// Logs the Couchbase Lite blobs whose bytes a document lacks. In a merge, the gateway may still have them.
     private func noteBlobs(of entry: ImportEntry) {
         guard ![.delete, .merge].contains(job.settings.mode), case .document(let document) = entry,
             !document.isDeletion
@@ -239,8 +239,8 @@ struct ImportPass {
     }
 }
 
-/// Groups documents into batches, by count and bytes. A batch has no two writes of one document, unless their order
-/// does not matter.
+/// Groups documents into batches, by count and bytes. A batch has at most one write per document, unless the order of
+/// its writes does not matter.
 struct BatchAssembly {
     private let settings: ImportSettings
     private let mayRepeat: Bool
@@ -248,14 +248,14 @@ struct BatchAssembly {
     private var entries: [ImportEntry] = []
     private var ids: Set<DocumentID> = []
     private var byteCount = 0
-    /// Documents of the input that are in batches or have nothing to write.
+    /// Documents of the input that are in batches or need no write.
     private var end: Int
     private var counted = InputCounts()
     /// Whether the document of the last entry may have more entries.
     private var isWithinDocument = false
 
     /// - Parameters:
-    ///   - start: How many documents of the input are finished already.
+    ///   - start: How many documents of the input are already finished.
     ///   - mayRepeat: Whether one batch may have several revisions of a document.
     init(_ settings: ImportSettings, start: Int, mayRepeat: Bool = false) {
         self.settings = settings
@@ -321,7 +321,7 @@ struct ImportBatch: Sendable {
     /// Counts of the documents that end in this batch.
     let counted: InputCounts
     let byteCount: Int
-    /// Whether the batch does not end in the middle of what a mapping made of one document.
+    /// Whether the batch ends at the end of an input document, not between documents that a mapping made of it.
     let isWhole: Bool
 }
 

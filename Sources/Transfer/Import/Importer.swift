@@ -9,8 +9,8 @@ internal import ServiceLifecycle
 
 /// `changebot import`: writes the documents of a file to a keyspace.
 ///
-/// Documents are written in the order of the input, several requests at once. With a schema the input is first checked
-/// as a whole, so that errors are known before anything is written, and then read once for each order.
+/// Documents are written in the order of the input, several requests at once. With a schema, the whole input is checked
+/// first, so that errors are known before anything is written. It is then read once for each order.
 ///
 /// On graceful shutdown it stops reading, waits for the answers to its requests, saves its progress and returns. If it
 /// is killed, a run with `--resume` resumes from the last save.
@@ -23,7 +23,7 @@ package struct Importer: Service {
     private let contact: GatewayContact
 
     /// - Parameters:
-    ///   - inputs: The input files, if they are checked already.
+    ///   - inputs: The input files, if they are already checked.
     ///   - report: Updated during the run.
     package init(
         gateway: Gateway, settings: ImportSettings, inputs: ImportInputs? = nil, report: ImportReport, logger: Logger
@@ -63,7 +63,7 @@ package struct Importer: Service {
         guard let inputs = checked else { return }
         var settings = settings
         settings.attachments = inputs.attachments
-        // Opens the input, so that a missing one fails before the gateway is asked; each pass begins again.
+        // Open the input so that a missing file fails before the first request. Each pass opens it again.
         _ = try await reader.begin()
         if inputs.isNamedByManifest, let folder = inputs.attachments {
             logger.info("the manifest names the folder of the attachments", metadata: [LogKey.attachments: "\(folder)"])
@@ -94,9 +94,9 @@ package struct Importer: Service {
         try await finish(journal, isStopped: isStopped.withLock { $0 })
     }
 
-    // MARK: - Where the run begins
+    // MARK: - Where the run starts
 
-    /// Where the run begins.
+    /// Where the run starts.
     ///
     /// - Throws: ``TransferError``: `.foreign` if the progress file belongs to another import; `RunError` if the gateway
     ///   does not answer, `CancellationError`.
@@ -107,7 +107,7 @@ package struct Importer: Service {
         new.database = database
         if !settings.isResuming, settings.preview == nil {
             do { try await warnAboutUnfinished(identity, database) } catch let error as RunError {
-                // This run does not depend on it.
+                // This run does not depend on the check.
                 logger.debug(
                     "can't check whether an earlier import was interrupted", metadata: [LogKey.reason: "\(error)"])
             }
@@ -119,12 +119,12 @@ package struct Importer: Service {
         guard let progress = ImportProgress(bytes) else {
             throw TransferError(.foreign, "\(path) is not the progress file of an import; start again without --resume")
         }
-        if let objection = try await objection(to: progress, identity, database) {
+        if let mismatch = try await mismatch(with: progress, identity, database) {
             throw TransferError(
-                .foreign, "\(path) belongs to another import: \(objection); start again without --resume")
+                .foreign, "\(path) belongs to another import: \(mismatch); start again without --resume")
         }
         logger.notice("continuing an interrupted import", metadata: [LogKey.documents: "\(progress.input.documents)"])
-        // A check is cheap and starts over.
+        // A check is cheap and therefore starts over.
         return (progress.pass == 0 && settings.schema != nil ? new : progress, true)
     }
 
@@ -133,7 +133,7 @@ package struct Importer: Service {
         _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) async throws {
         guard let path = settings.progressPath, let bytes = try WholeFile.read(path),
-            let progress = ImportProgress(bytes), try await objection(to: progress, identity, database) == nil
+            let progress = ImportProgress(bytes), try await mismatch(with: progress, identity, database) == nil
         else { return }
         logger.warning(
             settings.mode == .insert
@@ -142,12 +142,12 @@ package struct Importer: Service {
             metadata: [LogKey.documents: "\(progress.input.documents)"])
     }
 
-    /// Why an interrupted import is not this one; nil if it is.
-    private func objection(
-        to progress: ImportProgress, _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
+    /// Why a progress file does not belong to this import; nil if it does.
+    private func mismatch(
+        with progress: ImportProgress, _ identity: ImportIdentity, _ database: ImportProgress.DatabaseState
     ) async throws -> String? {
-        if let objection = progress.identity.objection(to: identity) { return objection }
-        return try await databaseCheck.confirm(progress.objection(to: database))
+        if let mismatch = progress.identity.mismatch(with: identity) { return mismatch }
+        return try await databaseCheck.confirm(progress.mismatch(with: database))
     }
 
     // MARK: - Writing, and the end
@@ -162,7 +162,7 @@ package struct Importer: Service {
             logger: logger)
     }
 
-    /// Writes the documents. Saves what was written, whatever the error.
+    /// Writes the documents. Saves the progress even after an error.
     private func carryOut(_ run: ImportRun) async throws {
         do { try await run.run() } catch {
             try? await run.journal.save()
@@ -186,16 +186,16 @@ package struct Importer: Service {
         report.logDone(to: logger)
     }
 
-    /// Checks that the database was not reset during the import, which would have lost what was written.
+    /// Checks that the database was not reset during the import, which would have lost the writes.
     ///
     /// - Throws: ``TransferError``: `.foreign` if it was.
     private func checkDatabase(_ journal: ImportJournal) async throws(TransferError) {
         guard settings.preview == nil else { return }
         let progress = await journal.progress
-        try await databaseCheck.checkAtEnd(progress.sample) { info in progress.objection(to: databaseState(info)) }
+        try await databaseCheck.checkAtEnd(progress.sample) { info in progress.mismatch(with: databaseState(info)) }
     }
 
-    /// What shows later that the database was made anew.
+    /// The state that shows later whether the database was recreated.
     private func databaseState(_ info: DatabaseInfo) -> ImportProgress.DatabaseState {
         let keepsInstance = gateway.dialect.keepsInstance
         return ImportProgress.DatabaseState(
@@ -207,7 +207,7 @@ package struct Importer: Service {
 }
 
 extension TransferError {
-    /// The error of an input as the error of the import.
+    /// Converts an input error to an error of the import.
     init(_ error: SourceError, _ path: String) {
         if case .unreadable(let reason) = error.reason {
             self.init(.missing, "can't read \(path): \(reason)")

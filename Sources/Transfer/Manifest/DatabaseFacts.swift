@@ -1,25 +1,25 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// What identifies a database. Nothing does so with certainty: gateways have no unique name for a database.
+/// What identifies a database. None of it is certain: gateways have no unique name for a database.
 package struct DatabaseFacts: Sendable, Equatable {
     /// The gateway's base URL, without credentials and keyspace.
     package var gateway: String
     /// `db` or `db.scope.collection`, as in the URL.
     package var keyspace: String
-    /// From the server's root page if that can be read, otherwise as found by the client.
+    /// From the server's root page if it can be read, otherwise as detected by the client.
     package var dialect: GatewayDialect
     /// The server's version; nil if its root page can't be read.
     package var version: String?
-    /// CouchDB's `uuid`. Nil for Sync Gateway, where each node has one of its own.
+    /// CouchDB's `uuid`. Nil for Sync Gateway, where each node has a different one.
     package var serverIdentity: String?
-    /// `instance_start_time`. In Sync Gateway it also changes when the database goes offline.
+    /// `instance_start_time`. Sync Gateway also changes it when the database goes offline.
     package var instance: String?
     /// CouchDB's `purge_seq` as text; nil if the server does not report it.
     package var purgeSequence: String?
     /// The newest sequence of the feed; nil if the gateway does not report it.
     package var newest: SequenceID?
-    /// Documents that a job has read there.
+    /// Sample of documents that a job has read there.
     var sample = DatabaseSample()
 
     /// - Parameter server: Nil if the server's root page can't be read.
@@ -67,11 +67,11 @@ package struct DatabaseFacts: Sendable, Equatable {
         }
     }
 
-    /// Why sequences of this database can't be used in the current one; nil if nothing speaks against it.
-    package func objection(against current: DatabaseFacts) -> DatabaseObjection? {
-        if let reason = difference(from: current) { return DatabaseObjection(reason: reason) }
+    /// Why sequences of this database can't be used in the current one; nil if there is no sign of a problem.
+    package func mismatch(with current: DatabaseFacts) -> DatabaseMismatch? {
+        if let reason = difference(from: current) { return DatabaseMismatch(reason: reason) }
         guard let newest, let other = current.newest, other.hasPassed(newest) == false else { return nil }
-        return DatabaseObjection(
+        return DatabaseMismatch(
             reason:
                 "the database was reset since then: its newest sequence, \(other.queryValue), is before \(newest.queryValue)",
             reached: dialect.keepsInstance ? nil : newest)
@@ -91,24 +91,24 @@ package struct DatabaseFacts: Sendable, Equatable {
         return nil
     }
 
-    /// Why a database that was reached as this one does not seem to be it any more; nil if nothing speaks against it.
-    func objection(afterwards info: DatabaseInfo) -> DatabaseObjection? {
+    /// Why the same connection seems to lead to a different database now; nil if there is no such sign.
+    func mismatch(afterwards info: DatabaseInfo) -> DatabaseMismatch? {
         var now = self
         now.instance = info.instance
-        // The shards of a CouchDB cluster count on their own: the number of an answer may be lower than before.
+        // The shards of a CouchDB cluster count separately: a later answer may have a lower number.
         now.newest = dialect.keepsInstance ? nil : info.newestSequence
-        return objection(against: now)
+        return mismatch(with: now)
     }
 
-    /// Whether both may be on one server: the same URL or the same instance. Either alone may change, when a database
-    /// moves or starts anew.
+    /// Whether both may be on one server: the same URL or the same instance. One of them may change when a database
+    /// moves or is restarted.
     func isOfSameServer(as other: DatabaseFacts) -> Bool {
         gateway.utf8.elementsEqual(other.gateway.utf8) || instance != nil && instance == other.instance
     }
 
-    /// A warning about a possible reset or about changes that the feed does not report; nil if there is none.
+    /// A warning about a possible reset, or about changes that the feed does not report; nil if there is none.
     package func warning(about current: DatabaseFacts) -> String? {
-        // What follows the number can change without a purge.
+        // The part after the number can change without a purge.
         let purges = [self, current].map { $0.purgeSequence?.prefix { $0 != "-" } }
         if dialect.reportsPurges, purges[0] != purges[1] {
             return

@@ -1,11 +1,11 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// The first documents that a job read or wrote. If none of them is there any more, the database was reset.
+/// The first documents that a job read or wrote. If all of them are gone, the database was reset.
 struct DatabaseSample: Sendable, Equatable {
     private static let limit = 10
     private var noted: [DocumentID] = []
-    /// Those of the job that this one continues; they fill up what this job has not noted.
+    /// The sample of the job that this one continues. It fills places that this job has not used.
     private let earlier: [DocumentID]
 
     init(after earlier: DatabaseSample? = nil) { self.earlier = earlier?.ids ?? [] }

@@ -3,7 +3,7 @@ package import GatewayClient
 package import LosslessJSON
 package import Revisions
 
-/// The manifest beside an export: its origin, its contents, and how to check that it is complete.
+/// The manifest next to an export: its origin, its contents, and what to check them against.
 package struct ExportManifest: Sendable, Equatable {
     /// How the documents were read.
     package enum Source: String, Sendable {
@@ -11,7 +11,7 @@ package struct ExportManifest: Sendable, Equatable {
         case pages = "_all_docs"
         /// In order of change.
         case feed = "_changes"
-        /// In order of change, each with all its leaf revisions.
+        /// In order of change, with all leaf revisions of each document.
         case revisions = "_bulk_get"
     }
 
@@ -49,7 +49,7 @@ package struct ExportManifest: Sendable, Equatable {
         to = facts.newest
     }
 
-    /// Nil if this is not a manifest, or is one of another version.
+    /// Nil if this is not a manifest, or has another version.
     package init?(_ value: JSONValue) {
         guard value["version"]?.integer == Self.version, let facts = DatabaseFacts(value),
             let source = value["source"]?.string.flatMap(Source.init(rawValue:)),
@@ -70,7 +70,7 @@ package struct ExportManifest: Sendable, Equatable {
         ended = value["ended"]?.string ?? ""
     }
 
-    /// Reads the manifest at `path`, or beside the target if the name of its export is a link.
+    /// Reads the manifest at `path`. If the export's name is a link, the manifest is next to its target.
     ///
     /// - Throws: ``TransferError``: `.missing`, `.invalid`.
     package static func read(_ path: String) throws(TransferError) -> ExportManifest {

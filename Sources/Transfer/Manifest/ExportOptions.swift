@@ -1,7 +1,7 @@
 package import GatewayClient
 internal import LosslessJSON
 
-/// The options recorded in a manifest. Equal only if their texts have the same bytes.
+/// The options recorded in a manifest. They are equal only if their texts have the same bytes.
 package struct ExportOptions: Sendable, Equatable {
     /// Where the bytes of attachments go.
     package enum Attachments: Sendable, Equatable {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Revisions
 
-/// Where an export goes: stdout, a file, or a special file such as a pipe, and the files beside it.
+/// The destination of an export (stdout, a file, or a special file such as a pipe) and the files next to it.
 package struct ExportPlace: Sendable, Equatable {
     enum Kind: Sendable, Equatable {
         case standardOutput
@@ -59,16 +59,16 @@ package struct ExportPlace: Sendable, Equatable {
 
     static func isManifest(_ path: String) -> Bool { path.hasSuffix(manifestEnding) }
 
-    /// The manifest's path, or, if its export is a link, the manifest beside the link's target.
+    /// The manifest's path. If its export is a link, the manifest next to the link's target.
     static func findManifest(_ path: String) -> String {
         guard !WholeFile.exists(path), path.hasSuffix(manifestEnding) else { return path }
         let beside = manifest(of: OutputPath.resolved(String(path.dropLast(manifestEnding.count))))
         return WholeFile.exists(beside) ? beside : path
     }
 
-    /// The files beside the output during the export or after an interrupted one.
+    /// The files next to the output during the export, or after an interrupted one.
     package var temporaryFiles: [String] { kind == .file ? [part, journal, spool] : [] }
 
-    /// The directory for files without a name.
+    /// The directory for unnamed files.
     var temporaryDirectory: String { kind == .file ? WholeFile.directory(of: path) : WholeFile.temporaryDirectory }
 }

@@ -7,12 +7,12 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// What a replication in both directions needs to settle conflicts.
-struct ConflictSettling: Sendable {
+/// What a two-way replication needs to settle conflicts.
+struct SettlementContext: Sendable {
     let policies: ConflictPolicies
-    /// Of the way back.
+    /// The settings of the opposite direction.
     let back: ReplicationSettings
-    /// So that both directions do not settle the conflict of one document at the same time.
+    /// Prevent both directions from settling the same document's conflict at the same time.
     private let locks: [TaskLock]
 
     init(policies: ConflictPolicies, back: ReplicationSettings, locks: [TaskLock]) {
@@ -21,24 +21,25 @@ struct ConflictSettling: Sendable {
         self.locks = locks
     }
 
-    /// For one replication in both directions.
+    /// The locks of one two-way replication.
     static func makeLocks() -> [TaskLock] { (0..<61).map { _ in TaskLock() } }
 
     func lock(for id: DocumentID) -> TaskLock { locks[Int(id.hashValue.magnitude % UInt(locks.count))] }
 }
 
-/// Settles conflicts between a leaf of the source and the one leaf that the target keeps: `replicate --both-ways --policy`.
+/// Settles conflicts between a leaf of the source and the only leaf that the target keeps: `replicate --both-ways
+/// --policy`.
 ///
-/// First the target gets a new revision after its leaf, unless its leaf stays. Then the source gets what the target has,
-/// and only then its own leaf is ended. So neither end loses an edit, or shows the document as deleted, if the process is
-/// killed in between. The next run goes on where this one stopped.
+/// First the target gets a new revision after its leaf, unless its leaf wins. Then the source gets the target's
+/// revision. Only then the source's own leaf is deleted. If the process is killed in between, neither end loses an edit
+/// or shows the document as deleted. The next run continues where this one stopped.
 ///
-/// A source that keeps one leaf too takes no revision beside its own. It gets the new one after its leaf, under the same
-/// id: so nothing need be deleted.
+/// If the source also keeps one leaf, it can't store a second revision. It gets the new one after its leaf, under the
+/// same id, so nothing has to be deleted.
 final class ConflictSettlement: Sendable {
     private let source: ReplicationEnd
     private let target: ReplicationEnd
-    private let settling: ConflictSettling
+    private let settling: SettlementContext
     private let report: ReplicationReport
     private let back: RevisionTransfer
     private let preparation: RevisionPreparation
@@ -50,7 +51,7 @@ final class ConflictSettlement: Sendable {
 
     init(
         from source: ReplicationEnd, to target: ReplicationEnd, _ settings: ReplicationSettings,
-        _ settling: ConflictSettling, preparation: RevisionPreparation, sender: RevisionSender,
+        _ settling: SettlementContext, preparation: RevisionPreparation, sender: RevisionSender,
         report: ReplicationReport, logger: Logger
     ) {
         self.source = source
@@ -66,10 +67,10 @@ final class ConflictSettlement: Sendable {
         mapsDocuments = settings.mapping != nil
     }
 
-    /// - Parameter refused: A leaf of the source, as the target was to store it.
+    /// - Parameter refused: A leaf of the source, as it was sent to the target.
     /// - Returns: Nil if there is no policy for the document.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. The conflict may be settled in part.
-    func settle(_ refused: ReplicatedRevision) async throws -> ConflictEnd? {
+    func settle(_ refused: ReplicatedRevision) async throws -> ConflictResult? {
         guard let ours = ConflictLeaf(refused.text) else { return .left(reason: "its history can't be read") }
         return try await settling.lock(for: refused.key.id).withLock {
             for _ in 0..<AttemptLimits.conflicts {
@@ -81,7 +82,7 @@ final class ConflictSettlement: Sendable {
         }
     }
 
-    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> ConflictEnd? {
+    private func settle(_ ours: ConflictLeaf, _ refused: ReplicatedRevision) async throws -> ConflictResult? {
         let id = refused.key.id
         guard try await isLeaf(ours.revision, of: id) else { return .nothing }
         guard let theirs = try await target.contact.winningLeaf(of: id, at: target.gateway) else {
@@ -97,19 +98,19 @@ final class ConflictSettlement: Sendable {
         {
             return end
         }
-        // Such an end was made by an earlier settlement: it is no deletion by a user.
+        // An earlier settlement made this tombstone: it is not a deletion by a user.
         let isKnown = ours.isDeleted ? try await isLeaf(theirs.revision, of: id) : false
         guard !isEndOfBranch(ours) else {
-            return isKnown ? .nothing : try await bring(RevisionID(theirs.revision), pair, id)
+            return isKnown ? .nothing : try await copyToSource(RevisionID(theirs.revision), pair, id)
         }
         guard let resolution = try await resolution(of: pair, id) else { return nil }
         return try await carryOut(resolution, pair, isKnown: isKnown, id)
     }
 
-    /// - Parameter isKnown: Whether the source has the leaf of the target, and another one that is deleted.
+    /// - Parameter isKnown: Whether the source has the target's leaf and another, deleted leaf.
     private func carryOut(
         _ resolution: ConflictResolution, _ pair: LeafPair, isKnown: Bool, _ id: DocumentID
-    ) async throws -> ConflictEnd {
+    ) async throws -> ConflictResult {
         let theirs = pair.theirs
         switch resolution {
         case .leave(let reason): return .left(reason: reason)
@@ -118,7 +119,7 @@ final class ConflictSettlement: Sendable {
         case .keep(let leaf):
             let kept = pair.conflict.leaves[leaf]
             guard kept.revision == theirs.revision else { return try await write(.leaf(kept, leaf), pair, id) }
-            // A deletion that does not win, and an end that has what stays.
+            // The deletion does not win, and the other end already has the winning revision.
             return isKnown ? .nothing : try await finish(pair, RevisionID(theirs.revision), id)
         case .write(let document): return try await write(document, pair, id)
         }
@@ -131,28 +132,28 @@ final class ConflictSettlement: Sendable {
             .contains { $0.root["_rev"]?.isString(revision) == true }
     }
 
-    /// An ancestor is read from the target: a source with a mapping has documents of another shape.
+    /// An ancestor is read from the target: with a mapping, the source's documents have another shape.
     ///
     /// - Returns: Nil if there is no policy for the document.
     private func resolution(of pair: LeafPair, _ id: DocumentID) async throws -> ConflictResolution? {
-        let lineage = pair.lineage
-        guard var decision = ConflictDecision(lineage.pair.conflict, by: settling.policies) else { return nil }
+        let commonHistory = pair.commonHistory
+        guard var decision = ConflictDecision(commonHistory.pair.conflict, by: settling.policies) else { return nil }
         var known = try await targetReader.revisions(decision.wanted, of: id)
         let missing = decision.wanted.subtracting(known.keys)
         for (revision, text) in try await sourceReader.revisions(missing, of: id)
-        where !mapsDocuments || text.root["_deleted"]?.bool == true || revision != lineage.ancestor {
+        where !mapsDocuments || text.root["_deleted"]?.bool == true || revision != commonHistory.ancestor {
             known[revision] = text
         }
-        decision.conflict = lineage.comparable(by: lineage.ancestor.flatMap { known[$0] })
+        decision.conflict = commonHistory.comparable(by: commonHistory.ancestor.flatMap { known[$0] })
         return await decision.resolution(knowing: known)
     }
 
     // MARK: - Writing
 
-    /// Stores what was decided at the target, then at the source.
+    /// Stores the decision at the target, then at the source.
     ///
     /// - Parameter document: Nil to delete it.
-    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
+    private func write(_ document: ResolvedDocument?, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
         let content = document.map { NewRevision.content(of: $0, pair.conflict) } ?? Array("deleted".utf8)
         let revision = SettlingRevision.of(pair, content: content)
         switch try await prepare(revision, document, pair, id) {
@@ -177,10 +178,10 @@ final class ConflictSettlement: Sendable {
         return try await preparation.prepare(new, from: "source")
     }
 
-    /// Brings what the target has to the source, and ends the source's leaf.
-    private func finish(_ pair: LeafPair, _ revision: RevisionID, _ id: DocumentID) async throws -> ConflictEnd {
-        let end = try await bring(revision, pair, id)
-        // The source may have it after the leaf.
+    /// Copies the target's revision to the source, then deletes the source's leaf.
+    private func finish(_ pair: LeafPair, _ revision: RevisionID, _ id: DocumentID) async throws -> ConflictResult {
+        let end = try await copyToSource(revision, pair, id)
+        // The source may store it after its own leaf.
         guard end == .resolved, !pair.ours.isDeleted, try await isLeaf(pair.ours.revision, of: id),
             let endOfBranch = NewRevision.tombstone(of: pair.ours, id, because: Self.endOfBranch)
         else { return end }
@@ -195,12 +196,12 @@ final class ConflictSettlement: Sendable {
         return leaf.revision.drop { $0 != "-" }.dropFirst() == digest
     }
 
-    /// Brings a revision of the target to the source.
-    private func bring(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
+    /// Copies a revision from the target to the source.
+    private func copyToSource(_ revision: RevisionID, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
         let refused = try await back.transfer([ChangedDocument(id: id, revisions: [revision])])
         if let refused = refused.first {
             if let end = try await append(refused, after: pair.ours, .source, id) { return end }
-            return try await raise(refused, pair, id)
+            return try await makeSuccessor(refused, pair, id)
         }
         let differences = try await source.contact.ask {
             try await source.gateway.revisionDifferences([(id: id, revisions: [revision])])
@@ -211,10 +212,10 @@ final class ConflictSettlement: Sendable {
         return .resolved
     }
 
-    /// The generation of the target's leaf is too low to store it after that of the source: it becomes a new revision.
-    private func raise(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictEnd {
+    /// Makes a new revision at the target: the generation of the target's leaf is too low to follow the source's leaf.
+    private func makeSuccessor(_ revision: ReplicatedRevision, _ pair: LeafPair, _ id: DocumentID) async throws -> ConflictResult {
         guard pair.theirs.revision == revision.key.revision?.text else { return .changed }
-        // It is enough that both are deleted.
+        // Nothing to do if both are deleted.
         guard !pair.theirs.isDeleted else { return .resolved }
         let leaf = pair.conflict.leaves.firstIndex { $0.revision == pair.theirs.revision } ?? 0
         return try await write(.leaf(pair.theirs, leaf), pair, id)
@@ -222,12 +223,12 @@ final class ConflictSettlement: Sendable {
 
     private enum Side: String { case source, target }
 
-    /// Stores a revision of the other side after the one leaf of this side, under the same id.
+    /// Stores a revision of the other end after the only leaf of this end, under the same id.
     ///
     /// - Returns: Nil if its generation is too low.
     private func append(
         _ revision: ReplicatedRevision, after leaf: ConflictLeaf, _ side: Side, _ id: DocumentID
-    ) async throws -> ConflictEnd? {
+    ) async throws -> ConflictResult? {
         guard let new = revision.key.revision, let history = SettlingRevision.history(of: new, after: leaf),
             let text = try? revision.text.setting(JSONPointer(tokens: ["_revisions"]), to: history.bytes)
         else { return nil }
@@ -240,10 +241,10 @@ final class ConflictSettlement: Sendable {
         }
     }
 
-    /// - Parameter what: For the reason of a refusal.
+    /// - Parameter what: The subject of a refusal's reason.
     private func store(
         _ prepared: PreparedRevision, _ side: Side, as what: String = "its new revision"
-    ) async throws -> ConflictEnd {
+    ) async throws -> ConflictResult {
         let prepared = try await keepingExpiry(prepared, side)
         let last = Locked<RevisionBatch.Answer?>(nil)
         let note: RevisionBatch.Note = { [report] revision, answer in
@@ -263,7 +264,7 @@ final class ConflictSettlement: Sendable {
         }
     }
 
-    /// The document keeps the expiry that it has at this end, or else that of the other end.
+    /// The document keeps its expiry at this end, or else gets the other end's expiry.
     private func keepingExpiry(_ prepared: PreparedRevision, _ side: Side) async throws -> PreparedRevision {
         let ends = side == .source ? [source, target] : [target, source]
         guard !prepared.revision.isDeleted, ends[0].gateway.dialect.expiresDocuments else { return prepared }
@@ -279,7 +280,7 @@ final class ConflictSettlement: Sendable {
 }
 
 extension ResolvedDocument {
-    /// A leaf with its own attachments: the ids of new revisions depend on which leaf has them.
+    /// A leaf with its own attachments. The ids of new revisions depend on which leaf has them.
     fileprivate static func leaf(_ leaf: ConflictLeaf, _ index: Int) -> ResolvedDocument {
         ResolvedDocument(
             members: members(of: leaf.document.root) ?? leaf.document,

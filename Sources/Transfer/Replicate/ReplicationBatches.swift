@@ -4,7 +4,7 @@ internal import Revisions
 
 /// Divides the feed into batches and replicates several of them at once.
 ///
-/// A batch begins as soon as a worker is free; while all are busy, changes gather for the next one.
+/// A batch starts as soon as a worker is free. While all workers are busy, changes accumulate for the next batch.
 struct ReplicationBatches {
     private let settings: ReplicationSettings
     private let transfer: RevisionTransfer
@@ -23,12 +23,12 @@ struct ReplicationBatches {
         self.report = report
     }
 
-    /// Changes that belong to no batch yet.
+    /// Changes that are not in a batch yet.
     private struct Gathered {
         var documents: [ChangedDocument] = []
         var end: SequenceID?
         var underWay = 0
-        /// Documents of the batch by id: a feed may name one twice.
+        /// Positions of the documents in the batch: a feed may return one twice.
         private var positions: [DocumentID: Int] = [:]
 
         mutating func add(_ change: Change) {
@@ -49,7 +49,7 @@ struct ReplicationBatches {
         }
     }
 
-    /// - Returns: Those documents of `settings.documentIDs` that the source does not have.
+    /// - Returns: The documents of `settings.documentIDs` that the source does not have.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
     func replicate(_ reader: FeedReader, from start: SequenceID) async throws -> Set<DocumentID> {
         var missing = Set(settings.documentIDs ?? [])
@@ -57,7 +57,7 @@ struct ReplicationBatches {
             var gathered = Gathered()
             try await reader.read(from: start) { rows, reached in
                 guard let rows else {
-                    // The end of an answer: the reader may wait for the next change now.
+                    // At the end of an answer, the reader may wait for the next change.
                     try await drain(&gathered, &group)
                     await checkpoints.pass(to: reached)
                     return try await checkpoints.saveIfDue()

@@ -3,21 +3,21 @@ internal import Encodings
 internal import GatewayClient
 internal import Logging
 
-/// Reads and writes the logs of a replication at both ends, and knows up to where everything is replicated.
+/// Reads and writes the replication logs at both ends, and tracks up to where everything is replicated.
 ///
-/// Batches begin in the order of the feed and end in any order. The checkpoint is the end of the last batch before which
-/// all batches have ended, and it is saved only after that.
+/// Batches start in the order of the feed and finish in any order. The checkpoint is the end of the last batch of which
+/// all earlier batches are finished. It is saved only after that.
 actor ReplicationCheckpoints {
     private struct Batch {
         var end: SequenceID
         var isDone = false
     }
 
-    private struct Place {
+    private struct EndState {
         let end: ReplicationEnd
         var revision: RevisionID?
         var isWritable = true
-        /// Which database it was at the beginning; nil if the server does not say.
+        /// The database's instance at the start; nil if the server does not report it.
         var instance: String?
     }
 
@@ -26,7 +26,7 @@ actor ReplicationCheckpoints {
     private let reportsSequence: Bool
     private let interval: Duration
     private let logger: Logger
-    private var places: [Place]
+    private var states: [EndState]
     private var session = ReplicationLog.Session(id: "", start: .start, began: 0)
     private var history: [ReplicationLog.Entry] = []
 
@@ -44,29 +44,29 @@ actor ReplicationCheckpoints {
     ) {
         self.id = id
         self.reportsSequence = reportsSequence
-        places = ends.map { Place(end: $0) }
+        states = ends.map { EndState(end: $0) }
         self.interval = interval
         self.report = report
         self.logger = logger
     }
 
-    // MARK: - The beginning
+    // MARK: - Start
 
-    /// Finds where to begin: at the newest checkpoint that both ends know, of this job or else of the jobs `others`.
+    /// Finds where to start: at the newest common checkpoint of this job, or else of the jobs `others`.
     ///
     /// - Parameters:
-    ///   - instances: Which databases the source and the target are now.
-    ///   - isAnew: Begins at the start all the same.
-    func begin(others: [String], instances: [String?], isAnew: Bool) async throws -> SequenceID {
-        for (index, instance) in instances.enumerated() { places[index].instance = instance }
+    ///   - instances: The current instances of the source's and the target's database.
+    ///   - startsOver: Whether to start from the beginning even if there is a checkpoint.
+    func begin(others: [String], instances: [String?], startsOver: Bool) async throws -> SequenceID {
+        for (index, instance) in instances.enumerated() { states[index].instance = instance }
         var common = try await read(id, isOwn: true)
         for other in others where common == nil {
             common = try await read(other, isOwn: false)
             guard common != nil else { continue }
             logger.info("continuing a replication of CouchDB", metadata: ["replication": "\(other)"])
         }
-        if isAnew { common = nil }
-        if common == nil, !isAnew {
+        if startsOver { common = nil }
+        if common == nil, !startsOver {
             logger.info(
                 "no checkpoint of this replication: comparing all revisions; it belongs to the exact URLs of both ends, http or https included, and to what is replicated"
             )
@@ -84,20 +84,20 @@ actor ReplicationCheckpoints {
         _ name: String, isOwn: Bool
     ) async throws -> (sequence: SequenceID, history: [ReplicationLog.Entry])? {
         var logs: [ReplicationLog?] = []
-        for index in places.indices {
+        for index in states.indices {
             let document = try await localDocument(name, at: index)
-            if isOwn { places[index].revision = document?.revision }
+            if isOwn { states[index].revision = document?.revision }
             logs.append(document.flatMap { ReplicationLog($0.body) })
         }
         return ReplicationLog.common(logs[0], logs[1])
     }
 
     private func localDocument(_ name: String, at index: Int) async throws -> LocalDocument? {
-        guard places[index].isWritable else { return nil }
+        guard states[index].isWritable else { return nil }
         do {
-            return try await Self.read(name, at: places[index].end)
+            return try await Self.read(name, at: states[index].end)
         } catch let error as NoCheckpoints {
-            forgo(index, error.reason)
+            disableCheckpoint(index, error.reason)
             return nil
         }
     }
@@ -115,11 +115,11 @@ actor ReplicationCheckpoints {
         let reason: String
     }
 
-    private func forgo(_ index: Int, _ reason: String) {
-        places[index].isWritable = false
+    private func disableCheckpoint(_ index: Int, _ reason: String) {
+        states[index].isWritable = false
         logger.warning(
             "can't keep a checkpoint there: the next run compares all revisions again",
-            metadata: [LogKey.gateway: "\(places[index].end.gateway.url)", LogKey.reason: "\(reason)"])
+            metadata: [LogKey.gateway: "\(states[index].end.gateway.url)", LogKey.reason: "\(reason)"])
     }
 
     // MARK: - Batches
@@ -130,13 +130,13 @@ actor ReplicationCheckpoints {
         return first + batches.count - 1
     }
 
-    /// The feed has moved on without changes.
+    /// Records that the feed has advanced without changes.
     func pass(to sequence: SequenceID) {
         if batches.isEmpty { safe = sequence } else { batches[batches.count - 1].end = sequence }
         noteSafe()
     }
 
-    /// All of a batch is replicated.
+    /// Records that a whole batch is replicated.
     func finish(_ number: Int) {
         batches[number - first].isDone = true
         let done = batches.prefix(while: \.isDone)
@@ -155,24 +155,24 @@ actor ReplicationCheckpoints {
 
     // MARK: - Saving
 
-    /// Saves the checkpoint if that is due.
+    /// Saves the checkpoint if the interval has passed.
     func saveIfDue() async throws {
         guard savedAt.duration(to: .now) >= interval else { return }
         try await save()
     }
 
-    /// Saves the checkpoint at both ends, unless it is saved already.
+    /// Saves the checkpoint at both ends, unless it is already saved.
     ///
-    /// - Parameter isLast: The run ends because of an error: failed requests are not repeated.
-    /// - Throws: Also ``EndChanged``; then no checkpoint says more than what both ends have.
+    /// - Parameter isLast: Whether the run ends because of an error; failed requests are then not retried.
+    /// - Throws: Also ``EndChanged``. No checkpoint then claims more than both ends have.
     func save(isLast: Bool = false) async throws {
-        guard safe != saved, places.allSatisfy(\.isWritable) else { return }
+        guard safe != saved, states.allSatisfy(\.isWritable) else { return }
         let sequence = safe
         savedAt = .now
         try await checkEnds(isLast: isLast)
         try await write(at: sequence, after: history, isLast: isLast)
         do { try await checkEnds(isLast: isLast) } catch let change as EndChanged {
-            // It was made anew after it was looked at: it got a checkpoint of what it does not have.
+            // The database was recreated after the check, and its checkpoint claims documents that it does not have.
             try await write(at: .start, after: [], isLast: isLast)
             throw change
         }
@@ -183,47 +183,48 @@ actor ReplicationCheckpoints {
     private func write(at sequence: SequenceID, after history: [ReplicationLog.Entry], isLast: Bool) async throws {
         let body = ReplicationLog.body(
             of: session, at: sequence, counts: report.state.counts, now: Timestamp.secondsNow, after: history)
-        for index in places.indices { try await write(body, at: index, isLast: isLast) }
+        for index in states.indices { try await write(body, at: index, isLast: isLast) }
     }
 
-    /// One of the databases may have been deleted and made anew: it has nothing of what was replicated so far.
+    /// Checks whether one of the databases was deleted and recreated. It then has none of the replicated documents.
     ///
     /// - Note: Source: CouchDB's replicator compares `instance_start_time` at each checkpoint
-    ///   (`couch_replicator_scheduler_job.erl`). Sync Gateway's is new after each pause, too; the logs tell the two apart.
+    /// (`couch_replicator_scheduler_job.erl`). Sync Gateway also changes it after each pause; the logs distinguish the
+    /// two.
     /// - Throws: ``EndChanged``.
     func checkEnds(isLast: Bool = false) async throws {
-        for place in places {
-            guard let before = place.instance else { continue }
-            let gateway = place.end.gateway
+        for state in states {
+            guard let before = state.instance else { continue }
+            let gateway = state.end.gateway
             let info =
                 isLast
                 ? try await gateway.databaseInfo()
-                : try await place.end.contact.ask { try await gateway.databaseInfo() }
+                : try await state.end.contact.ask { try await gateway.databaseInfo() }
             if let now = info.instance, now != before { throw EndChanged(url: "\(gateway.url)") }
         }
     }
 
     private func write(_ body: [UInt8], at index: Int, isLast: Bool) async throws {
-        let (end, revision) = (places[index].end, places[index].revision)
+        let (end, revision) = (states[index].end, states[index].revision)
         do {
             let new =
                 isLast
                 ? try await Self.write(body, id, replacing: revision, at: end.gateway)
                 : try await Self.write(body, id, replacing: revision, at: end)
-            places[index].revision = new
+            states[index].revision = new
         } catch let error as NoCheckpoints {
-            forgo(index, error.reason)
+            disableCheckpoint(index, error.reason)
         }
     }
 
-    /// Repeats requests that fail.
+    /// Retries failed requests.
     private static func write(
         _ body: [UInt8], _ id: String, replacing revision: RevisionID?, at end: ReplicationEnd
     ) async throws -> RevisionID {
         try await end.contact.ask { try await write(body, id, replacing: revision, at: end.gateway) }
     }
 
-    /// After a conflict, as when the answer to the write before was lost, replaces what is there.
+    /// Replaces the current document after a conflict, as when the answer to the previous write was lost.
     private static func write(
         _ body: [UInt8], _ id: String, replacing revision: RevisionID?, at gateway: Gateway
     ) async throws -> RevisionID {

@@ -6,17 +6,17 @@ package import Logging
 package struct ReplicationEnd: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
-    /// For the replication's name.
+    /// Part of the replication's name.
     let identity: ReplicationID.End
 
-    /// - Parameter identity: Tells this end from others.
+    /// - Parameter identity: Distinguishes this end from others.
     package init(_ gateway: Gateway, identity: ReplicationID.End, contact: GatewayContact) {
         self.gateway = gateway
         self.identity = identity
         self.contact = contact
     }
 
-    /// Creates the database of this end if it is missing, once the source has answered: `--create-target`.
+    /// Creates the database of this end if it is missing, after the source has answered: `--create-target`.
     ///
     /// - Throws: `RunError`: `.databaseMissing` if this server can't create it, `.notAllowed` if this user may not;
     ///   `CancellationError`.

@@ -1,12 +1,12 @@
 internal import Encodings
 internal import LosslessJSON
 
-/// The names of the `_local` documents in which a replication notes how far it has come.
+/// The names of the `_local` documents in which a replication records its progress.
 ///
-/// The name depends on both ends and on what is replicated, so that jobs that replicate different parts do not share a
+/// The name depends on both ends and on the selection. Jobs with different selections therefore do not share a
 /// document.
 package struct ReplicationID: Sendable, Equatable {
-    /// One end, as its name depends on it.
+    /// The properties of an end that its name depends on.
     package struct End: Sendable {
         /// The URL without credentials, or `embedded:` and the file's path: the port of an embedded gateway changes.
         package let address: String
@@ -21,14 +21,14 @@ package struct ReplicationID: Sendable, Equatable {
     /// The replication's own name.
     package let name: String
 
-    /// - Parameter selection: What limits the replication, as text; empty for all documents.
+    /// - Parameter selection: The text of the replication's filters; empty for all documents.
     package init(from source: End, to target: End, selection: String = "") {
         let parts = [source.address, target.address, selection]
         name = "changebot-replicate-" + Digest.sha256.hex(Array(parts.joined(separator: "\n").utf8)).prefix(32)
     }
 
-    /// The name that CouchDB's own replicator gives the same job, for all documents: of CouchDB 3.5, version 4 of its
-    /// names. An MD5 digest of the ends in Erlang's external form.
+    /// The name that CouchDB 3.5's own replicator gives the same job, for all documents (version 4 of its names): an
+    /// MD5 digest of the ends in Erlang's external form.
     ///
     /// - Parameter server: The `uuid` of the CouchDB on which the replicator runs.
     /// - Returns: Nil if an end has no URL.

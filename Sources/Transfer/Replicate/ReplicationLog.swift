@@ -2,22 +2,22 @@ internal import Encodings
 package import GatewayClient
 internal import LosslessJSON
 
-/// What a replication has noted in a `_local` document, once at its source and once at its target: how far it has come,
-/// with a history of sessions. CouchDB's replicator writes the same members.
+/// The progress that a replication records in a `_local` document, at its source and at its target, with a history of
+/// sessions. CouchDB's replicator writes the same members.
 ///
 /// - Note: Source: `do_checkpoint` and `compare_replication_logs` in CouchDB 3.5's
 ///   `couch_replicator_scheduler_job.erl`.
 package struct ReplicationLog: Sendable, Equatable {
-    /// One session as the history notes it.
+    /// One session in the history.
     package struct Entry: Sendable, Equatable {
         package let session: String
-        /// How far the session had come; nil if the entry does not say.
+        /// The sequence that the session reached; nil if the entry does not say.
         package let sequence: SequenceID?
-        /// The entry's JSON, with members that only its writer knows.
+        /// The entry's JSON, including members that only its writer knows.
         let json: [UInt8]
     }
 
-    /// What a session has done so far.
+    /// The current session.
     package struct Session: Sendable {
         package let id: String
         package let start: SequenceID
@@ -31,7 +31,7 @@ package struct ReplicationLog: Sendable, Equatable {
         }
     }
 
-    /// CouchDB keeps as many.
+    /// CouchDB keeps the same number.
     static let historyLimit = 50
 
     /// The newest session.
@@ -40,7 +40,7 @@ package struct ReplicationLog: Sendable, Equatable {
     /// The newest first.
     package let history: [Entry]
 
-    /// - Returns: Nil if the document is no log of a replication.
+    /// - Returns: Nil if the document is not a replication log.
     package init?(_ body: [UInt8]) {
         guard let root = try? JSONText(body).root, let session = root["session_id"]?.string,
             let sequence = root["source_last_seq"].flatMap(SequenceID.init)
@@ -50,7 +50,7 @@ package struct ReplicationLog: Sendable, Equatable {
         history = root["history"]?.elements.compactMap(Entry.init) ?? []
     }
 
-    /// The place from which both ends agree that everything was replicated, with the history up to it; nil if they
+    /// The sequence up to which both ends agree that everything was replicated, with the history up to it; nil if they
     /// agree on none.
     package static func common(
         _ source: ReplicationLog?, _ target: ReplicationLog?
@@ -108,7 +108,7 @@ extension ReplicationLog.Entry {
     }
 }
 
-/// Revisions of a replication, by what became of them.
+/// Counts of a replication's revisions, by outcome.
 package struct ReplicationCounts: Sendable, Equatable {
     /// Revisions that the target was asked about.
     package var checked = 0
@@ -122,18 +122,18 @@ package struct ReplicationCounts: Sendable, Equatable {
     package var deleted = 0
     /// Revisions that the source could not send or the target refused.
     package var failed = 0
-    /// Leaves of a document of which the target keeps only one. They are among the failed ones, but for those that are
-    /// settled and for deletions of losing branches.
+    /// Leaves that a target with one leaf per document refused. They are also counted as failed, except settled ones
+    /// and deletions of losing branches.
     package var conflicts = 0
     /// Conflicts that a policy settled.
     package var settled = 0
     /// Attachments whose bytes were sent.
     package var attachments = 0
-    /// Attachments that the target had already.
+    /// Attachments that the target already had.
     package var keptAttachments = 0
-    /// Revisions that were not to be replicated.
+    /// Revisions excluded by the filters.
     package var filtered = 0
-    /// Documents that expire at the source and not at the target. Known only with `--keep-expiry`.
+    /// Documents that expire at the source but not at the target. Counted only with `--keep-expiry`.
     package var lostExpiries = 0
 
     package init() {}

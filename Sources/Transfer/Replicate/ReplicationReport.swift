@@ -5,7 +5,7 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// The progress and the result of a replication, whatever its end. Safe to read from any thread.
+/// The progress and the result of a replication, successful or not. Safe to read from any thread.
 package final class ReplicationReport: Sendable {
     /// A snapshot of the replication.
     package struct State: Sendable {
@@ -19,7 +19,7 @@ package final class ReplicationReport: Sendable {
         package var bytesOut = 0
         /// The sequence up to which everything is replicated.
         package var lastSequence: SequenceID?
-        /// The number of changes to come at the start; nil if unknown.
+        /// The number of changes that were pending at the start; nil if unknown.
         package var expected: Int?
         /// Whether the run was asked to stop before the end.
         package var isStopped = false
@@ -34,14 +34,14 @@ package final class ReplicationReport: Sendable {
     /// A copy of the current state.
     package var state: State { locked.withLock { $0 } }
 
-    /// Counts a request that is sent again.
+    /// Counts a retried request.
     package func noteRetry() { update { $0.retries += 1 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
 
     func count(_ change: (inout ReplicationCounts) -> Void) { locked.withLock { change(&$0.counts) } }
 
-    /// Logs what became of the replication, which has ended or was asked to stop.
+    /// Logs the outcome of a replication that has ended or was asked to stop.
     func logEnd(to logger: Logger) {
         let state = state
         let counts = state.counts
@@ -76,7 +76,7 @@ package final class ReplicationReport: Sendable {
 }
 
 extension ReplicationReport: TransferReport {
-    /// `matched` counts the revisions that the target did not have, `unchanged` those that it had, `rejected` those that
+    /// `matched` counts the revisions that the target lacked, `unchanged` those that it had, and `rejected` those that
     /// could not be replicated.
     package var counters: RunCounters {
         let state = state
@@ -96,9 +96,9 @@ extension ReplicationReport: TransferReport {
     }
 
     /// `bytes` counts what was sent to the target.
-    package var standing: TransferStanding {
+    package var progress: TransferProgress {
         let state = state
-        return TransferStanding(
+        return TransferProgress(
             documents: state.changes, expected: state.expected, isEstimate: true, bytes: state.bytesOut)
     }
 

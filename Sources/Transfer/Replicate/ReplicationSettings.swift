@@ -8,21 +8,21 @@ package struct ReplicationSettings: Sendable {
     package var filter: DocumentFilter?
     /// The filter's text.
     package var selector: String?
-    /// Changes the shape of documents on their way. Nil: not at all.
+    /// Maps documents during the replication. Nil: no mapping.
     package var mapping: Mapping?
     /// Replicates only documents in these channels of a Sync Gateway. Nil: all that the user may see.
     package var channels: [String]?
     /// Replicates only these documents. Nil: all.
     package var documentIDs: [DocumentID]?
-    /// Which policy settles conflicts with an end that keeps one leaf, in both directions. Nil: they are left.
+    /// The policies that settle conflicts with an end that keeps one leaf, in both directions. Nil: conflicts are left.
     package var policies: ConflictPolicies?
     /// The policies' texts.
     package var policyTexts: [String] = []
-    /// Whether to go on with changes as they happen. Default: false.
+    /// Whether to continue with changes as they happen. Default: false.
     package var isContinuous = false
-    /// How failed requests to the source are repeated. Each end has an outage of its own.
+    /// How failed requests to the source are retried. Each end's outages are tracked separately.
     package var sourceRetries = RetryPolicy.Settings()
-    /// How failed requests to the target are repeated.
+    /// How failed requests to the target are retried.
     package var targetRetries = RetryPolicy.Settings()
     /// Stops the run when too many revisions can't be replicated. Nil: never.
     package var errorLimit: ErrorLimit?
@@ -34,23 +34,23 @@ package struct ReplicationSettings: Sendable {
     package var workers = 4
     /// How often the checkpoint is saved. Default: 5 s.
     package var checkpointInterval: Duration = .seconds(5)
-    /// Attachments of a document are sent inside it up to this many bytes in all, larger ones as a stream of their own.
+    /// A document's attachments are sent inline up to this many bytes in total; larger ones are streamed separately.
     /// Default: 256 KiB.
     package var inlineAttachmentBytes = 256 << 10
 
-    /// Whether the log must say which end refused a revision, because each is a target. Default: false.
+    /// Whether the log must name the end that refused a revision, because each end is a target. Default: false.
     var namesTarget = false
 
     package init() {}
 
-    /// What limits the replication, for its name. Empty: nothing.
+    /// The text of the filters, for the replication's name. Empty: no filter.
     package var selection: String {
         var parts: [String] = []
         if let selector { parts.append("selector \(selector)") }
         if let channels { parts.append("channels \(channels.sorted().joined(separator: ","))") }
         if let documentIDs { parts.append("documents \(documentIDs.map(\.text).sorted().joined(separator: "\n"))") }
         if let mapping { parts.append("mapping \(mapping.hash)") }
-        // So conflicts that a run without policies has left are found again.
+        // A changed policy changes the name, so that conflicts left by a run without policies are found again.
         if !policyTexts.isEmpty { parts.append("policies \(policyTexts.joined(separator: "\n"))") }
         return parts.joined(separator: "\n")
     }

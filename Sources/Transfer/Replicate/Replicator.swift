@@ -4,12 +4,12 @@ package import Logging
 internal import ServiceLifecycle
 
 /// `changebot replicate`: copies revisions from one keyspace to another, as CouchDB's replicator does: with their ids,
-/// histories and attachments, tombstones and conflicting leaves too.
+/// histories and attachments, including tombstones and conflicting leaves.
 ///
 /// It reads the source's feed from the newest checkpoint that both ends know, and works on several batches at once. On
-/// graceful shutdown it stops, saves the checkpoint and returns. If it is killed, the next run begins at the last
-/// checkpoint and compares the rest again, which changes nothing. If a database is made anew meanwhile, it begins again at
-/// what both ends know then.
+/// graceful shutdown it stops, saves the checkpoint and returns. If it is killed, the next run starts at the last
+/// checkpoint and compares the rest again, which changes nothing. If a database is recreated meanwhile, it continues
+/// from the last checkpoint that both ends still have.
 package struct Replicator: Service {
     private let source: ReplicationEnd
     private let target: ReplicationEnd
@@ -17,15 +17,15 @@ package struct Replicator: Service {
     private let report: ReplicationReport
     private let logger: Logger
     private let direction: Direction
-    private let settling: ConflictSettling?
+    private let settling: SettlementContext?
 
     enum Direction {
-        /// There is no other.
+        /// The only direction.
         case only
-        /// One of two: they share a report, and their end is logged together.
-        case there
-        /// The other one, whose sequence is not reported.
-        case back
+        /// The first of two directions: they share a report, and their end is logged together.
+        case forward
+        /// The second direction, whose sequence is not reported.
+        case backward
     }
 
     /// - Parameter report: Updated during the run.
@@ -41,7 +41,7 @@ package struct Replicator: Service {
     /// - Parameter settling: How conflicts are settled; nil if they are not.
     init(
         from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings, direction: Direction,
-        settling: ConflictSettling?, report: ReplicationReport, logger: Logger
+        settling: SettlementContext?, report: ReplicationReport, logger: Logger
     ) {
         self.settling = settling
         self.direction = direction
@@ -75,7 +75,7 @@ package struct Replicator: Service {
         let id = ReplicationID(from: source.identity, to: target.identity, selection: settings.selection)
         let checkpoints = ReplicationCheckpoints(
             id: id.name, ends: [source, target], interval: settings.checkpointInterval, report: report,
-            reportsSequence: direction != .back, logger: logger)
+            reportsSequence: direction != .backward, logger: logger)
         do {
             try await cancelWhenGracefulShutdown { try await replicate(checkpoints) }
             try await checkpoints.save()
@@ -96,14 +96,14 @@ package struct Replicator: Service {
         try source.gateway.check(channels: settings.channels)
         let servers = (try? await source.gateway.serverInfo(), try? await target.gateway.serverInfo())
         try checkEndsDiffer(info, servers.0, targetInfo, servers.1)
-        if settling != nil, direction == .there, source.gateway.dialect == .couchDB, target.gateway.dialect == .couchDB
+        if settling != nil, direction == .forward, source.gateway.dialect == .couchDB, target.gateway.dialect == .couchDB
         {
             logger.notice("both ends keep conflicting revisions: the policy has nothing to settle; use resolve")
         }
         let start = try await checkpoints.begin(
             others: jobsOfCouchDB(servers.0, servers.1), instances: [info.instance, targetInfo.instance],
-            // Named documents are tried again, whatever became of them before.
-            isAnew: settings.documentIDs != nil)
+            // Named documents are compared again, whatever their earlier outcome.
+            startsOver: settings.documentIDs != nil)
         let newest = info.newestSequence
         if let ahead = newest.flatMap({ start.distance(to: $0) }) {
             report.update { $0.expected = ($0.expected ?? 0) + ahead }
@@ -122,7 +122,7 @@ package struct Replicator: Service {
         reader.logsCaughtUp = settings.isContinuous
         reader.listener.confirmDatabase = { try await checkpoints.checkEnds() }
         let missing = try await batches.replicate(reader, from: start).map(\.text).sorted()
-        // With the other direction, they may come from there.
+        // In a two-way replication, they may come from the other end.
         guard !missing.isEmpty, direction == .only else { return }
         logger.warning(
             "the source does not have all of these documents",
@@ -145,7 +145,7 @@ package struct Replicator: Service {
             "source and target are the same database, \(self.source.gateway.url): there is nothing to replicate")
     }
 
-    /// The names of this job at CouchDB's own replicator, if it runs on one of the ends.
+    /// The names that CouchDB's own replicator would give this job, if it runs on one of the ends.
     private func jobsOfCouchDB(_ servers: ServerInfo?...) -> [String] {
         guard settings.selection.isEmpty else { return [] }
         return servers.compactMap { server in

@@ -4,7 +4,7 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Changes the shape of revisions on their way: `--map`.
+/// Maps revisions during a replication: `--map`.
 ///
 /// Id, revision, history and attachments stay. Tombstones are not mapped.
 struct RevisionMapping: Sendable {
@@ -15,7 +15,7 @@ struct RevisionMapping: Sendable {
         case failed(reason: String)
     }
 
-    /// Members that a mapping neither sees nor sets.
+    /// Members that are hidden from the mapping and kept.
     private static let kept: Set<String> = ["_rev", "_revisions", "_attachments", "_deleted"]
 
     private let mapping: Mapping

@@ -7,12 +7,12 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Replicates batches of changed documents: asks the target which revisions it lacks, reads these from the source with
+/// Replicates batches of changed documents: asks the target which revisions it lacks, reads them from the source with
 /// their histories and attachments, and stores them unchanged.
 ///
-/// Several batches may be replicated at once. Repeating one, as after a crash, changes nothing.
+/// Several batches may be replicated at once. Repeating a batch, as after a crash, changes nothing.
 struct RevisionTransfer: Sendable {
-    /// Conflicts of a batch that are settled at the same time.
+    /// Conflicts of a batch that are settled concurrently.
     private static let settlements = 4
 
     private let source: ReplicationEnd
@@ -32,7 +32,7 @@ struct RevisionTransfer: Sendable {
     /// - Parameter settling: How conflicts are settled; nil if they are not.
     init(
         from source: ReplicationEnd, to target: ReplicationEnd, _ settings: ReplicationSettings,
-        settling: ConflictSettling? = nil, report: ReplicationReport, logger: Logger
+        settling: SettlementContext? = nil, report: ReplicationReport, logger: Logger
     ) {
         self.source = source
         self.target = target
@@ -68,7 +68,7 @@ struct RevisionTransfer: Sendable {
         }
     }
 
-    /// Settles a conflict if there is a policy for it, or notes it.
+    /// Settles a conflict if a policy applies; otherwise reports it.
     private func settle(_ refused: ReplicatedRevision) async throws {
         switch try await conflicts?.settle(refused) {
         case .resolved?:
@@ -96,7 +96,7 @@ struct RevisionTransfer: Sendable {
         for (document, difference) in zip(documents, differences) where !difference.missing.isEmpty {
             ancestors[document.id] = difference.possibleAncestors
             winners.insert(BulkGetKey(id: document.id, revision: document.revisions.first))
-            // The winner first, whatever the order of the answer: a target that keeps one leaf keeps the first.
+            // The winner comes first, whatever the order of the answer: a target that keeps one leaf keeps the first.
             let missing = Set(difference.missing)
             keys += document.revisions.filter(missing.contains).map { BulkGetKey(id: document.id, revision: $0) }
         }
@@ -159,8 +159,8 @@ struct RevisionTransfer: Sendable {
 
     // MARK: - Storing
 
-    /// Those of the source's documents that expire, if the target has an expiry. Otherwise the lost ones are counted, with
-    /// a warning. That of a deleted document is not needed.
+    /// The expiries of the source's documents, if the target supports expiry. Otherwise the lost expiries are counted,
+    /// with a warning. Deleted documents need none.
     private func expiries(of revisions: [ReplicatedRevision]) async throws -> [DocumentID: [UInt8]] {
         let staying = revisions.filter { !$0.isDeleted && $0.text.root[DocumentExpiry.member] == nil }
         guard !staying.isEmpty else { return [:] }
@@ -198,7 +198,7 @@ struct RevisionTransfer: Sendable {
         await report.note(sender)
     }
 
-    /// - Returns: Nil if an attachment can't be read, which is noted.
+    /// - Returns: Nil if an attachment can't be read, which is reported.
     private func prepare(
         _ revision: ReplicatedRevision, _ needed: [AttachmentStub], _ known: [AttachmentStub]
     ) async throws -> PreparedRevision? {
@@ -235,7 +235,7 @@ struct RevisionTransfer: Sendable {
     }
 }
 
-/// Revisions that are stored together.
+/// Revisions that are stored in one request.
 private struct RevisionGroup {
     private var revisions: [ReplicatedRevision] = []
     private(set) var byteCount = 0

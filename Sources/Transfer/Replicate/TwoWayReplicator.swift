@@ -3,9 +3,9 @@ package import Logging
 internal import Rules
 internal import ServiceLifecycle
 
-/// Replicates from one end to the other and back: one after the other, or both at the same time if they go on with
-/// changes. Conflicts with an end that keeps one leaf are settled if there are policies. A revision that came from the
-/// other end is not sent back, because that end has it.
+/// Replicates in both directions: one after the other, or both at the same time if the replication is continuous.
+/// Conflicts with an end that keeps one leaf are settled if there are policies. A revision that came from the other end
+/// is not sent back, because that end has it.
 package struct TwoWayReplicator: Service {
     private let first: Replicator
     private let second: Replicator
@@ -14,24 +14,24 @@ package struct TwoWayReplicator: Service {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - back: Of the way back. Its retries are those of the other ends.
+    ///   - back: The settings of the opposite direction, with the retry settings of the ends swapped.
     ///   - report: Counts the revisions of both directions; its sequence is that of the source.
     package init(
         from source: ReplicationEnd, to target: ReplicationEnd, settings: ReplicationSettings,
         back: ReplicationSettings, report: ReplicationReport, logger: Logger
     ) {
-        let locks = ConflictSettling.makeLocks()
-        func settling(by policies: ConflictPolicies?, back: ReplicationSettings) -> ConflictSettling? {
-            policies.map { ConflictSettling(policies: $0, back: back, locks: locks) }
+        let locks = SettlementContext.makeLocks()
+        func settling(by policies: ConflictPolicies?, back: ReplicationSettings) -> SettlementContext? {
+            policies.map { SettlementContext(policies: $0, back: back, locks: locks) }
         }
         var (settings, back) = (settings, back)
         (settings.namesTarget, back.namesTarget) = (true, true)
         first = Replicator(
-            from: source, to: target, settings: settings, direction: .there,
+            from: source, to: target, settings: settings, direction: .forward,
             settling: settling(by: settings.policies, back: back),
             report: report, logger: logger)
         second = Replicator(
-            from: target, to: source, settings: back, direction: .back,
+            from: target, to: source, settings: back, direction: .backward,
             settling: settling(by: back.policies, back: settings), report: report, logger: logger)
         self.report = report
         isContinuous = settings.isContinuous

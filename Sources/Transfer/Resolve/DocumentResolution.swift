@@ -29,11 +29,11 @@ struct DocumentResolution: Sendable {
         refusals = Locked(RepeatedMessages(last: "more documents are left in conflict; --log-level debug names them"))
     }
 
-    /// Reads what the policies will look at, before anything is written: CouchDB compacts databases by itself while they
-    /// are written to, and forgets old revisions then.
+    /// Reads what the policies need before anything is written. While documents are written, CouchDB may compact the
+    /// database and lose old revisions.
     ///
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`.
-    func remember(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
+    func readAhead(_ documents: [ChangedDocument], in spool: ConflictSpool) async throws {
         guard !documents.isEmpty else { return }
         let leaves = try await resolver.leaves(of: documents)
         let cases = conflicts(among: documents, leaves) { _, _ in }
@@ -41,9 +41,9 @@ struct DocumentResolution: Sendable {
         for document in documents where leaves[document.id] != nil { try await spool.add(document) }
     }
 
-    /// - Parameter spool: Has what was remembered.
+    /// - Parameter spool: Contains what was read in advance.
     /// - Throws: `RunError`, ``TransferError``, `CancellationError`. Some documents may have been resolved.
-    func resolve(_ documents: [ChangedDocument], knowing spool: ConflictSpool? = nil) async throws {
+    func resolve(_ documents: [ChangedDocument], using spool: ConflictSpool? = nil) async throws {
         guard !documents.isEmpty else { return }
         let leaves = try await resolver.leaves(of: documents) { [report] bytes in
             report.update { $0.counters.bytesIn += bytes }

@@ -4,17 +4,17 @@ internal import Logging
 internal import LosslessJSON
 internal import Rules
 
-/// The progress and the result of `changebot resolve`, whatever its end. Safe to read from any thread.
+/// The progress and the result of `changebot resolve`, successful or not. Safe to read from any thread.
 package final class ResolveReport: Sendable {
     /// A snapshot of the run.
     package struct State: Sendable {
-        /// `matched` counts documents in conflict, `rejected` those that were left so.
+        /// `matched` counts documents in conflict, `rejected` those that remain in conflict.
         package var counters = RunCounters()
-        /// Documents whose conflict was resolved; in a dry run, would be.
+        /// Documents whose conflict was resolved; in a dry run, whose conflict would be resolved.
         package var resolved = 0
-        /// Leaves that stayed as they were.
+        /// Leaves that were kept unchanged.
         package var kept = 0
-        /// New revisions that were made of several leaves.
+        /// New revisions that were merged from several leaves.
         package var merged = 0
         /// The number of changes to read; nil if unknown.
         package var expected: Int?
@@ -32,7 +32,7 @@ package final class ResolveReport: Sendable {
     /// A copy of the current state.
     package var state: State { locked.withLock { $0 } }
 
-    /// Counts a request that is sent again.
+    /// Counts a retried request.
     package func noteRetry() { update { $0.counters.retries += 1 } }
 
     func update(_ change: (inout State) -> Void) { locked.withLock { change(&$0) } }
@@ -52,9 +52,9 @@ package final class ResolveReport: Sendable {
 extension ResolveReport: TransferReport {
     package var counters: RunCounters { state.counters }
 
-    package var standing: TransferStanding {
+    package var progress: TransferProgress {
         let state = state
-        return TransferStanding(
+        return TransferProgress(
             documents: state.counters.changes, expected: state.expected, isEstimate: true,
             bytes: state.counters.bytesOut)
     }
@@ -84,7 +84,7 @@ extension ResolveReport: TransferReport {
         return text?.bytes ?? summary.json
     }
 
-    /// What the log says of the end.
+    /// Log metadata of the result.
     var metadata: Logger.Metadata {
         let state = state
         var metadata: Logger.Metadata = [

@@ -5,12 +5,12 @@ internal import Revisions
 internal import Rules
 internal import ServiceLifecycle
 
-/// `changebot resolve`: finds documents with conflicting revisions in the feed, and makes one of them by a policy.
+/// `changebot resolve`: finds documents with conflicting revisions in the feed, and resolves them by a policy.
 ///
-/// On graceful shutdown it stops after the documents under way. It may be run again, or killed, at any time: what was
-/// resolved is no conflict any more, and what was resolved in part is resolved to the same end.
+/// On graceful shutdown it stops after the documents in progress. It may be killed or repeated at any time. Resolved
+/// documents are no longer in conflict, and partly resolved documents get the same result.
 package struct Resolver: Service {
-    /// Takes one JSON object about a document that would be resolved.
+    /// Receives one JSON object about a document that would be resolved.
     package typealias Show = @Sendable ([UInt8]) async throws -> Void
 
     private let gateway: Gateway
@@ -66,18 +66,18 @@ package struct Resolver: Service {
             return try await find(by: reader) { try await resolution.resolve($0) }
         }
         let spool = try ConflictSpool()
-        try await find(by: reader) { try await resolution.remember($0, in: spool) }
+        try await find(by: reader) { try await resolution.readAhead($0, in: spool) }
         let count = await spool.count
         for start in stride(from: 0, to: count, by: settings.batchDocuments) {
             var documents: [ChangedDocument] = []
             for index in start..<min(start + settings.batchDocuments, count) {
                 if let document = try await spool.document(at: index) { documents.append(document) }
             }
-            try await resolution.resolve(documents, knowing: spool)
+            try await resolution.resolve(documents, using: spool)
         }
     }
 
-    /// Finds documents with several leaf revisions, some at a time.
+    /// Finds documents with several leaf revisions, in groups.
     private func find(
         by reader: FeedReader, _ receive: nonisolated(nonsending) ([ChangedDocument]) async throws -> Void
     ) async throws {

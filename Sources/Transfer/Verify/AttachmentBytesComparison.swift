@@ -5,7 +5,7 @@ internal import LosslessJSON
 internal import Revisions
 
 /// Compares the bytes of an export's attachments with a gateway's where digests can't decide: they are of different
-/// kinds, or of bytes that CouchDB compressed, for types and at a level of its settings.
+/// kinds, or of bytes that CouchDB compressed, for types and at a level from its settings.
 struct AttachmentBytesComparison {
     private let fetcher: AttachmentFetcher
     /// The file for fetched bytes, reused for each attachment.
@@ -16,10 +16,10 @@ struct AttachmentBytesComparison {
 
     init(_ fetcher: AttachmentFetcher) { self.fetcher = fetcher }
 
-    /// The first difference; nil if there is none, or it can't be found out.
+    /// The first difference; nil if there is none or it can't be determined.
     ///
-    /// If the export has no bytes of an attachment, its digest is compared with those of the gateway's bytes, plain and as
-    /// CouchDB compresses them.
+    /// If the export lacks the bytes of an attachment, its digest is compared with those of the gateway's bytes, both
+    /// plain and as CouchDB compresses them.
     ///
     /// - Parameters:
     ///   - names: The attachments to compare.
@@ -56,7 +56,7 @@ struct AttachmentBytesComparison {
         return nil
     }
 
-    /// What the export says of an attachment.
+    /// What the export says about an attachment.
     private enum Expectation {
         case bytes(sha256: String)
         case digest(AttachmentDigest)

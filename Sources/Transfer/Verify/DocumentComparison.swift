@@ -3,10 +3,10 @@ package import LosslessJSON
 
 /// Compares two documents: members in any order, strings by their characters, numbers as written.
 ///
-/// Ignores what gateways add to a document: how its revision came about, and where the bytes of its attachments are.
-/// Digests count if both documents have the same kind.
+/// Ignores members that gateways add: how a revision was created, and where attachment bytes are stored. Digests are
+/// compared only if both are of the same kind.
 package struct DocumentComparison: Sendable {
-    /// Whether numbers are equal if their values are, because CouchDB respells floats. Default: false.
+    /// Whether numbers with equal values are equal, because CouchDB respells floats. Default: false.
     package var comparesNumbersByValue = false
     /// Whether `_rev` and `_revisions` must be equal. Default: false.
     package var comparesRevisions = false
@@ -14,14 +14,14 @@ package struct DocumentComparison: Sendable {
     /// Compares numbers as written, and ignores revisions.
     package init() {}
 
-    private static let aboutRevisions: Set<String> = ["_rev", "_revisions"]
-    private static let aboutStorage: Set<String> = ["_cv", "_exp"]
-    private static let aboutAttachments: Set<String> = [
+    private static let revisionMembers: Set<String> = ["_rev", "_revisions"]
+    private static let storageMembers: Set<String> = ["_cv", "_exp"]
+    private static let attachmentMembers: Set<String> = [
         "revpos", "stub", "follows", "data", "file", "digest", "unpacked", "ver",
     ]
     private static let digestName = "digest"
-    /// For equal bytes the length is ignored too: CouchDB gives that of the compressed bytes.
-    private static let aboutSameBytes = aboutAttachments.union(["length", "encoding", "encoded_length"])
+    /// If the bytes are equal, the length is also ignored: CouchDB reports that of the compressed bytes.
+    private static let equalBytesMembers = attachmentMembers.union(["length", "encoding", "encoded_length"])
 
     private struct Pair {
         let left: JSONValue
@@ -62,7 +62,7 @@ package struct DocumentComparison: Sendable {
     private func pushMembers(of pair: Pair, to pairs: inout [Pair]) -> JSONPointer? {
         let isSame = isAttachment(pair.path) ? haveSameBytes(pair.left, pair.right) : nil
         if isSame == false { return JSONPointer(tokens: pair.path.tokens + [Self.digestName]) }
-        let leftOut = isSame == true ? Self.aboutSameBytes : namesLeftOut(at: pair.path)
+        let leftOut = isSame == true ? Self.equalBytesMembers : namesLeftOut(at: pair.path)
         let left = members(of: pair.left, without: leftOut)
         let right = members(of: pair.right, without: leftOut)
         for (name, value) in left {
@@ -77,7 +77,7 @@ package struct DocumentComparison: Sendable {
         return nil
     }
 
-    /// Of duplicate members, the last one counts.
+    /// If a member occurs twice, the last one counts.
     private func members(of object: JSONValue, without leftOut: Set<String>) -> [[UInt8]: JSONValue] {
         var members: [[UInt8]: JSONValue] = [:]
         for member in object.members {
@@ -90,9 +90,9 @@ package struct DocumentComparison: Sendable {
 
     private func namesLeftOut(at path: JSONPointer) -> Set<String> {
         if path.tokens.isEmpty {
-            return comparesRevisions ? Self.aboutStorage : Self.aboutStorage.union(Self.aboutRevisions)
+            return comparesRevisions ? Self.storageMembers : Self.storageMembers.union(Self.revisionMembers)
         }
-        return isAttachment(path) ? Self.aboutAttachments : []
+        return isAttachment(path) ? Self.attachmentMembers : []
     }
 
     private func isAttachment(_ path: JSONPointer) -> Bool {

@@ -3,7 +3,7 @@ internal import GatewayClient
 internal import LosslessJSON
 package import Revisions
 
-/// An existing export with its manifest, to be read back.
+/// An existing export with its manifest, to be read.
 package struct ExportFile: Sendable {
     struct Line: Sendable {
         /// From 1; counts documents, not line feeds.
@@ -14,7 +14,7 @@ package struct ExportFile: Sendable {
 
     /// As given, links not resolved.
     package let path: String
-    /// As recorded; the file was not compared with it.
+    /// The recorded manifest; the file was not compared with it.
     package let manifest: ExportManifest
 
     /// - Throws: ``TransferError``: `.missing` if the file or its manifest does not exist; `.invalid` if the manifest
@@ -28,7 +28,7 @@ package struct ExportFile: Sendable {
         manifest = try ExportManifest.read(ExportPlace.manifest(of: path))
     }
 
-    /// What was found in the whole file.
+    /// Measurements of the whole file.
     struct Measure: Sendable, Equatable {
         var byteCount = 0
         var sha256 = ""
@@ -69,11 +69,11 @@ package struct ExportFile: Sendable {
         return Measure(byteCount: digest.byteCount, sha256: digest.hex, lines: number, frameError: error)
     }
 
-    /// To be called again and again while files are read, because reading blocks.
+    /// Call this repeatedly while files are read, because reading blocks.
     ///
     /// - Throws: `CancellationError`.
     static func checkCancellation() async throws {
-        // On a machine with one processor, what handles signals needs this thread.
+        // On a machine with one processor, the signal handler needs this thread.
         await Task.yield()
         try Task.checkCancellation()
     }

@@ -9,20 +9,20 @@ internal import Rules
 package struct ExportVerifier: Sendable {
     private let file: ExportFile
     private let attachments: AttachmentStore?
-    /// Ends the message about a missing file.
+    /// The end of the message about a missing file.
     private let remedy: String
 
-    /// - Parameter folder: The folder of attachments. Nil to look where the manifest says and beside the export.
+    /// - Parameter folder: The folder of attachments. Nil: where the manifest says, or next to the export.
     /// - Throws: ``TransferError``: `.missing` if `folder` does not exist.
     package init(_ file: ExportFile, attachments folder: String? = nil) throws(TransferError) {
         self.file = file
-        let given = try folder.map { folder throws(TransferError) in try AttachmentPlaces.checked(folder) }
+        let given = try folder.map { folder throws(TransferError) in try AttachmentFolderCandidates.checked(folder) }
         guard given == nil, case .folder(let named) = file.manifest.options.attachments else {
             attachments = given.map { AttachmentStore($0) }
             remedy = ""
             return
         }
-        let found = AttachmentPlaces(named, of: file.path).found
+        let found = AttachmentFolderCandidates(named, of: file.path).found
         attachments = AttachmentStore(found ?? named)
         remedy = found == nil ? "; name the folder with --attachments DIR" : ""
     }
@@ -30,7 +30,7 @@ package struct ExportVerifier: Sendable {
     /// Reads the whole export, and each file of the attachment folder once.
     ///
     /// - Parameter report: Called with each finding, in the order found.
-    /// - Returns: What was verified, and what the export does not hold.
+    /// - Returns: What was verified, and what the export lacks.
     /// - Throws: ``TransferError``, `CancellationError`, and what `report` throws.
     @discardableResult
     package func verify(_ report: (VerificationFinding) throws -> Void) async throws -> VerifiedParts {
@@ -100,7 +100,7 @@ package struct ExportVerifier: Sendable {
         }
     }
 
-    /// Compares the blobs of Couchbase Lite with their attachments. A tombstone has none.
+    /// Compares the Couchbase Lite blobs with their attachments. A tombstone has none.
     private func checkBlobs(
         of document: JSONText, line: Int, _ digests: inout FileDigests,
         _ report: (VerificationFinding) throws -> Void
@@ -147,7 +147,7 @@ package struct ExportVerifier: Sendable {
 
     // MARK: - Files
 
-    /// Checks each file of the folder once, however many documents name it.
+    /// Checks each file of the folder once, even if many documents name it.
     private func checkFiles(of store: AttachmentStore, _ report: (VerificationFinding) throws -> Void) async throws {
         let root = store.path + "/sha256"
         for prefix in Self.names(in: root) {
@@ -176,13 +176,13 @@ package struct ExportVerifier: Sendable {
     }
 }
 
-/// The SHA-1 digests of files of attachments. Many documents may have the same blob: its file is read once.
+/// The SHA-1 digests of attachment files. If many documents share a blob, its file is read once.
 private struct FileDigests {
     private static let limit = 10_000
 
     private var known: [String: String] = [:]
 
-    /// - Parameter sha256: Names the file.
+    /// - Parameter sha256: The digest in the file's name.
     mutating func sha1(of sha256: String, in store: AttachmentStore) throws -> String {
         if let sha1 = known[sha256] { return sha1 }
         var digest = AttachmentDigest.Calculation(for: .syncGateway)

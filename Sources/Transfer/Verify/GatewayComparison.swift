@@ -16,7 +16,7 @@ package struct GatewayComparison: Sendable {
     private let contact: GatewayContact
     private let logger: Logger
 
-    /// - Parameter comparesRevisions: Whether `_rev` must be equal too; always if the export has revisions.
+    /// - Parameter comparesRevisions: Whether `_rev` must also be equal; always if the export has revisions.
     package init(
         _ file: ExportFile, gateway: Gateway, comparesRevisions: Bool, retries: RetryPolicy.Settings, logger: Logger
     ) {
@@ -27,13 +27,13 @@ package struct GatewayComparison: Sendable {
         self.logger = logger
     }
 
-    /// Why tables can't be compared: a cell does not tell an empty string from a missing member, and columns may be
-    /// left out.
+    /// Why tables can't be compared: a cell does not distinguish an empty string from a missing member, and columns may
+    /// be omitted.
     package static let tableRemedy =
         "a table can't be compared with a gateway: export as ndjson for that; without --against, verify compares the table with its manifest"
 
-    /// Reads the export and the gateway's documents. Documents that exist only there are searched only for full exports
-    /// of all channels.
+    /// Reads the export and the gateway's documents. The search for documents that exist only on the gateway needs a
+    /// full export of all channels.
     ///
     /// - Parameter report: Called with each finding, in the order found.
     /// - Throws: `RunError`, ``TransferError``, and what `report` throws.
@@ -42,7 +42,7 @@ package struct GatewayComparison: Sendable {
             throw TransferError(.usage, Self.tableRemedy)
         }
         _ = try await contact.connect(to: gateway, logLevel: .debug)
-        // Only now, because the first answer tells which server this is.
+        // Not earlier, because the first answer tells which server this is.
         let comparison = comparison
         var reader = contact.makeReader(of: gateway)
         var bodies = AttachmentBytesComparison(AttachmentFetcher(gateway: gateway, contact: contact))

@@ -26,7 +26,7 @@ package struct VerificationFinding: Sendable, Equatable {
     package var line: Int?
     /// JSON Pointer to the difference in the document.
     package var path: String?
-    /// What was found and expected; nil if the kind says it all.
+    /// What was found and what was expected; nil if the kind says enough.
     package var message: String?
 
     /// Members that are nil are left out of the output.

@@ -1,7 +1,7 @@
 internal import DocumentFlow
 package import Logging
 
-/// What `verify` could check, and what it could not because the export does not hold it.
+/// What `verify` could check, and what it could not because the export lacks it.
 package struct VerifiedParts: Sendable, Equatable {
     /// Attachments whose bytes are in the export.
     package var verifiedAttachments = 0

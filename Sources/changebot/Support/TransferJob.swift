@@ -24,10 +24,10 @@ struct TransferJob {
                 try await ProgressLine.show(progress) {
                     try await StoppableService.run(grace: grace, logger: logger) { try await service.run() }
                 } standing: { line in
-                    let standing = report.standing
+                    let progress = report.progress
                     line.show(
-                        count: standing.documents, total: standing.expected, isEstimate: standing.isEstimate,
-                        bytes: standing.bytes)
+                        count: progress.documents, total: progress.expected, isEstimate: progress.isEstimate,
+                        bytes: progress.bytes)
                 }
             }
         } catch {

@@ -8,7 +8,7 @@ import Testing
 @testable import Revisions
 @testable import Transfer
 
-/// What stands in the file of an export.
+/// The content of an export's file.
 @Suite struct DocumentLinesTests {
     private static let sha256 = String(repeating: "ab", count: 32)
 
@@ -18,7 +18,7 @@ import Testing
             (.csv, 0, ["{}", "{\n}"], "{}\n{ }\n"),
             (.json, 0, [], "[\n]\n"), (.json, 0, ["{}", "{}"], "[\n{},\n{}\n]\n"), (.json, 1, ["{}"], ",\n{}\n]\n"),
         ] as [(OutputFormat, Int, [String], String)])
-    func aFileIsContinuedWhereItEnds(
+    func fileIsContinuedAtItsEnd(
         format: OutputFormat, count: Int, documents: [String], expected: String
     ) async throws {
         let (text, counts) = try await written(format, count) { lines in
@@ -28,7 +28,7 @@ import Testing
         #expect(counts.lines == documents.count)
     }
 
-    @Test func aBodyInTheFolderIsNamedAndAMissingOneKeepsItsStub() async throws {
+    @Test func storedBodyIsNamedAndMissingBodyKeepsStub() async throws {
         let document = try JSONText(
             #"{"_id":"a","_attachments":{"i":{"stub":true,"length":3},"j":{"stub":true,"length":4}}}"#)
         let unfetched = UnfetchedAttachments(
@@ -45,7 +45,7 @@ import Testing
         #expect(counts.bodies == 1 && counts.bodyBytes == 3 && counts.missingBodies == 1)
     }
 
-    @Test func aSpooledBodyStandsInItsDocument() async throws {
+    @Test func spooledBodyIsInlinedInDocument() async throws {
         let document = try JSONText(#"{"_attachments":{"i":{"stub":true,"length":3}}}"#)
         let unfetched = UnfetchedAttachments(
             stubs: AttachmentStub.all(of: document.root), id: "a", revision: nil, isTombstone: false, attempt: 1)

@@ -50,10 +50,11 @@ import Testing
             (#"{"a":1,"a":2}"#, #"{"a":2}"#, nil),
             (attached(#""digest":"sha1-A""#), attached(#""digest":"sha1-B""#), "/_attachments/i/digest"),
             (attached(#""digest":"md5-A""#), attached(#""digest":"sha1-B""#), nil),
-            // CouchDB may have compressed it in another way: its settings say which types.
+            // CouchDB may have compressed it differently: its settings determine for which types.
             (attached(#""digest":"md5-A""#), attached(#""digest":"md5-B""#), nil),
             (attached(#""digest":"md5-A""#, "text/plain"), attached(#""digest":"md5-B""#, "text/plain"), nil),
-            // Uploaded as gzip: of the same digest, with the length of the compressed bytes; elsewhere of another one.
+            // Uploaded as gzip: the same digest, with the length of the compressed bytes. Other gateways have another
+            // digest.
             (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-A""#, length: 2), nil),
             (attached(#""digest":"md5-A","unpacked":true"#), attached(#""digest":"md5-B""#), nil),
             (
@@ -61,20 +62,20 @@ import Testing
                 "/_attachments/i/length"
             ),
         ] as [(String, String, String?)])
-    func documentsAreComparedByWhatTheySay(left: String, right: String, path: String?) throws {
+    func documentsAreComparedByContent(left: String, right: String, path: String?) throws {
         let difference = DocumentComparison().difference(try JSONText(left).root, try JSONText(right).root)
         #expect(difference?.description == path)
     }
 
-    /// Half of a surrogate pair is not the character that says that something is broken.
+    /// Half of a surrogate pair differs from U+FFFD, the replacement character.
     @Test(arguments: [(#""\ud800""#, #""\ufffd""#), (#""a\udc00""#, #""a\ud800""#)])
-    func halvesOfPairsAreDistinguished(left: String, right: String) throws {
+    func loneSurrogatesAreDistinguished(left: String, right: String) throws {
         let texts = try [left, right].map { try JSONText(#"{"a":\#($0)}"#).root }
         #expect(DocumentComparison().difference(texts[0], texts[1])?.description == "/a")
         #expect(DocumentComparison().difference(texts[0], texts[0]) == nil)
     }
 
-    @Test func numbersMayBeComparedByValueAndRevisionsToo() throws {
+    @Test func numbersCanBeComparedByValueAndRevisionsIncluded() throws {
         var comparison = DocumentComparison()
         comparison.comparesNumbersByValue = true
         let left = try JSONText(#"{"a":1.10,"_rev":"1-a"}"#).root
@@ -92,7 +93,7 @@ import Testing
         #expect(DocumentComparison().difference(try JSONText(deep).root, try JSONText(other).root) != nil)
     }
 
-    @Test func onlyWhatCameTwiceIsLookedAtClosely() {
+    @Test func onlyRepeatedDocumentsNeedExactChecks() {
         var seen = SeenDocuments()
         for number in 0..<1_000 { seen.note(DocumentID("t\(number)")) }
         seen.note("t7")
@@ -100,7 +101,7 @@ import Testing
         #expect(!seen.mayBeRepeated("t8"))
         #expect(seen.contains("t8"))
         #expect(!seen.contains("t1000"))
-        // Two documents, though they look the same.
+        // These are two documents, although they look the same.
         seen.note("\u{E9}")
         seen.note("e\u{301}")
         #expect(!seen.mayBeRepeated("\u{E9}"))

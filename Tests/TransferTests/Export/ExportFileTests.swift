@@ -8,7 +8,7 @@ import Testing
 @testable import Revisions
 @testable import Transfer
 
-/// What an export's bytes go through: frames, compression, save points, and the way back.
+/// The processing of an export's bytes: frames, compression, save points, and reading back.
 @Suite struct ExportFileTests {
     private func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         let folder = NSTemporaryDirectory() + "changebot-export-\(UUID().uuidString)"
@@ -19,7 +19,7 @@ import Testing
 
     private func bytes(_ path: String) -> [UInt8] { Array(FileManager.default.contents(atPath: path) ?? Data()) }
 
-    @Test func aDigestCanBeAskedForInBetween() {
+    @Test func digestIsAvailableAtSavePoint() {
         var digest = RunningDigest(.sha256)
         #expect(digest.hex == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         digest.update(Array("ab".utf8))
@@ -34,7 +34,7 @@ import Testing
         (true, [], "[\n]\n"), (true, ["{}"], "[\n{}\n]\n"), (true, ["{}", #"{"a":1}"#], "[\n{},\n{\"a\":1}\n]\n"),
         (false, ["{\r\n  \"a\": \"\\n\"\n}"], "{    \"a\": \"\\n\" }\n"),
     ])
-    func documentsStandOneToALine(isArray: Bool, documents: [String], expected: String) throws {
+    func documentsAreWrittenOnePerLine(isArray: Bool, documents: [String], expected: String) throws {
         var framing = DocumentFraming(isArray: isArray)
         var output: [UInt8] = []
         for document in documents {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func whatStandsBehindASavePointIsCutOff(isCompressed: Bool) throws {
+    @Test(arguments: [false, true]) func bytesAfterSavePointAreTruncated(isCompressed: Bool) throws {
         try withFolder { folder in
             let path = folder + "/o"
             let first = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: isCompressed)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aChangedPartialFileIsNotResumed() throws {
+    @Test func changedPartialFileIsNotResumed() throws {
         try withFolder { folder in
             let path = folder + "/o"
             let first = ExportOutput(try OpenFile(creating: path), isFile: true, isCompressed: false)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyCompressedExportIsStillGzip() throws {
+    @Test func emptyCompressedExportIsValidGzip() throws {
         try withFolder { folder in
             let output = ExportOutput(try OpenFile(creating: folder + "/o.gz"), isFile: true, isCompressed: true)
             _ = try output.finish()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// The thread gets many pieces, and has to wait for none of them to be in order.
+    /// The thread gets many pieces, and the caller does not wait for each one.
     @Test(arguments: [false, true]) func manyPiecesStayInOrder(isCompressed: Bool) throws {
         try withFolder { folder in
             let path = folder + "/o"
@@ -128,8 +128,8 @@ import Testing
         }
     }
 
-    /// The thread meets it, and the next call reports it; nothing can be saved from then on.
-    @Test(arguments: [false, true]) func aFullDiskIsReported(isCompressed: Bool) throws {
+    /// The thread fails, and the next call reports it. Nothing can be saved afterwards.
+    @Test(arguments: [false, true]) func fullDiskIsReported(isCompressed: Bool) throws {
         let output = ExportOutput(try OpenFile(writingTo: "/dev/full"), isFile: false, isCompressed: isCompressed)
         let error = #expect(throws: TransferError.self) {
             for _ in 0..<10_000 { try output.write(Array(repeating: 0x78, count: ExportOutput.pieceSize)) }
@@ -143,8 +143,8 @@ import Testing
         #expect(throws: TransferError.self) { try short.finish() }
     }
 
-    /// A run that ends early must not keep its lock until all is written.
-    @Test func anAbandonedOutputLetsItsFileGo() throws {
+    /// A run that ends early must not keep its lock until everything is written.
+    @Test func abandonedOutputReleasesItsFile() throws {
         try withFolder { folder in
             let place = ExportPlace(folder + "/o.gz")
             for _ in 0..<5 {
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func filesThatCannotBeAreDistinguished() throws {
+    @Test func unusablePathsHaveDistinctErrors() throws {
         try withFolder { folder in
             func code(_ body: () throws -> Void) -> TransferError.Code? {
                 do { try body() } catch { return (error as? TransferError)?.code }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatAppearsMeanwhileIsNotReplaced() throws {
+    @Test func fileCreatedDuringExportIsNotReplaced() throws {
         try withFolder { folder in
             let existing = try ExistingExport(ExportPlace(folder + "/o"), isResuming: false)
             try existing.checkUnchanged()
@@ -185,8 +185,8 @@ import Testing
         }
     }
 
-    /// A full disk leaves a large file before anything was saved.
-    @Test(arguments: [false, true]) func whatNoJournalTellsOfIsNotLeftBehind(isSaved: Bool) throws {
+    /// A full disk leaves a large file before the first save.
+    @Test(arguments: [false, true]) func filesWithoutJournalAreRemoved(isSaved: Bool) throws {
         try withFolder { folder in
             let place = ExportPlace(folder + "/o")
             let files = try ExportFiles(place, isSpooled: true)
@@ -198,8 +198,8 @@ import Testing
         }
     }
 
-    /// An export that was stopped before it had saved anything said: continue with --resume.
-    @Test func onlyWhatIsSavedCanBeResumed() throws {
+    /// An export that was stopped before its first save said: continue with --resume.
+    @Test func onlySavedExportCanBeResumed() throws {
         let server = #"{"name":"couchdb","version":"3.5.0","identity":"u1"}"#
         let manifest = """
             {"version":1,"tool":"t","server":\(server),"gateway":"http://h","keyspace":"todo",
@@ -219,8 +219,8 @@ import Testing
         }
     }
 
-    /// Cut behind each byte of the end.
-    @Test func aMissingPartOfTheFrameIsReported() throws {
+    /// Truncated after each byte of the end.
+    @Test func missingArrayEndIsReported() throws {
         func error(_ text: some Collection<UInt8>, isCompressed: Bool = false) throws -> String? {
             var lines = DocumentSplitter(isCompressed: isCompressed)
             try lines.read(Array(text)) { _ in }
@@ -245,7 +245,7 @@ import Testing
         ("-", false, false), ("/tmp/none/a.ndjson", true, false), ("/tmp/none/a.ndjson.gz", true, true),
         ("/dev/null", false, false),
     ])
-    func onlyFilesCanBeResumed(path: String, canResume: Bool, isCompressed: Bool) {
+    func onlyRegularFilesCanBeResumed(path: String, canResume: Bool, isCompressed: Bool) {
         let place = ExportPlace(path)
         #expect(place.canResume == canResume)
         #expect(place.isCompressed == isCompressed)

@@ -21,7 +21,7 @@ import Testing
         return manifest
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func manifestIsReadAsWritten() throws {
         let manifest = try manifest { manifest in
             manifest.options.selector = #"{"a":"\u0000\""}"#
             manifest.counts.missingBodies = 4
@@ -41,7 +41,7 @@ import Testing
         ExportJournal.Position.beginning, .whole, .document("a\"\u{0}\n/é"),
         .sequence(SequenceID("7-g1AAAA") ?? .start, isSecondReading: true), .sequence(.start, isSecondReading: false),
     ])
-    func aJournalKnowsWhereToGoOn(position: ExportJournal.Position) throws {
+    func journalRestoresPosition(position: ExportJournal.Position) throws {
         var journal = ExportJournal(manifest: try manifest())
         journal.position = position
         journal.saved = ExportOutput.SavePoint(byteCount: 12, sha256: "cd")
@@ -53,26 +53,26 @@ import Testing
     @Test(arguments: [
         "{}", "[]", #"{"version":2}"#, #"{"version":1,"source":"_all_docs","count":1,"bytes":1,"sha256":""}"#,
     ])
-    func whatIsNoManifestIsNone(json: String) throws {
+    func invalidManifestsAreRejected(json: String) throws {
         #expect(ExportManifest(try text(json)) == nil)
     }
 
     private typealias Change = @Sendable (inout DatabaseFacts) -> Void
 
-    @Test func aResetIsNoticedWhereItCanBe() throws {
+    @Test func detectableResetsAreReported() throws {
         let then = try manifest().facts
         func now(_ change: Change) -> DatabaseFacts {
             var facts = then
             change(&facts)
             return facts
         }
-        #expect(then.objection(against: now { $0.newest = SequenceID("12-y") }) == nil)
-        #expect(then.objection(against: now { $0.gateway = "http://elsewhere" }) == nil)
-        let objections: [Change] = [
+        #expect(then.mismatch(with: now { $0.newest = SequenceID("12-y") }) == nil)
+        #expect(then.mismatch(with: now { $0.gateway = "http://elsewhere" }) == nil)
+        let mismatches: [Change] = [
             { $0.keyspace = "other" }, { $0.dialect = .syncGateway }, { $0.serverIdentity = "u2" },
             { $0.instance = "8" }, { $0.newest = SequenceID("3-z") },
         ]
-        for change in objections { #expect(then.objection(against: now(change)) != nil) }
+        for change in mismatches { #expect(then.mismatch(with: now(change)) != nil) }
     }
 
     @Test(arguments: [("0-a", "0-b", false), ("0-a", "3-a", true), ("0", "0", false)])
@@ -82,17 +82,17 @@ import Testing
         #expect((facts[0].warning(about: facts[1]) != nil) == isLogged)
     }
 
-    @Test func onSyncGatewayAnotherInstanceIsOnlyAWarning() throws {
+    @Test func changedInstanceOnSyncGatewayIsOnlyAWarning() throws {
         var then = try manifest().facts
         then.dialect = .syncGateway
         then.newest = SequenceID("100")
         var now = then
         now.instance = "9"
         now.newest = SequenceID("120")
-        #expect(then.objection(against: now) == nil)
+        #expect(then.mismatch(with: now) == nil)
         #expect(then.warning(about: now) != nil)
         #expect(then.warning(about: then) == nil)
         now.newest = SequenceID("50")
-        #expect(then.objection(against: now) != nil)
+        #expect(then.mismatch(with: now) != nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfer
 
-/// Which tombstones and withdrawals an export writes.
+/// Determines which tombstones and withdrawals an export writes.
 @Suite struct ExportSelectionTests {
     private func settings(isIncremental: Bool) -> ExportSettings {
         var settings = ExportSettings()
@@ -18,7 +18,7 @@ import Testing
             (false, nil, false, false), (false, 1, false, false), (false, 2, true, true),
             (true, nil, true, false), (true, 1, true, false), (true, 2, true, true),
         ] as [(Bool, Int?, Bool, Bool)])
-    func onlyWhatMayHaveALineIsSuperseded(
+    func onlyDocumentsWithEarlierLineAreSuperseded(
         isIncremental: Bool, times: Int?, wantsTombstone: Bool, mustWithdraw: Bool
     ) {
         for canWithdraw in [false, true] {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func theFeedMayBeReadInsteadOfPages() {
+    @Test func feedCanReplacePages() {
         var selection = ExportSelection(settings(isIncremental: false), seen: nil, canWithdraw: true)
         selection.noteSeen("a")
         #expect(selection.seen == nil)
@@ -42,12 +42,12 @@ import Testing
         #expect(selection.mustWithdraw("a"))
     }
 
-    @Test func withoutASelectorAllDocumentsBelong() throws {
+    @Test func allDocumentsBelongWithoutSelector() throws {
         let selection = ExportSelection(settings(isIncremental: false), seen: nil, canWithdraw: true)
         #expect(selection.membership(of: try JSONText("{}").root) == .belongs)
     }
 
-    @Test func onlyTheLineThatWithdrawsIsOne() throws {
+    @Test func onlyWithdrawalLinesAreWithdrawals() throws {
         let withdrawal = try JSONText(GeneratedLine.withdrawal(of: "a\""))
         #expect(GeneratedLine.isWithdrawal(withdrawal.root))
         #expect(withdrawal.root["_id"]?.string == "a\"")

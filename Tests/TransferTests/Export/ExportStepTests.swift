@@ -5,7 +5,7 @@ import Testing
 @testable import Revisions
 @testable import Transfer
 
-/// What an export does about each row, before it looks at the selector and at earlier lines.
+/// The step for each row, before the selector and earlier lines are considered.
 @Suite struct ExportStepTests {
     static func change(_ row: String) throws -> Change {
         var parser = ChangesParser(isContinuous: true)
@@ -37,13 +37,13 @@ import Testing
         (#"{"seq":1,"id":"a","changes":[{"rev":"7-ab"}]}"#, "read"),
         (#"{"seq":1,"id":"a","doc":null,"changes":[{"rev":"7-ab"}]}"#, "read"),
         (#"{"seq":1,"id":"_user/amy","changes":[]}"#, "nothing"),
-        // It left the channels of this user, who must not export it; but a deletion is told in the same way.
+        // The document left the user's channels and must not be exported. A deletion looks the same.
         (#"{"seq":1,"id":"a","removed":["A"],"doc":{"_removed":true},"changes":[{"rev":"2-b"}]}"#, "nothing"),
         (#"{"seq":1,"id":"a","removed":["A"],"deleted":true,"changes":[{"rev":"2-b"}]}"#, "tombstone without a text"),
         (#"{"seq":1,"id":"a","revoked":true,"doc":{"_removed":true},"changes":[{"rev":"2-b"}]}"#, "nothing"),
         (#"{"seq":1,"id":"a","doc":{"_id":"a","x":01},"changes":[{"rev":"1-a"}]}"#, "report it is not JSON"),
     ])
-    func aRowOfTheFeedLeadsToAStep(row: String, expected: String) throws {
+    func feedRowDeterminesStep(row: String, expected: String) throws {
         #expect(Self.name(ExportStep(try Self.change(row))) == expected)
     }
 
@@ -55,11 +55,11 @@ import Testing
         (#"{"id":"a","key":"a","value":{"rev":"1-d"},"doc":null}"#, "report the gateway se"),
         (#"{"id":"a","key":"a","value":{"rev":"1-d"},"doc":{"x":01}}"#, "report it is not JSON"),
     ])
-    func aRowOfAllDocumentsLeadsToAStep(row: String, expected: String) throws {
+    func allDocsRowDeterminesStep(row: String, expected: String) throws {
         #expect(Self.name(ExportStep(try Self.listed(row))) == expected)
     }
 
-    @Test func aDocumentThatWasReadLeadsToAStep() throws {
+    @Test func lookupDeterminesStep() throws {
         let found = DocumentLookup.found(RevisionID("1-a"), try JSONText(#"{"_id":"a"}"#))
         let cases: [(DocumentLookup, String)] = [
             (found, "write a"), (.deleted(RevisionID("2-b")), "withdraw"), (.missing, "withdraw"),
@@ -75,7 +75,7 @@ import Testing
         (#"{"seq":1,"id":"a","removed":["A"],"deleted":true,"changes":[{"rev":"2-b"}]}"#, ["2-b"]),
         (#"{"seq":1,"id":"_user/amy","changes":[]}"#, []),
     ])
-    func allLeavesOfAChangeAreRead(row: String, revisions: [String]) throws {
+    func allLeavesOfChangeAreRead(row: String, revisions: [String]) throws {
         #expect(RevisionsReader.leaves(of: try Self.change(row)).map(\.revision?.text) == revisions)
     }
 }

@@ -34,7 +34,7 @@ import Testing
         ("a scalar", "12", "3:1: not a document: it must be an object", "12"),
         ("nothing", "", "3:1: expected a value, found ','", ""),
     ])
-    func aBrokenElementIsOneFault(name: String, element: String, reason: String, text: String) {
+    func brokenElementIsOneError(name: String, element: String, reason: String, text: String) {
         for indentation in ["", "  "] {
             let lines = ["{\"n\":1}", element, "{\"n\":3}", "{\"n\":4}"].map { indentation + $0 }
             let shifted = indentation.isEmpty ? reason : reason.shifted(by: 2)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"n":nil}"#, #"{"n":1,}"#, #"{"n":[1 2]}"#, #"{"a":{"b":"]}"} 1}"#])
-    func aBrokenElementOnTheSameLineIsOneErrorIfItsBracketsMatch(element: String) {
+    func brokenElementWithMatchingBracketsIsOneErrorOnSharedLine(element: String) {
         let found = read("[{\"n\":1},\(element),{\"n\":3}]")
         #expect(found.count == 3 && found.first == document(#"{"n":1}"#, 1) && found.last == document(#"{"n":3}"#, 1))
         guard case .broken(_, let text) = found[1] else {
@@ -56,14 +56,14 @@ import Testing
         #expect(text == element)
     }
 
-    @Test func aBrokenLastElementDoesNotHideTheEnd() {
+    @Test func brokenLastElementDoesNotHideArrayEnd() {
         #expect(
             read("[\n{\"n\":1},\n{\"n\":\n]\n") == [
                 document(#"{"n":1}"#, 2), error("3:6: the text ends inside a value", "{\"n\":"),
             ])
     }
 
-    @Test func objectsWithinABrokenElementAreNotTakenForDocuments() {
+    @Test func objectsWithinBrokenElementAreNotDocuments() {
         let broken = "{\n    \"a\": [\n      {\"x\": 1},\n      {\"x\": 2}\n    ],\n    \"b\": \"open\n  }"
         let found = read("[\n  \(broken),\n  {\"n\": 2}\n]")
         #expect(found.count == 2)
@@ -75,7 +75,7 @@ import Testing
         ("[{},\n]", "2:1: expected a value, found ']'"),
         ("[{} x, {}]", "1:5: expected ',' or ']', found 'x'"),
     ])
-    func aWrongSeparatorIsAFaultButNoDocumentIsLost(input: String, reason: String) {
+    func wrongSeparatorIsErrorButLosesNoDocument(input: String, reason: String) {
         let found = read(input)
         #expect(found.contains { if case .broken(reason, _) = $0 { true } else { false } }, "\(found)")
         let count = input.split(separator: "{").count - 1
@@ -93,13 +93,13 @@ import Testing
         (#"{"docs":[{}],"a":}"#, "1:18: expected a value, found '}'"),
         (#"{"docs":[{}] "a":1}"#, "1:14: expected ',' or '}', found '\"'"),
     ])
-    func whatEndsReadingSaysWhere(input: String, reason: String) {
+    func fatalErrorsNameTheirPlace(input: String, reason: String) {
         let found = read(input)
         #expect(found.first == document("{}", 1))
         #expect(found.last == .error(reason + "; the documents after this place can't be read"))
     }
 
-    @Test func aRowWithoutADocumentIsAnError() {
+    @Test func rowWithoutDocumentIsError() {
         let row = #"{"id":"a","key":"a","value":{"rev":"1-x"}}"#
         #expect(
             read("{\"rows\":[\(row)]}") == [
@@ -110,11 +110,11 @@ import Testing
     @Test(arguments: [
         #"{"_id":"a","docs":[{"x":1}]}"#, #"{"rows":[1,2]}"#, #"{"docs":{}}"#, #"{"offset":0,"a":1}"#, "{}",
     ])
-    func documentsThatLookLikeAnswersAreDocuments(input: String) {
+    func documentsResemblingAnswersAreDocuments(input: String) {
         #expect(read(input, as: .json) == [document(input, 1)])
     }
 
-    @Test func asNDJSONNothingIsAnAnswer() {
+    @Test func answersAreNotDetectedInNDJSON() {
         let input = #"{"docs":[{"x":1}]}"#
         #expect(read(input, as: .ndjson) == [document(input, 1)])
     }

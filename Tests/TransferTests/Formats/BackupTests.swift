@@ -21,14 +21,14 @@ import Testing
             ])
     }
 
-    @Test func backupAfterAnotherIsRead() {
+    @Test func concatenatedBackupsAreRead() {
         let backup = "\(Self.metadata)\n[{}]\n"
         #expect(read(backup + backup) == [document("{}", 2), document("{}", 4)])
     }
 
-    /// Every way in which the first line of a resumed backup can end.
+    /// All ways in which the first line of a resumed backup can end.
     @Test(arguments: [true, false])
-    func resumedBackupLosesNoDocumentAfterTheCut(hasMetadata: Bool) {
+    func resumedBackupLosesNoDocumentAfterTruncatedLine(hasMetadata: Bool) {
         let first = #"[{"_id":"a","t":"x,]"},{"_id":"b","n":[1,{"m":true}]}]"#
         let head = hasMetadata ? Self.metadata + "\n" : ""
         for kept in 1..<first.count {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func lastLineThatIsCutIsOneError() {
+    @Test func truncatedLastLineIsOneError() {
         #expect(
             read(Self.metadata + "\n[{\"a\":1},") == [document(#"{"a":1}"#, 2), error("2:9: \(Self.cut)", "")])
         #expect(
@@ -55,7 +55,7 @@ import Testing
             ])
     }
 
-    @Test func restOfABrokenLineIsSkipped() {
+    @Test func restOfBrokenLineIsSkipped() {
         #expect(
             read(Self.metadata + "\nass']){}\n[{}]\n") == [
                 error("2:1: expected the end of the text, found 'a'", "ass']){}"), document("{}", 3),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfer
 
-/// Documents as a table, and back.
+/// Conversion of documents to a table, and back.
 @Suite struct CSVTests {
     private static func table(
         _ documents: [String], fields: String? = nil, delimiter: Character = ","
@@ -78,18 +78,18 @@ import Testing
         #expect(try Self.table(documents, fields: fields) == table)
     }
 
-    @Test func namesThatOnlyLookTheSameAreTwoColumns() throws {
+    @Test func canonicallyEquivalentNamesAreTwoColumns() throws {
         let names = ["\u{E9}", "e\u{301}"]
         let table = try Self.table([#"{"\#(names[0])":"1","\#(names[1])":"2"}"#], fields: names.joined(separator: ","))
         #expect(table.utf8.elementsEqual("\(names[0]),\(names[1])\r\n1,2\r\n".utf8))
     }
 
     @Test(arguments: ["", "a,", "a,,b", "a,a", "a,a.b", "a.b.c,a.b", "a..b", "a:text", #"a\x"#])
-    func fieldsThatMakeNoTableAreRefused(fields: String) {
+    func invalidFieldsAreRefused(fields: String) {
         #expect(throws: CSVFields.FormatError.self) { try CSVFields(fields) }
     }
 
-    @Test(arguments: [";", "\t", "|"] as [Character]) func cellsMayBeDividedOtherwise(delimiter: Character) throws {
+    @Test(arguments: [";", "\t", "|"] as [Character]) func otherDelimitersAreAccepted(delimiter: Character) throws {
         let table = try Self.table(
             [#"{"a":"x,y","b":"x\#(delimiter == "\t" ? "\\t" : String(delimiter))y","c":[1,2]}"#], delimiter: delimiter)
         let header = ["a", "b", "c:json"].joined(separator: String(delimiter))
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"b":1}"#, #"{"a":"x"}"#, #"{"o":1}"#, #"{"o":{}}"#, #"{"o":{"y":1}}"#, "[]"])
-    func aDocumentThatWasNotThereBeforeIsRefused(other: String) throws {
+    func unobservedDocumentIsRefused(other: String) throws {
         var columns = CSVColumns()
         try columns.observe(JSONText(#"{"a":1,"o":{"x":1}}"#).root)
         var writer = try CSVWriter(columns)
@@ -155,7 +155,7 @@ import Testing
         ("too few", "1,x,true", "3:1: 3 cells where the header has 4"),
         ("text behind a quote", "1,\"x\"y,true,1", "3:6: text after the closing quote of a cell"),
     ])
-    func aWrongRowIsOneFault(name: String, row: String, reason: String) {
+    func invalidRowIsOneError(name: String, row: String, reason: String) {
         for lineBreak in ["\n", "\r\n"] {
             let rows = ["n:number,s,b:boolean,p\\.q:json", "1,a,true,1", row, "2,\"b\",false,2"]
             #expect(
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func aQuoteThatIsNeverClosedCostsOneLine() {
+    @Test func unclosedQuoteCostsOneLine() {
         #expect(
             read("a,b\n1,\"x\n2,y\n3,z\n", as: .csv) == [
                 error("2:3: the quote that opens a cell is never closed", "1,\"x"), document(#"{"a":"2","b":"y"}"#, 3),
@@ -174,14 +174,14 @@ import Testing
             ])
     }
 
-    @Test func aRowThatIsCutOffWithItsGzipTextIsNoDocument() {
+    @Test func truncatedGzipRowIsNotADocument() {
         let text =
             Array("a,b\r\n".utf8)
             + Array((0..<3000).map { "\($0),\"x\($0 &* 7919)\r\n\"" }.joined(separator: "\r\n").utf8)
         let compressed = Gzip.compress(text)
         for kept in [compressed.count / 2, compressed.count - 20, compressed.count - 9] {
             let found = read(Array(compressed.prefix(kept)), as: .csv, pieces: { 100 })
-            // Behind the rows what is left of the last one, if there is something, and the error.
+            // After the rows: the rest of the last row, if any, and the error.
             let rows = found.prefix { if case .document = $0 { true } else { false } }
             let expected = rows.indices.map {
                 document("{\"a\":\"\($0)\",\"b\":\"x\($0 &* 7919)\\r\\n\"}", 2 * $0 + 2)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNotUTF8AreAnError() {
+    @Test func invalidUTF8IsError() {
         let found = read(Array("a\n\u{E9}\n".utf8) + [0xFF, 0x0A] + Array("y".utf8), as: .csv)
         #expect(
             found == [
@@ -218,13 +218,13 @@ import Testing
         ("a:", "column 1, 'a:', has an unknown type; it is one of :string, :number, :boolean, :json"),
         (":json", "column 1, ':json', is not a path; '\\', '.' and ':' in a name need a '\\' before them"),
     ])
-    func aHeaderThatCannotBeUnderstoodEndsReading(header: String, reason: String) {
+    func invalidHeaderEndsReading(header: String, reason: String) {
         #expect(read("\(header)\n1,2\n", as: .csv) == [.error("1:1: \(reason)")])
     }
 
     // MARK: Both ways
 
-    @Test func whatIsWrittenIsReadAgain() throws {
+    @Test func writtenTablesAreReadBack() throws {
         var generator = RandomDocuments(seed: 70)
         for round in 0..<400 {
             let documents = (0..<generator.random.below(8)).map { _ in generator.document(isRegular: round % 4 > 0) }
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func noTextIsADanger() {
+    @Test func arbitraryTextDoesNotCrash() {
         var random = SplitMix64(seed: 71)
         for _ in 0..<500 {
             let bytes = (0..<random.below(60)).map { _ in random.pick(Array("a,\"\r\n\\.:1{}ue".utf8) + [0, 0xC3]) }

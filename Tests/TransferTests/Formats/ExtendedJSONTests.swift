@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-/// MongoDB's types made plain.
+/// Conversion of MongoDB's types to plain JSON.
 @Suite struct ExtendedJSONTests {
     @Test(arguments: [
         (#"{"$oid":"5d505646cf6d4fe581014ab2"}"#, #""5d505646cf6d4fe581014ab2""#),
@@ -69,7 +69,7 @@ import Testing
         (#"{"$maxKey":1}"#, #""MaxKey""#),
         (#"{"$undefined":true}"#, "null"),
     ])
-    func wrappersBecomePlain(wrapper: String, plain: String) throws {
+    func wrappersBecomePlainJSON(wrapper: String, plain: String) throws {
         let document = "{\"before\" : 1.10, \"list\": [\(wrapper), {\"in\":\(wrapper)}] }"
         let expected = "{\"before\" : 1.10, \"list\": [\(plain), {\"in\":\(plain)}] }"
         let text = try ExtendedJSON.plain(JSONText(document))
@@ -81,7 +81,7 @@ import Testing
         #"{"$regex":"a"}"#, #"{"$type":1}"#, #"{"$binary":"x","$options":1}"#, #"{"$date":1,"$x":2}"#, "{}",
         #"{"$code":"a","$scope":{},"b":1}"#, #"{"oid":"$oid"}"#, #"{"\\u0024":1}"#,
     ])
-    func whatIsNoWrapperStaysAsItIs(object: String) throws {
+    func otherObjectsAreUnchanged(object: String) throws {
         for document in [object, "{\"a\":[\(object)]}"] {
             let text = try JSONText(document)
             #expect(try ExtendedJSON.plain(text) === text)
@@ -120,7 +120,7 @@ import Testing
         (#"{"$code":1,"$scope":{}}"#, "a string", 9), (#"{"$code":"","$scope":1}"#, "a $scope that is an object", 21),
         (#"{"$dbPointer":{"$ref":"c","$id":"x"}}"#, "$ref, a string, and $id, an $oid", 14),
     ])
-    func aMalformedWrapperIsAFault(wrapper: String, expected: String, offset: Int) throws {
+    func malformedWrapperIsError(wrapper: String, expected: String, offset: Int) throws {
         let text = try JSONText("{\"a\":\(wrapper)}")
         let name = try #require(wrapper.split(separator: "\"").dropFirst().first)
         #expect(throws: ExtendedJSONError(wrapper: String(name), expected: expected, offset: offset + 5)) {
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func depthIsNoDanger() throws {
+    @Test func deepNestingDoesNotCrash() throws {
         let depth = 4000
         let deep =
             String(repeating: "{\"$a\":[", count: depth) + #"{"$numberInt":"1"}"#
@@ -139,7 +139,7 @@ import Testing
         #expect(throws: ExtendedJSONError.self) { try ExtendedJSON.plain(JSONText(dates)) }
     }
 
-    @Test func anExportOfMongoDBIsRecognisedByItsIDs() {
+    @Test func mongoDBExportIsRecognizedByItsIDs() {
         let line = #"{"_id":{"$oid":"5d505646cf6d4fe581014ab2"},"n":{"$numberInt":"1"}}"#
         let plain = document(#"{"_id":"5d505646cf6d4fe581014ab2","n":1}"#, 1)
         #expect(read(line) == [plain])
@@ -149,7 +149,7 @@ import Testing
         #expect(read("{\"_id\":\"a\"}\n\(line)") == [document(#"{"_id":"a"}"#, 1), document(line, 2)])
     }
 
-    @Test func anErrorNamesItsPlaceInTheFile() {
+    @Test func errorNamesItsPlaceInFile() {
         let line = #"{"ä":1,"d":{"$date":"soon"}}"#
         #expect(
             read("{}\n\(line)\n{}", as: .ejson) == [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfer
 
-/// Damaged files in every format: documents and errors, never a crash, and the same ones in whatever pieces they come.
+/// Damaged files in every format give documents and errors, never a crash, and the result does not depend on pieces.
 @Suite(.limitedParallelism) struct FuzzTests {
     private static let texts: [(format: InputFormat, text: String)] = [
         (.ndjson, "{\"_id\":\"a\",\"n\":1.10}\n\n {\"b\":[\"\\ud83d\\ude00\",{}]}\r\n{\"c\":null}"),
@@ -34,7 +34,7 @@ import Testing
         return bytes
     }
 
-    @Test(arguments: 0..<5, [true, false]) func damagedFilesAreReadTheSameInWhateverPieces(
+    @Test(arguments: 0..<5, [true, false]) func damagedFilesAreReadTheSameInAnyPieces(
         place: Int, isFormatKnown: Bool
     ) {
         let (format, text) = Self.texts[place]
@@ -50,12 +50,12 @@ import Testing
             #expect(read(bytes, as: known, limit: limit, pieces: { 1 }) == whole, "round \(round)")
             #expect(read(bytes, as: known, limit: limit, pieces: { 1 + random.below(30) }) == whole, "round \(round)")
         }
-        // A table is not recognised by its first byte.
+        // The first byte does not identify a table.
         #expect(documents > rounds / 50 || !isFormatKnown && format == .csv)
     }
 
-    /// A file that was compressed and then damaged ends with an error or as it is, never with other documents.
-    @Test(arguments: 0..<4) func damagedGzipIsNoDanger(seed: UInt64) {
+    /// A file that was damaged after compression ends with an error or is read unchanged, never with other documents.
+    @Test(arguments: 0..<4) func damagedGzipDoesNotCrash(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let lines = (0..<40).map { "{\"n\":\($0)}" }
         let compressed = Gzip.compress(Array(lines.joined(separator: "\n").utf8))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transfer
 
-/// Documents one behind the other.
+/// Consecutive documents.
 @Suite struct LinesTests {
     @Test(arguments: [
         ("", []),
@@ -34,7 +34,7 @@ import Testing
         ),
         ("a closing bracket too many", "{}}", "2:3: expected the end of the text, found '}'", "{}}"),
     ])
-    func aBrokenLineIsOneFaultAndReadingGoesOn(name: String, line: String, reason: String, text: String) {
+    func brokenLineIsOneErrorAndReadingContinues(name: String, line: String, reason: String, text: String) {
         for lineBreak in ["\n", "\r\n"] {
             let input = ["{\"n\":1}", line, "{\"n\":3}", "{\"n\":4}"].joined(separator: lineBreak) + lineBreak
             #expect(
@@ -44,20 +44,20 @@ import Testing
         }
     }
 
-    @Test func brokenBytesAreAnError() {
+    @Test func invalidBytesAreError() {
         let input = Array("{}\n{\"a\":\"".utf8) + [0xFF] + Array("\"}\n{}".utf8)
         let found = read(input, as: .ndjson)
         #expect(found == [document("{}", 1), error("2:7: invalid UTF-8", "{\"a\":\"\u{FFFD}\"}"), document("{}", 3)])
     }
 
-    @Test func aTruncatedLastLineIsAnError() {
+    @Test func truncatedLastLineIsError() {
         #expect(
             read("{}\n{\"a\":[1,\n", as: .ndjson) == [
                 document("{}", 1), error("2:9: the text ends inside a value", "{\"a\":[1,"),
             ])
     }
 
-    @Test func aBrokenDocumentOverSeveralLinesIsOneError() {
+    @Test func brokenMultilineDocumentIsOneError() {
         let broken = "{\n  \"a\": {\n    \"x\": 1\n    \"y\": 2\n  }\n}"
         #expect(
             read("{\n  \"n\": 1\n}\n\(broken)\n{\n  \"n\": 2\n}\n", as: .ndjson) == [
@@ -66,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func aDocumentLongerThanTheLimitIsAnError() {
+    @Test func documentAboveLimitIsError() {
         let long = #"{"a":"0123456789"}"#
         for limit in [10, 17] {
             #expect(
@@ -77,7 +77,7 @@ import Testing
         #expect(read("\(long)\n", as: .ndjson, limit: 18) == [document(long, 1)])
     }
 
-    @Test func ofAHugeBrokenLineTheBeginningIsKept() throws {
+    @Test func beginningOfHugeBrokenLineIsKept() throws {
         let input = Array("{\"a\":\(String(repeating: "x", count: 3 << 20))\n{}".utf8)
         var pieces = stride(from: 0, to: input.count, by: 100_000).map { Array(input[$0...].prefix(100_000)) }
             .makeIterator()
@@ -86,11 +86,11 @@ import Testing
             Issue.record("no fault")
             return
         }
-        #expect(error.isCut && error.text == Array(input.prefix(1 << 20)))
+        #expect(error.isTruncated && error.text == Array(input.prefix(1 << 20)))
         #expect(Found(try #require(try source.next())) == document("{}", 2))
     }
 
-    @Test func placesAreThoseOfTheText() throws {
+    @Test func placesMatchTheText() throws {
         let input = Array("{}\n\n {\"a\":\"ü\"} {}".utf8)
         var pieces = [input].makeIterator()
         var source = DocumentSource(format: .ndjson) { pieces.next() }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Transfer
 
-/// What holds for every way of writing documents down.
+/// Properties of all input formats.
 @Suite struct SourceTests {
-    /// A small compressed file is read at once; its documents are not.
-    @Test func consumedBytesFollowTheDocumentsOfACompressedInput() throws {
+    /// A small compressed file is read in one step, but its documents are returned one by one.
+    @Test func consumedBytesTrackDocumentsOfCompressedInput() throws {
         var pieces = [Gzip.compress(Array(repeating: Array("{\"a\":1}\n".utf8), count: 10_000).flatMap(\.self))]
             .makeIterator()
         var source = DocumentSource(format: .ndjson) { pieces.next() }
@@ -26,16 +26,16 @@ import Testing
         ("a.ndjson", InputFormat.ndjson), ("A.JSONL.GZ", .ndjson), ("/tmp/a.b/todo.json", .json), ("x.json.gz", .json),
         ("x.csv", .csv), ("x.csv.gz", .csv),
     ])
-    func fileNamesTellTheFormat(name: String, format: InputFormat) {
+    func fileNamesDetermineFormat(name: String, format: InputFormat) {
         #expect(InputFormat(fileName: name) == format)
     }
 
     @Test(arguments: ["-", "json", "x.gz", "x.txt", "", "gz", "/a.json/b"])
-    func otherNamesTellNothing(name: String) {
+    func otherNamesDetermineNoFormat(name: String) {
         #expect(InputFormat(fileName: name) == nil)
     }
 
-    @Test func theFirstByteTellsIfNothingElseDoes() {
+    @Test func firstByteDeterminesFormatOtherwise() {
         #expect(read("[{}]") == [document("{}", 1)])
         #expect(read("\n{}\n{}") == [document("{}", 2), document("{}", 3)])
         #expect(
@@ -43,8 +43,8 @@ import Testing
         #expect(read("") == [])
     }
 
-    /// The property that everything else rests on: the network and the disk cut where they like.
-    @Test func whatComesOutDoesNotDependOnThePieces() {
+    /// The basic property: network and disk may split the input anywhere.
+    @Test func resultDoesNotDependOnPieces() {
         var random = SplitMix64(seed: 60)
         for round in 0..<400 {
             let input = Self.damagedInput(&random)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentIsReturnedAsSoonAsItsLineIsComplete() throws {
+    @Test func documentIsReturnedOnceItsLineIsComplete() throws {
         let pieces = ["{\"a\":\"\(String(repeating: "x", count: 500))", "\"", "}\n", "{}\n"].map { Array($0.utf8) }
         var taken = 0
         var source = DocumentSource(format: .ndjson) {
@@ -67,19 +67,19 @@ import Testing
         #expect(taken == 3)
     }
 
-    @Test func severalGzipTextsAreOneInput() {
+    @Test func concatenatedGzipMembersAreOneInput() {
         let compressed =
             Gzip.compress(Array("{\"a\":1}\n{\"b".utf8)) + Gzip.compress([]) + Gzip.compress(Array("\":2}\n".utf8))
         #expect(read(compressed) == [document(#"{"a":1}"#, 1), document(#"{"b":2}"#, 2)])
     }
 
-    @Test func ofACutGzipTextEverythingBeforeTheCutComesOut() throws {
+    @Test func truncatedGzipIsReadUpToTheCut() throws {
         var random = SplitMix64(seed: 61)
         let lines = (0..<2000).map { "{\"n\":\($0),\"r\":\(random.next())}" }
         let compressed = Gzip.compress(Array(lines.joined(separator: "\n").utf8))
         for kept in [compressed.count / 3, compressed.count / 2, compressed.count - 9, compressed.count - 1] {
             let found = read(Array(compressed.prefix(kept)), pieces: { 1 + random.below(3000) })
-            // Behind the documents what is left of the last one, if there is something, and the error.
+            // After the documents: the rest of the last document, if any, and the error.
             let documents = found.prefix { if case .document = $0 { true } else { false } }
             #expect(found.count <= documents.count + 2)
             #expect(documents.count > (kept == compressed.count / 3 ? 500 : 900))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func ofADamagedGzipTextWhatComesBeforeComesOut() {
+    @Test func damagedGzipIsReadUpToTheDamage() {
         let first = Gzip.compress(Array("{}\n{\"a\":1}\n{\"cut".utf8))
         let found = read(first + Array("no gzip".utf8))
         #expect(found.prefix(2) == [document("{}", 1), document(#"{"a":1}"#, 2)])
@@ -101,7 +101,7 @@ import Testing
         #expect(found.last == .error("3:6: the gzip text is damaged; everything before it was read"))
     }
 
-    @Test func aGzipArrayThatIsCutSaysSo() {
+    @Test func truncatedGzipArrayIsReported() {
         var random = SplitMix64(seed: 62)
         let elements = (0..<500).map { _ in "{\"r\":\(random.next())}" }
         let compressed = Gzip.compress(Array("[\(elements.joined(separator: ",\n"))]".utf8))
@@ -112,7 +112,7 @@ import Testing
         #expect(message.contains("the gzip text is cut short"))
     }
 
-    @Test func largeAndDeepDocumentsComeWhole() {
+    @Test func largeAndDeepDocumentsAreReadWhole() {
         var random = SplitMix64(seed: 63)
         let large = "{\"a\":\"\(String(repeating: "x", count: 3 << 20))\"}"
         let deep = String(repeating: "{\"a\":", count: 5000) + "1" + String(repeating: "}", count: 5000)
@@ -124,7 +124,7 @@ import Testing
             ])
     }
 
-    @Test func whatCannotBeReadSaysSo() throws {
+    @Test func unreadableInputsAreReported() throws {
         #expect(throws: SourceError.self) { _ = try DocumentSource(path: "/nonexistent/file.ndjson") }
         var source = DocumentSource(format: .ndjson) { () throws(SourceError) in
             throw SourceError(.unreadable("no"), at: TextPlace())

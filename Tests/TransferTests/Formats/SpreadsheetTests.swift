@@ -11,12 +11,12 @@ import Testing
             read(first + "a;b\r\n1,5;x\r\n", as: .csv) == [document(#"{"a":"1,5","b":"x"}"#, 3)])
     }
 
-    @Test func delimiterLineMayNameTheTabOrTheComma() {
+    @Test func delimiterLineMayNameTabOrComma() {
         #expect(read("sep=\t\na\tb\n1\t2\n", as: .csv) == [document(#"{"a":"1","b":"2"}"#, 3)])
         #expect(read("sep=,\na,b\n1,2\n", as: .csv) == [document(#"{"a":"1","b":"2"}"#, 3)])
     }
 
-    @Test func delimiterLineWithALetterIsRefused() {
+    @Test func delimiterLineWithLetterIsRefused() {
         #expect(
             read("sep=x\na\n", as: .csv) == [
                 .error("1:1: the line names a delimiter that can't be one; remove it")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func utf16ThatIsCutOffIsAnError() {
+    @Test func truncatedUTF16IsError() {
         let bytes = Self.utf16("{}\n\u{1F34E}", isBigEndian: false, hasMark: true)
         for kept in [bytes.count - 1, bytes.count - 2] {
             #expect(
@@ -87,7 +87,7 @@ import Testing
         #expect(message.contains("iconv -f WINDOWS-1252 -t UTF-8"))
     }
 
-    @Test func headerOfAConcatenatedTableIsSkipped() {
+    @Test func headerOfConcatenatedTableIsSkipped() {
         for mark in ["", "\u{FEFF}"] {
             #expect(
                 read("\u{FEFF}a,b\r\n1,2\r\n\(mark)a,b\r\n3,4\r\n", as: .csv) == [

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Transfer
 
-/// Documents written one a line, and read again.
+/// Documents written one per line, and read back.
 @Suite struct DocumentWriterTests {
-    @Test func anArrayHasADocumentALine() {
+    @Test func arrayHasOneDocumentPerLine() {
         var output: [UInt8] = []
         var framing = DocumentFraming(isArray: true)
         for document in [#"{"a":1.10}"#, "{\r\n \"b\": \"\\n\"\n}", "{}"] {
@@ -15,7 +15,7 @@ import Testing
         #expect(read(output).count == 3)
     }
 
-    @Test func anArrayCanBeResumed() {
+    @Test func arrayCanBeResumed() {
         var output = Array("[\n{}".utf8)
         var framing = DocumentFraming(isArray: true, count: 1)
         framing.write(Array("{\"a\":1}".utf8)[...], to: &output)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-/// How documents are grouped, and where an import may be resumed.
+/// Grouping of documents, and the places where an import can resume.
 @Suite struct ImportBatchTests {
     private static func entry(_ ordinal: Int) -> ImportEntry {
         .refused(ImportOrigin(ordinal: ordinal, line: ordinal + 1, source: .json([])), id: nil, reason: "no")
@@ -24,14 +24,14 @@ import Testing
 
     @Test func brokenDocumentIsReadButNotMatched() {
         let error = SourceDocumentError(
-            reason: .notAnObject, place: TextPlace(), start: TextPlace(), text: [], isCut: false)
-        let counts = InputCounts(.error(error), nil, isLetThrough: true)
+            reason: .notAnObject, place: TextPlace(), start: TextPlace(), text: [], isTruncated: false)
+        let counts = InputCounts(.error(error), nil, isSelected: true)
         #expect(counts.documents == 1)
         #expect(counts.matched == 0)
     }
 
-    /// A mapping makes several documents of one: a batch may end between them, and an import not begin again there.
-    @Test(arguments: [(1, false), (2, true)]) func aBatchWithinADocumentIsNotWhole(outputs: Int, isWhole: Bool) {
+    /// A mapping makes several documents of one. A batch may end between them, but an import must not resume there.
+    @Test(arguments: [(1, false), (2, true)]) func batchEndingWithinDocumentIsNotWhole(outputs: Int, isWhole: Bool) {
         var assembly = BatchAssembly(settings(2), start: 5)
         for _ in 0..<outputs { assembly.add(Self.entry(5)) }
         if isWhole { assembly.finishItem(Self.counts) }
@@ -43,7 +43,7 @@ import Testing
         #expect(assembly.makeBatch().isWhole)
     }
 
-    @Test func aBatchIsFullByCount() {
+    @Test func batchIsFullByCount() {
         var assembly = BatchAssembly(settings(2), start: 0)
         for ordinal in 0..<2 {
             #expect(!assembly.isFull(for: Self.entry(ordinal)))
@@ -56,7 +56,7 @@ import Testing
         #expect(assembly.isEmpty)
     }
 
-    @Test func progressIsReadAsItWasWritten() throws {
+    @Test func progressIsReadAsWritten() throws {
         let identity = ImportIdentity(
             input: .init(size: 7, changed: 1_795_168_800_123_456_789, head: "ab"), target: "http://x/todo",
             mode: .upsert, mapping: "cd", schema: .todo, selector: #"{"type":"task"}"#)
@@ -68,7 +68,7 @@ import Testing
         progress.counts.rejected = 3
         progress.rejects = .init(documentBytes: 100, reasonBytes: 200)
         #expect(try #require(ImportProgress(progress.json)) == progress)
-        // What stands in it twice would be read once.
+        // A duplicate member would be read once.
         #expect(try JSONText(progress.json).root.duplicateMemberName == nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfer
 
-/// Documents as requests have them: without what says which version they are.
+/// Documents in requests do not contain members that describe their version.
 @Suite struct ImportBodyTests {
     @Test(arguments: [
         // As long as `_id`, and the only member of the gateway.
@@ -13,12 +13,12 @@ import Testing
         (#"{"_id":"a","_rev":"1-a","_cv":"x","n":1}"#, #"{"_id":"a","n":1}"#),
         (#"{"_id":"a","\u005fcv":"x","n":1}"#, #"{"_id":"a","n":1}"#),
         (#"{"_id":"a","_local_seq":7,"_conflicts":["2-b"],"n":1}"#, #"{"_id":"a","n":1}"#),
-        // What is nobody's stays, byte for byte.
+        // All other members are kept, byte for byte.
         (#"{ "_id" : "a" , "n" : 1.10 }"#, #"{ "_id" : "a" , "n" : 1.10 }"#),
         (#"{"_id":"a","_xy":1,"id":2}"#, #"{"_id":"a","_xy":1,"id":2}"#),
         (#"{"_id":"a","_":1}"#, #"{"_id":"a","_":1}"#),
     ])
-    func membersOfTheGatewayAreLeftOut(document: String, expected: String) throws {
+    func gatewayMembersAreOmitted(document: String, expected: String) throws {
         let body = ImportBody(try JSONText(document), leavingOut: VersionMembers.written)
         #expect(String(decoding: body.bytes, as: UTF8.self) == expected)
     }

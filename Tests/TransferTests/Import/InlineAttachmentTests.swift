@@ -5,9 +5,9 @@ import Testing
 
 @testable import Transfer
 
-/// Attachments come out of their documents piece by piece.
+/// Inline attachments are decoded piece by piece.
 @Suite struct InlineAttachmentTests {
-    /// Around a piece, which is 98,304 bytes of content, and with all remainders.
+    /// Lengths around a piece (98,304 bytes of content), with all remainders.
     private static let sizes = [0, 1, 2, 3, 4, 98_303, 98_304, 98_305, 98_306, 300_001]
 
     /// How a writer spells base64 in a JSON string.
@@ -39,11 +39,11 @@ import Testing
         return InlineAttachment(text.bytes, try InlineBase64(#require(text.root["data"])))
     }
 
-    /// Made once, as a debug build takes long for it.
+    /// Created once, because it is slow in debug builds.
     private static let longest = (0..<(sizes.max() ?? 0)).map { UInt8(truncatingIfNeeded: ($0 &* 7919) >> 3) }
 
     @Test(arguments: sizes, Spelling.allCases)
-    func thePiecesAreTheContent(size: Int, spelling: Spelling) async throws {
+    func piecesAddUpToContent(size: Int, spelling: Spelling) async throws {
         let content = Array(Self.longest.prefix(size))
         let attachment = try Self.attachment(content, spelling)
         #expect(attachment.byteCount == size)
@@ -56,8 +56,8 @@ import Testing
         #expect(attachment.source.count == size)
     }
 
-    /// Gateways get digits and padding on one line, however the document spells them.
-    @Test(arguments: Spelling.allCases) func theTextIsOneLine(spelling: Spelling) throws {
+    /// Gateways get digits and padding on one line, regardless of the document's spelling.
+    @Test(arguments: Spelling.allCases) func textIsOneLine(spelling: Spelling) throws {
         let content = Array("A picture of an apple?>".utf8) + [0xFF, 0xFE, 0xFB] + Array(repeating: 0x3F, count: 80)
         let base64 = Data(content).base64EncodedString()
         let text = try JSONText(#"{"data":"\#(spelling.spell(base64))"}"#)
@@ -77,7 +77,7 @@ import Testing
         ("\"QUJ\u{E9}\"", .notBase64),
         ("1", .notAString), ("null", .notAString), ("[]", .notAString),
     ])
-    func whatGatewaysRefuseIsNoBase64(data: String, error: InlineBase64Error) throws {
+    func base64ThatGatewaysRefuseIsInvalid(data: String, error: InlineBase64Error) throws {
         let value = try JSONText(data).root
         #expect(throws: error) { try InlineBase64(value) }
     }

@@ -17,18 +17,18 @@ import Testing
                 End(address: "http://127.0.0.1:5984/r18dst", user: "admin"), "52780c0b352f83787319a9cc9e0bcd2d"
             ),
         ])
-    private func theNameIsThatOfCouchDBsReplicator(source: End, target: End, name: String) {
+    private func nameMatchesCouchDBsReplicator(source: End, target: End, name: String) {
         #expect(
             ReplicationID.ofCouchDB(server: "fed00aea7aa8e140b1eb8dd6f40cf840", from: source, to: target) == name)
     }
 
-    @Test func anEmbeddedGatewayHasNoNameAtCouchDB() {
+    @Test func embeddedGatewayHasNoCouchDBName() {
         let remote = End(address: "http://127.0.0.1:5984/a", user: nil)
         let file = End(address: "embedded:/tmp/a.sqlite", user: nil)
         #expect(ReplicationID.ofCouchDB(server: "x", from: remote, to: file) == nil)
     }
 
-    @Test func theNameDependsOnEndsDirectionAndSelection() {
+    @Test func nameDependsOnEndsDirectionAndSelection() {
         let ends = [
             End(address: "http://a/db", user: nil), End(address: "http://b/db", user: nil),
             End(address: "embedded:/c", user: nil),

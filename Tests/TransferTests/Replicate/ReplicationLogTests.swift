@@ -23,12 +23,12 @@ import Testing
             // The target was replaced by another database.
             ([("b", 9), ("a", 7)], [("c", 9)], nil),
         ] as [([(String, Int)], [(String, Int)], Int?)])
-    func theNewestCommonSessionDecides(source: [(String, Int)], target: [(String, Int)], expected: Int?) throws {
+    func newestCommonSessionDecides(source: [(String, Int)], target: [(String, Int)], expected: Int?) throws {
         let common = ReplicationLog.common(try Self.log(source), try Self.log(target))
         #expect(common?.sequence.queryValue == expected.map(String.init))
     }
 
-    @Test func withoutALogAtBothEndsThereIsNothingInCommon() throws {
+    @Test func missingLogMeansNoCommonCheckpoint() throws {
         let log = try Self.log([("a", 7)])
         #expect(ReplicationLog.common(log, nil) == nil)
         #expect(ReplicationLog.common(nil, log) == nil)
@@ -36,8 +36,8 @@ import Testing
         #expect(ReplicationLog(Array("[]".utf8)) == nil)
     }
 
-    /// As CouchDB's replicator writes it, so that its history is understood in either direction.
-    @Test func theBodyIsThatOfCouchDB() throws {
+    /// The same format as CouchDB's replicator, so that each understands the other's history.
+    @Test func bodyMatchesCouchDB() throws {
         var counts = ReplicationCounts()
         (counts.checked, counts.missing, counts.read, counts.written, counts.failed) = (5, 4, 3, 2, 1)
         let earlier = try Self.log((0..<60).map { ("s\($0)", 100 - $0) })

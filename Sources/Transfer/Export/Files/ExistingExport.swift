@@ -46,7 +46,7 @@ struct ExistingExport: Sendable {
         guard let found = Version(place.path) else { return nil }
         guard found.isRegular else { throw refusal(place.path, "it is not a regular file") }
         guard hasManifest || found.byteCount > 0 else { return nil }
-        // There is no manifest beside it if a run was interrupted while one export replaced another.
+        // The manifest is missing if a run was interrupted while one export replaced another.
         for manifest in manifests where found.byteCount == manifest.byteCount {
             if try OpenFile(reading: place.path).sha256() == manifest.sha256 { return manifest }
         }
@@ -62,20 +62,20 @@ struct ExistingExport: Sendable {
         try WholeFile.write(manifest.json, to: place.manifest)
     }
 
-    /// - Throws: ``TransferError``: `.occupied` if the existing export, or an interrupted one, is of another kind or
-    ///   another database; `RunError` if the gateway does not answer, `CancellationError`.
+    /// - Throws: ``TransferError``: `.occupied` if the existing or interrupted export is of another kind or another
+    ///   database; `RunError` if the gateway does not answer, `CancellationError`.
     func check(for new: ExportManifest, isResuming: Bool, _ database: DatabaseCheck) async throws {
-        if let manifest, let objection = try await Self.objection(to: manifest, new, database) {
-            throw Self.refusal(place.path, objection)
+        if let manifest, let mismatch = try await Self.mismatch(with: manifest, new, database) {
+            throw Self.refusal(place.path, mismatch)
         }
         guard !isResuming, let journal = try ExportJournal.read(place.journal) else { return }
-        if let objection = try await Self.objection(to: journal.manifest, new, database) {
-            throw Self.refusal(place.part, "it was interrupted, and \(objection)")
+        if let mismatch = try await Self.mismatch(with: journal.manifest, new, database) {
+            throw Self.refusal(place.part, "it was interrupted, and \(mismatch)")
         }
     }
 
-    private static func objection(
-        to old: ExportManifest, _ new: ExportManifest, _ database: DatabaseCheck
+    private static func mismatch(
+        with old: ExportManifest, _ new: ExportManifest, _ database: DatabaseCheck
     ) async throws -> String? {
         if (old.from == nil) != (new.from == nil) {
             return old.from == nil
@@ -89,10 +89,10 @@ struct ExistingExport: Sendable {
         if !old.facts.isOfSameServer(as: new.facts) {
             return "it is of \(old.facts.gateway), not of \(new.facts.gateway)"
         }
-        return try await database.confirm(old.facts.objection(against: new.facts))
+        return try await database.confirm(old.facts.mismatch(with: new.facts))
     }
 
-    /// Call before the file is replaced.
+    /// Checks that the existing file did not change during the export. Call before the file is replaced.
     ///
     /// - Throws: ``TransferError``: `.occupied` if it is not the same as at the start.
     func checkUnchanged() throws(TransferError) {

@@ -7,7 +7,7 @@ final class ExportFiles {
     let place: ExportPlace
     /// Where documents are written as they arrive.
     let output: ExportOutput
-    /// Whether documents are only collected there first, because the columns of a table depend on all of them.
+    /// Whether documents are first collected there, because the columns of a table depend on all of them.
     let isSpooled: Bool
     /// The file that must be unchanged when the export replaces it; nil if the export may replace anything.
     let existing: ExistingExport?
@@ -46,7 +46,7 @@ final class ExportFiles {
     /// The path of the file that documents are written to.
     var documentsPath: String { isSpooled ? place.spool : place.part }
 
-    /// Another file for the same documents, in another form or without some of them, which becomes the export.
+    /// A second file for the same documents in another form, or for a part of them. It becomes the export.
     func makeSecond() throws(TransferError) -> ExportOutput {
         guard place.kind == .file else {
             return ExportOutput(try Self.open(place), isFile: false, isCompressed: place.isCompressed)
@@ -60,13 +60,13 @@ final class ExportFiles {
 
     // MARK: - Finishing
 
-    /// Gives a complete export its name and its manifest. If interrupted, it can be repeated.
+    /// Gives a complete export its name and its manifest. Can be repeated after an interruption.
     ///
     /// - Parameter name: The path of the complete file.
     func complete(_ journal: ExportJournal, from name: String) throws(TransferError) {
         if name != place.path {
             try existing?.checkUnchanged()
-            // Between the two steps the export has no manifest, but never one of another export.
+            // Between the two steps the export has no manifest, but never the manifest of another export.
             WholeFile.remove(place.manifest)
             try WholeFile.rename(name, to: place.path)
         }
@@ -80,7 +80,7 @@ final class ExportFiles {
         return nil
     }
 
-    /// Removes the journal of an earlier run, whose leftovers won't be resumed.
+    /// Removes the journal of an earlier run whose leftovers won't be resumed.
     func removeJournal() { if canResume { WholeFile.remove(place.journal) } }
 
     private static func holds(_ path: String, _ point: ExportOutput.SavePoint) throws(TransferError) -> Bool {
@@ -91,19 +91,19 @@ final class ExportFiles {
     }
 }
 
-/// The files that a run left beside the output when it did not finish.
+/// The files that an unfinished run left next to the output.
 struct ExportLeftovers: Sendable {
     private let place: ExportPlace
 
     init(_ place: ExportPlace) { self.place = place }
 
-    /// Whether a journal says that some of their content is saved, so that a run can resume.
+    /// Whether a journal says that part of their content is saved, so that a run can resume.
     var canBeResumed: Bool {
         guard place.canResume, let journal = try? ExportJournal.read(place.journal) else { return false }
         return journal.position != .beginning
     }
 
-    /// Removes files that no run can resume because no journal says that any of their content is saved.
+    /// Removes files that no run can resume, because no journal covers their content.
     func removeUnsaved() {
         guard place.canResume else { return }
         if WholeFile.exists(place.journal) {
@@ -115,14 +115,14 @@ struct ExportLeftovers: Sendable {
 
 /// The progress of an export, which a later run needs to resume it.
 ///
-/// Written beside the output, and only after the data that it describes is on disk.
+/// Written next to the output, and only after the data that it describes is on disk.
 struct ExportJournal: Sendable, Equatable {
-    /// What is done, and so where to resume.
+    /// What is done, and therefore where to resume.
     enum Position: Sendable, Equatable {
         case beginning
         /// Everything up to this id.
         case document(DocumentID)
-        /// Everything up to this sequence; `isSecondReading` if the feed was already read to its end once.
+        /// Everything up to this sequence. `isSecondReading`: the feed was already read to its end once.
         case sequence(SequenceID, isSecondReading: Bool)
         /// The file is complete, but may not have its final name yet.
         case whole
@@ -130,10 +130,10 @@ struct ExportJournal: Sendable, Equatable {
 
     var manifest: ExportManifest
     var position = Position.beginning
-    /// Save point of the file that documents are written to, or of the final file once that is complete.
+    /// Save point of the file that documents are written to, or of the final file once it is complete.
     var saved = ExportOutput.SavePoint()
-    /// The manifest of the export that this one replaces. It identifies the old file after its manifest is removed and
-    /// before the new file takes its name.
+    /// The manifest of the export that this one replaces. It identifies the old file between the removal of its
+    /// manifest and the rename of the new file.
     var replaced: ExportManifest?
 
     init(manifest: ExportManifest) { self.manifest = manifest }

@@ -4,29 +4,29 @@ internal import Encodings
 internal import Locking
 internal import Revisions
 
-/// Writes the bytes of an export: compressed if asked, counted and hashed. All that happens on a thread of its own, so
-/// that the next documents are read meanwhile.
+/// Writes the bytes of an export: compresses them if requested, counts and hashes them. A separate thread does that
+/// while the next documents are read.
 ///
-/// A file can be resumed from a save point: up to there it is on disk and its digest is known.
+/// A file can be resumed from a save point: its bytes up to there are on disk and their digest is known.
 final class ExportOutput {
     struct SavePoint: Sendable, Equatable {
         var byteCount = 0
-        /// Of the bytes so far, in lowercase hexadecimal; empty if nothing was saved.
+        /// Digest of the bytes so far, in lowercase hexadecimal; empty if nothing was saved.
         var sha256 = ""
     }
 
     /// Bytes per write: large enough to be efficient, small enough not to delay.
     static let pieceSize = 256 << 10
-    /// How many bytes the thread may have, those that it writes included, unless it is one piece: a document makes one
-    /// that is as long as itself. With more, only memory grows.
-    private static let mostUnwritten = 3 * pieceSize
+    /// The most bytes that the thread holds, including those that it is writing. A single larger piece is accepted: a
+    /// long document is one piece. A higher limit only costs memory.
+    private static let maxUnwrittenBytes = 3 * pieceSize
 
     private struct State: Sendable {
-        /// Those that the thread has not taken yet.
+        /// Pieces that the thread has not taken yet.
         var pieces: [[UInt8]] = []
         /// In bytes.
         var unwritten = 0
-        /// Empty buffers to use again; none of those that a long document made large.
+        /// Empty buffers for reuse, except those that a long document made large.
         var spare: [[UInt8]] = []
         /// Why nothing more can be written.
         var failure: TransferError?
@@ -40,7 +40,7 @@ final class ExportOutput {
     private let file: WrittenFile
     private let isCompressed: Bool
     private var piece: [UInt8] = []
-    /// Bytes given to the thread, if they are not compressed.
+    /// Bytes passed to the thread, if they are not compressed.
     private var plainCount = 0
 
     /// - Parameter isFile: Whether the file can be truncated, synced and read.
@@ -50,28 +50,28 @@ final class ExportOutput {
         piece.reserveCapacity(Self.pieceSize)
     }
 
-    /// Waits until the thread no longer uses the file, which may be locked. What waits is dropped.
+    /// Waits until the thread no longer uses the file, which may be locked. Queued pieces are dropped.
     deinit {
         state.with { $0.isAbandoned = true }
         queue.sync {}
     }
 
-    /// The length of the output; if it is compressed, of what is in the file already.
+    /// The length of the output. If it is compressed, the length of the file so far.
     var byteCount: Int { isCompressed ? state.quietly(\.byteCount) : plainCount + piece.count }
 
-    /// - Throws: ``TransferError``: `.cannotWrite`, also for bytes of earlier calls, which the thread could not write.
+    /// - Throws: ``TransferError``: `.cannotWrite`, also for bytes of earlier calls that the thread could not write.
     func write(_ bytes: some Collection<UInt8>) throws(TransferError) {
         piece.append(contentsOf: bytes)
         if piece.count >= Self.pieceSize { try flush() }
     }
 
-    /// Passes the piece to the thread. Waits while others wait.
+    /// Passes the piece to the thread. Waits while too many bytes are queued.
     private func flush() throws(TransferError) {
         guard !piece.isEmpty else { return }
         plainCount += piece.count
         let failure = state.block(
             until: { [count = piece.count] state in
-                state.unwritten == 0 || state.unwritten + count <= Self.mostUnwritten || state.failure != nil
+                state.unwritten == 0 || state.unwritten + count <= Self.maxUnwrittenBytes || state.failure != nil
             },
             then: { state -> TransferError? in
                 if state.failure != nil { return state.failure }
@@ -94,13 +94,13 @@ final class ExportOutput {
         piece.removeAll(keepingCapacity: true)
         state.with { state in
             state.unwritten -= count
-            if piece.capacity <= mostUnwritten { state.spare.append(piece) }
+            if piece.capacity <= maxUnwrittenBytes { state.spare.append(piece) }
             state.byteCount = file.byteCount
             state.failure = state.failure ?? failure
         }
     }
 
-    /// Runs `body` on the thread, once everything written so far is in the file or waits there for compression.
+    /// Runs `body` on the thread, once everything written so far is in the file or queued for compression.
     private func whenIdle<Result>(_ body: (WrittenFile) throws -> Result) throws -> Result {
         try flush()
         return try queue.sync {
@@ -110,16 +110,16 @@ final class ExportOutput {
         }
     }
 
-    /// Flushes everything, and ends the gzip member, so that the output can be read up to here.
+    /// Flushes everything and ends the gzip member, so that the output can be read up to here.
     ///
     /// - Returns: The save point; if this is a file, it is on disk.
     func save() throws -> SavePoint { try whenIdle { try $0.save() } }
 
-    /// As ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is not
-    /// gzip.
+    /// Like ``save()``, for the end. An empty compressed output still gets one gzip member, because an empty file is
+    /// not valid gzip.
     func finish() throws -> SavePoint { try whenIdle { try $0.finish() } }
 
-    /// Truncates the file to a save point, discarding what follows it. Only before anything is written.
+    /// Truncates the file to a save point and discards the rest. Call only before anything is written.
     ///
     /// - Parameter body: Gets the bytes before the save point, in pieces.
     /// - Returns: False if the file does not have those bytes; it is then emptied.
@@ -129,21 +129,21 @@ final class ExportOutput {
         return isWhole
     }
 
-    /// Reads everything that was saved, from the beginning; later writes are appended.
+    /// Reads everything that was saved, from the beginning. Later writes are appended.
     func readAll(_ body: ([UInt8]) throws -> Void) throws { try whenIdle { try $0.readAll(body) } }
 }
 
 /// The file behind an ``ExportOutput``. Used by one thread at a time.
 private final class WrittenFile: @unchecked Sendable {
-    /// The export must keep up with the gateway. On tasks with short notes (58 MB for 100,000) level 2 takes 0.2 to
-    /// 0.7 s, level 1 no less; level 3 takes up to 40 % longer for 7 % fewer bytes, level 6 three times as long for
-    /// 19 %.
+    /// The export must keep up with the gateway. For tasks with short notes (58 MB for 100,000), level 2 takes 0.2 to
+    /// 0.7 s, and level 1 is no faster. Level 3 takes up to 40 % longer for 7 % fewer bytes; level 6 takes three times
+    /// as long for 19 % fewer.
     private static let level: Int32 = 2
 
     private let file: OpenFile
     private let isFile: Bool
     private var compressor: GzipWriter?
-    /// Whether there is a gzip member that is not finished.
+    /// Whether a gzip member is unfinished.
     private var hasOpenMember = false
     private var digest = RunningDigest(.sha256)
     /// Compressed bytes for the next write.

@@ -4,26 +4,26 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// The attachments of one document that are not fetched yet.
+/// The attachments of one document that have not been fetched yet.
 struct UnfetchedAttachments: Sendable {
     let stubs: [AttachmentStub]
     let id: DocumentID
     let revision: RevisionID?
     let isTombstone: Bool
-    /// How many times the document was read. One that keeps changing is finally written with the attachments it has.
+    /// How often the document was read. If it keeps changing, it is finally written with the attachments it has.
     let attempt: Int
 }
 
-/// Documents that can't be written yet, because attachments of theirs, or of a document before them, are missing.
+/// Documents that can't be written yet, because their attachments, or those of an earlier document, are missing.
 struct WaitingDocuments: Sendable {
     enum Document: Sendable {
         case whole(ArraySlice<UInt8>, isTombstone: Bool)
         case withAttachments(JSONValue, UnfetchedAttachments)
     }
 
-    /// Attachments fetched in one go, so that some arrive while others are checked and synced.
-    private static let fetchedTogether = 16
-    /// The most bytes of documents to hold back.
+    /// Attachments per batch of fetches, so that some arrive while others are checked and synced.
+    private static let attachmentsPerBatch = 16
+    /// The most document bytes to hold back.
     private static let byteLimit = 1 << 20
 
     private(set) var documents: [Document] = []
@@ -33,7 +33,7 @@ struct WaitingDocuments: Sendable {
     var isEmpty: Bool { documents.isEmpty }
 
     /// Whether to fetch and write now.
-    var isFull: Bool { stubCount >= Self.fetchedTogether || byteCount >= Self.byteLimit }
+    var isFull: Bool { stubCount >= Self.attachmentsPerBatch || byteCount >= Self.byteLimit }
 
     mutating func append(_ document: JSONValue, _ attachments: UnfetchedAttachments) {
         documents.append(.withAttachments(document, attachments))
@@ -60,7 +60,7 @@ struct AttachmentExport: Sendable {
     private static let parallelFetches = 4
 
     let fetcher: AttachmentFetcher
-    /// Nil if the bytes go into the documents.
+    /// Nil if the bytes are written into the documents.
     let store: AttachmentStore?
     let output: String
     let temporaryDirectory: String
@@ -102,7 +102,7 @@ struct AttachmentExport: Sendable {
         return all
     }
 
-    /// - Parameter slot: Tells apart the fetches under way, because each writes to its own file.
+    /// - Parameter slot: A number for each concurrent fetch, because each writes to its own file.
     private func fetch(
         _ stub: AttachmentStub, of document: UnfetchedAttachments, slot: Int
     ) async throws -> Fetched {
@@ -126,10 +126,10 @@ struct AttachmentExport: Sendable {
     }
 }
 
-/// Bodies that are in the folder already, by the digest that the gateway gives.
+/// Bodies that are in the folder already, keyed by the digest that the gateway gives.
 ///
-/// Only Sync Gateway's: it stores attachments under these digests itself. CouchDB's MD5 does not identify content
-/// safely.
+/// Used only with Sync Gateway, which stores attachments under these digests itself. CouchDB's MD5 does not identify
+/// content safely.
 private actor KnownBodies {
     private static let limit = 20_000
     private var bodies: [AttachmentDigest: AttachmentBody] = [:]

@@ -5,23 +5,24 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Carries out the step of each document, in order of arrival.
+/// Carries out each document's step, in order of arrival.
 ///
-/// Documents with attachments wait for the bytes, which are fetched for a few documents together. Later documents
-/// wait, too.
+/// Documents with attachments wait for the bytes, which are fetched for a few documents together. Later documents wait,
+/// too.
 final class DocumentExport {
-    /// How many times a document is read if its attachments keep changing.
+    /// How often a document is read if its attachments keep changing.
     private static let tries = 5
 
     private let lines: DocumentLines
     private let tally: ExportTally
     private let reader: DocumentReader
-    /// Whether a document that has changed since is exported as it is now; false if only this revision is wanted.
+    /// Whether a document that has changed meanwhile is exported in its current state; false if only this revision is
+    /// wanted.
     private let takesCurrent: Bool
     /// Nil if documents keep their stubs.
     private let attachments: AttachmentExport?
     private let expiryReader: ExpiryReader
-    /// Those of the documents of a batch that expire.
+    /// Expiry times of the documents of a batch that expire.
     private var expiries: [DocumentID: [UInt8]] = [:]
     private var selection: ExportSelection
     private var waiting = WaitingDocuments()
@@ -48,12 +49,12 @@ final class DocumentExport {
 
     // MARK: - Expiry
 
-    /// Reads when the documents of a batch expire, which no row shows.
+    /// Reads the expiry times of a batch's documents, which are not in the rows.
     nonisolated(nonsending) func readExpiries(of documents: [(id: DocumentID, byteCount: Int)]) async throws {
         expiries = try await expiryReader.expiries(of: documents)
     }
 
-    /// Whether ``readExpiries(of:)`` asks for anything.
+    /// Whether ``readExpiries(of:)`` sends requests.
     var keepsExpiry: Bool { expiryReader.gateway.keepsExpiry }
 
     private func withExpiry(_ document: JSONValue, _ id: () -> DocumentID) -> JSONValue {
@@ -78,7 +79,7 @@ final class DocumentExport {
             step = ExportStep(lookup)
             found = lookup.revision
         }
-        if step.isOfKnownState { selection.noteSeen(change.id) }
+        if step.isStateKnown { selection.noteSeen(change.id) }
         return carryOut(step, id: { change.id }, revision: { found ?? change.revision })
     }
 
@@ -88,7 +89,7 @@ final class DocumentExport {
             tally.noteUnreadable(key.id, key.revision, reason)
             return false
         case .revision(let text, let key):
-            // A selector says nothing about tombstones.
+            // A selector is not applied to tombstones.
             guard text.root["_deleted"]?.bool != true else {
                 return write(text.root, isTombstone: true, id: { key.id }, revision: { key.revision })
             }
@@ -121,7 +122,7 @@ final class DocumentExport {
         return false
     }
 
-    /// Writes a document, or lets it wait if it needs attachments.
+    /// Writes a document, or queues it if its attachments must be fetched.
     private func write(
         _ document: JSONValue, isTombstone: Bool = false, attempt: Int = 1, id: () -> DocumentID,
         revision: () -> RevisionID?
@@ -140,7 +141,7 @@ final class DocumentExport {
         return waiting.isFull
     }
 
-    /// Writes a document behind all earlier ones, including those that wait.
+    /// Writes a document after all earlier ones, including those that wait.
     private func append(_ document: ArraySlice<UInt8>, isTombstone: Bool = false) {
         if waiting.isEmpty {
             lines.append(document, isTombstone: isTombstone)
@@ -183,8 +184,8 @@ final class DocumentExport {
         try await writeWaiting()
     }
 
-    /// Reads a document again if an attachment is missing. Nil: write it as it is, because it is complete, unchanged or
-    /// refused, was read too often or can't be read, or because only this revision is wanted.
+    /// Reads a document again if an attachment is missing. Nil means: write it as it is. It is then complete,
+    /// unchanged, refused or unreadable, was read too often, or only this revision is wanted.
     private nonisolated(nonsending) func newer(
         than document: UnfetchedAttachments, _ fetched: [AttachmentExport.Fetched]
     ) async throws -> DocumentLookup? {
@@ -198,20 +199,20 @@ final class DocumentExport {
 
 /// What an export does with one row.
 enum ExportStep: Sendable {
-    /// Write it, if it matches the selector.
+    /// Write it if it matches the selector.
     case write(JSONValue)
-    /// Write its tombstone, if it is wanted. The text is nil if the gateway sent none.
+    /// Write its tombstone if tombstones are wanted. The text is nil if the gateway sent none.
     case writeTombstone(JSONValue?)
-    /// Read it now: it came without its body.
+    /// Read it now: its row has no body.
     case read
-    /// Withdraw its earlier line: it does not exist any more.
+    /// Withdraw its earlier line: the document no longer exists.
     case withdraw
     /// Report that it is missing in the export.
     case report(reason: String)
     case nothing
 
-    /// Whether the gateway said what the document is now.
-    var isOfKnownState: Bool {
+    /// Whether the document's current state is known.
+    var isStateKnown: Bool {
         switch self {
         case .write, .writeTombstone, .withdraw: true
         case .read, .report, .nothing: false
@@ -258,9 +259,9 @@ extension ExportStep {
 
 /// Decides which documents belong to an export, and which of their earlier lines must be withdrawn.
 ///
-/// A document that changes while the feed is read comes again. A later line of it supersedes the earlier one.
+/// A document that changes while the feed is read appears again. Its later line supersedes the earlier one.
 struct ExportSelection {
-    /// What becomes of a live document.
+    /// The decision for a live document.
     enum Membership: Equatable {
         case belongs
         case withdrawn
@@ -273,7 +274,7 @@ struct ExportSelection {
     /// The ids the feed has returned; nil if the feed is not read.
     private(set) var seen: SeenDocuments?
 
-    /// - Parameter canWithdraw: Whether the file is read again at the end, so that lines can be left out.
+    /// - Parameter canWithdraw: Whether the file is read again at the end, so that lines can be omitted.
     init(_ settings: ExportSettings, seen: SeenDocuments?, canWithdraw: Bool) {
         matcher = settings.filter.map { DocumentMatcher($0) }
         reportsDeletions = settings.reportsDeletions
@@ -281,7 +282,7 @@ struct ExportSelection {
         self.seen = seen
     }
 
-    /// The feed is read from now on.
+    /// Call when the feed is read from now on.
     mutating func beginFeed() { seen = SeenDocuments() }
 
     /// Call for each document that the feed returns, before deciding about it.
@@ -298,20 +299,20 @@ struct ExportSelection {
         reportsDeletions || seen?.mayBeRepeated(id()) == true
     }
 
-    /// Whether a document that does not belong to the export may have a line, which must be withdrawn.
+    /// Whether a document outside the export may have an earlier line, which must be withdrawn.
     func mustWithdraw(_ id: @autoclosure () -> DocumentID) -> Bool {
         guard canWithdraw, let seen else { return false }
         return seen.mayBeRepeated(id())
     }
 }
 
-/// Reads documents one by one as they are now.
+/// Reads the current state of documents, one by one.
 ///
-/// Gives up on a document that keeps failing while the gateway answers for others. Waits for the end of an outage.
+/// Gives up on a document that keeps failing while other requests succeed. Waits for the end of an outage.
 private struct DocumentReader: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
-    /// Of these requests.
+    /// The history of these requests.
     let history = SharedHistory()
 
     /// - Throws: `RunError`, `CancellationError`.

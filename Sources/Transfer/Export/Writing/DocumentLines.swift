@@ -8,9 +8,9 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Writes documents to the file of an export, one a line, and counts them.
+/// Writes documents to the file of an export, one per line, and counts them.
 final class DocumentLines {
-    /// A multiple of three, so that base64 can be made piece by piece.
+    /// A multiple of three, so that base64 can be encoded piece by piece.
     private static let base64PieceSize = 96 << 10
 
     private let output: ExportOutput
@@ -39,7 +39,7 @@ final class DocumentLines {
 
     func flushIfLarge() throws { if buffer.count >= ExportOutput.pieceSize { try flush() } }
 
-    /// Ends the file, behind its last line.
+    /// Ends the file after its last line.
     func close() throws {
         try flush()
         try output.write(framing.closing)
@@ -47,7 +47,7 @@ final class DocumentLines {
 
     // MARK: - Attachments
 
-    /// Appends a document with its attachments inline or with the names of their files.
+    /// Appends a document with its attachments inline, or with the names of their files.
     ///
     /// - Parameter fetched: The bytes for each stub. A stub without bytes stays as it is and is reported.
     nonisolated(nonsending) func append(
@@ -98,7 +98,7 @@ extension AttachmentStub {
     /// Appends a part of the document that ends within this stub at the latest.
     ///
     /// If the stub's length is that of compressed bytes (CouchDB, uploaded as gzip), it becomes the length of `body`. A
-    /// member `unpacked` says that the digest is of other bytes.
+    /// member `unpacked` says that the digest is that of other bytes.
     func append(
         _ stretch: Range<Int>, of text: [UInt8], with body: AttachmentBody, to output: inout [UInt8]
     ) {
@@ -111,9 +111,9 @@ extension AttachmentStub {
     }
 }
 
-/// Lines of an export that are not the text of the gateway.
+/// Lines of an export that are not the gateway's text.
 enum GeneratedLine {
-    /// Can't clash with a document: gateways refuse members of their own choosing that begin with `_`.
+    /// Can't clash with a document's member: gateways refuse unknown members that begin with `_`.
     private static let mark = "_withdrawn"
 
     /// A line that withdraws the earlier line of a document that no longer belongs to the export. It exists only on
@@ -129,7 +129,7 @@ enum GeneratedLine {
 
     static func isWithdrawal(_ document: JSONValue) -> Bool { document[mark]?.bool == true }
 
-    /// A tombstone that the gateway sent no text of.
+    /// A tombstone for which the gateway sent no text.
     static func tombstone(of id: DocumentID, _ revision: RevisionID?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -141,7 +141,7 @@ enum GeneratedLine {
     }
 }
 
-/// Separators between documents: one per line, alone or as the elements of an array.
+/// The separators between documents: one per line, plain or as the elements of an array.
 ///
 /// An array is valid JSON only after ``closing`` is written.
 package struct DocumentFraming: Sendable {
@@ -180,8 +180,8 @@ package struct DocumentFraming: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends a document or a part of it, with line breaks replaced by spaces. In JSON they can only be between
-    /// tokens.
+    /// Appends a document or a part of it, with line breaks replaced by spaces. In valid JSON, line breaks occur only
+    /// between tokens.
     mutating func appendOnOneLine(_ document: ArraySlice<UInt8>) {
         let start = count
         append(contentsOf: document)
@@ -203,7 +203,7 @@ final class ExportTally {
     private var messages = RepeatedMessages(
         last: "further documents and attachments that can't be exported are not logged individually")
 
-    /// - Parameter counts: What interrupted runs have written.
+    /// - Parameter counts: The counts of the interrupted runs.
     init(_ counts: ExportCounts, report: ExportReport, logger: Logger) {
         self.counts = counts
         self.report = report
@@ -244,7 +244,7 @@ final class ExportTally {
         log("a document can't be exported", id, revision, reason)
     }
 
-    /// Logs the blobs of Couchbase Lite that the gateway has without their bytes. They are exported as they are.
+    /// Logs Couchbase Lite blobs whose bytes are missing on the gateway. They are exported as they are.
     func noteBlobs(of document: JSONValue, _ id: () -> DocumentID) {
         blobs.log(DocumentBlobs(document).problems { _ in nil }, of: id())
     }

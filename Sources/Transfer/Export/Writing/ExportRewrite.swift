@@ -4,11 +4,11 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// The documents that an export has written, to be read back once all are written.
+/// The documents that an export has written, read back once all are written.
 struct WrittenDocuments {
     private let files: ExportFiles
     private let reportsDeletions: Bool
-    /// The documents that are in the file more than once, with the number of the last line of each.
+    /// The number of the last line of each document that is in the file more than once.
     private let last: [DocumentID: Int]
 
     /// - Parameter seen: The ids the feed has returned; nil if it was not read.
@@ -65,14 +65,14 @@ struct WrittenDocuments {
     }
 }
 
-/// Writes the documents of an export once more, into a second file: as a table, or without those that were superseded.
+/// Writes the documents of an export again, into a second file: as a table, or without superseded lines.
 struct ExportRewrite {
     let settings: ExportSettings
     let files: ExportFiles
     let attachments: AttachmentExport?
     let logger: Logger
 
-    /// Whether the file that was written first can't become the export.
+    /// Whether the first file can't become the export.
     func isNeeded(for documents: WrittenDocuments) -> Bool { files.isSpooled || documents.hasSuperseded }
 
     /// - Parameter tally: Gets the counts of the lines that remain.

@@ -6,11 +6,10 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// Writes documents as they arrive and keeps the journal. Runs on a thread of its own, because writing and syncing
-/// block.
+/// Writes documents as they arrive and keeps the journal. Runs on its own thread, because writing and syncing block.
 ///
 /// Data is on disk before the journal mentions it. If the run is killed, the next one resumes from the last save point
-/// and cuts off what follows it.
+/// and truncates what follows it.
 actor ExportWriter {
     private let executor = BlockingExecutor("changebot.export")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -32,7 +31,7 @@ actor ExportWriter {
 
     /// - Parameter attachments: Nil if documents keep their stubs.
     init(
-        settings: ExportSettings, files: sending ExportFiles, beginning: Exporter.Beginning, gateway: Gateway,
+        settings: ExportSettings, files: sending ExportFiles, beginning: Exporter.StartPoint, gateway: Gateway,
         contact: GatewayContact, attachments: AttachmentExport?, report: ExportReport, logger: Logger
     ) {
         self.settings = settings
@@ -54,10 +53,10 @@ actor ExportWriter {
 
     var position: ExportJournal.Position { journal.position }
     var manifest: ExportManifest { journal.manifest }
-    /// Of the documents that this run, and those that it continues, have read.
+    /// Sample of the documents that this run, and the runs that it resumes, have read.
     var sample: DatabaseSample { documents.sample }
 
-    /// Switches to the changes feed. Only before anything was written.
+    /// Switches to the changes feed. Call only before anything was written.
     func switchToFeed() {
         journal.manifest.source = .feed
         documents.beginFeed()
@@ -65,8 +64,8 @@ actor ExportWriter {
 
     // MARK: - Batches
 
-    // Each of these moves the position past its batch. They throw TransferError; RunError if `--max-errors` is
-    // exceeded; CancellationError between two documents.
+    // Each of these moves the position past its batch. They throw TransferError, RunError if `--max-errors` is
+    // exceeded, and CancellationError between two documents.
 
     /// Writes a page of `_all_docs`.
     func write(page: DocumentBatch) async throws {
@@ -160,7 +159,7 @@ actor ExportWriter {
     /// Call before writing documents that the position does not cover yet.
     private func beginUnsavedRows() { isBetweenDocuments = false }
 
-    /// Call when everything up to `position` is written. Saves from time to time.
+    /// Call when everything up to `position` is written. Saves at intervals.
     private func reach(_ position: ExportJournal.Position) throws {
         journal.position = position
         isBetweenDocuments = true
@@ -172,8 +171,8 @@ actor ExportWriter {
         if savedAt.duration(to: .now) >= settings.saveInterval { try save() }
     }
 
-    /// Makes everything written so far durable. Does nothing in the middle of an unfinished batch; the save point
-    /// before it stays valid.
+    /// Makes everything written so far durable. Does nothing in the middle of an unfinished batch; the previous save
+    /// point stays valid.
     func save() throws {
         guard files.canResume, isBetweenDocuments else { return }
         try lines.flush()

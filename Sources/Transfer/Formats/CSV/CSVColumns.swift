@@ -2,17 +2,19 @@ package import LosslessJSON
 
 /// Finds the columns of a table in one pass over all documents.
 ///
-/// Members become columns in the order in which they are first seen. The type is what all documents have there:
-/// non-empty strings, numbers or booleans; otherwise JSON text. If all documents that have a member have a non-empty
-/// object there, the object's members become columns instead. Three things become JSON text: objects with more than a
-/// thousand different members (probably maps), objects inside 30 others, and `_attachments`.
+/// Members become columns in the order in which they are first seen. A column's type is what all documents have there:
+/// non-empty strings, numbers or booleans; otherwise JSON text.
+///
+/// If all documents that have a member have a non-empty object there, that object's members become columns instead.
+/// Three things become JSON text: objects with more than a thousand different members (probably maps), objects nested
+/// in 30 others, and `_attachments`.
 ///
 /// If columns were chosen, exactly these are used, whatever the documents contain.
 package struct CSVColumns: Sendable {
     /// The most columns of a table: the limit of common spreadsheets.
     package static let limit = 16_384
     private static let mapSize = 1000
-    private static let deepest = 30
+    private static let maxDepth = 30
     /// The most members tracked, over all levels.
     private static let memberLimit = 200_000
 
@@ -24,7 +26,7 @@ package struct CSVColumns: Sendable {
         static let boolean = Kinds(rawValue: 4)
         /// With at least one member.
         static let object = Kinds(rawValue: 8)
-        /// Values that only JSON text can represent: null, arrays, empty strings and objects, strings with lone
+        /// Values that only JSON text can represent: null, arrays, empty strings, empty objects, and strings with lone
         /// surrogates.
         static let other = Kinds(rawValue: 16)
     }
@@ -32,7 +34,7 @@ package struct CSVColumns: Sendable {
     struct Member: Sendable {
         let name: CSVMemberName
         var kinds: Kinds = []
-        /// Indices of the members inside, in the order in which they were seen.
+        /// Indices of the members of this object, in the order in which they were first seen.
         var children: [Int] = []
         /// The type that was given with a chosen column.
         var chosenType: CSVColumnType?
@@ -102,7 +104,7 @@ package struct CSVColumns: Sendable {
             let isTooMany = depth > 0 && members[index].children.count > Self.mapSize
             if isTooMany || depth > 0 && members.count > Self.memberLimit { return collapse(index) }
             let kind = Self.kind(of: member.value)
-            let isText = depth >= Self.deepest || depth == 0 && members[child].name == .attachments
+            let isText = depth >= Self.maxDepth || depth == 0 && members[child].name == .attachments
             members[child].kinds.insert(kind == .object && isText ? .other : kind)
             if members[child].kinds == .object {
                 observe(member.value, at: child, depth: depth + 1)
@@ -139,8 +141,8 @@ package struct CSVColumns: Sendable {
         return members.count - 1
     }
 
-    /// - Parameter position: The member's position in its object, which is usually the same in all documents: a
-    ///   shortcut.
+    /// - Parameter position: The member's position in its object. It is usually the same in all documents, and then
+    ///   saves a lookup.
     func child(of index: Int, named name: JSONValue, position: Int) -> Int? {
         let children = members[index].children
         if position < children.count, members[children[position]].name.isSpelled(name) { return children[position] }

@@ -14,7 +14,7 @@ package struct CSVDelimiter: Sendable, Equatable {
     /// The form that `--delimiter` accepts.
     var name: String { byte == 0x09 ? "tab" : "'\(String(decoding: [byte], as: UTF8.self))'" }
 
-    /// Another common delimiter that appears in a row which this one does not split; nil if there is none.
+    /// Another common delimiter that occurs in a row without this one; nil if there is none.
     func probable(in row: [UInt8]) -> CSVDelimiter? {
         Self.common.first { $0 != byte && row.contains($0) }.map { CSVDelimiter(byte: $0) }
     }

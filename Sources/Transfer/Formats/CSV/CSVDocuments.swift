@@ -24,7 +24,7 @@ struct CSVDocuments {
         }
     }
 
-    /// Checks the document; the only thing that can still be wrong is a string that is not UTF-8.
+    /// Checks the document. At this point, only a string that is not UTF-8 can be wrong.
     private func text(_ document: [UInt8], _ bytes: [UInt8], _ place: TextPlace) throws(SourceDocumentError) -> JSONText
     {
         do throws(JSONError) { return try JSONText(document) } catch {
@@ -97,6 +97,6 @@ struct CSVDocuments {
         let row = bytes.withoutLineBreak
         return SourceDocumentError(
             reason: reason, place: place.advanced(over: Array(bytes[..<offset])), start: place,
-            text: Array(row.prefix(BrokenText.keptLimit)), isCut: row.count > BrokenText.keptLimit)
+            text: Array(row.prefix(BrokenDocument.keptLimit)), isTruncated: row.count > BrokenDocument.keptLimit)
     }
 }

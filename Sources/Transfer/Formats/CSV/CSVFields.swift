@@ -1,8 +1,8 @@
 /// The chosen columns of a table, in order: `_id,owner.name,done`.
 ///
 /// Each is the path of a member as in a table's header: `.` between the parts, and `\` before a `.`, `:`, `,` or `\`
-/// that is part of a name. A type such as `:json` may follow. With `:json` every cell is JSON; other types are taken
-/// from the documents.
+/// that is part of a name. A type such as `:json` may follow. With `:json` every cell is JSON. Without a type, the
+/// documents decide.
 package struct CSVFields: Sendable, Equatable {
     /// Why the list of columns is not valid.
     package struct FormatError: Error, Equatable, CustomStringConvertible {
@@ -16,7 +16,7 @@ package struct CSVFields: Sendable, Equatable {
     }
 
     /// The most parts of a path; the same as in a header.
-    private static let deepest = 100
+    private static let maxDepth = 100
 
     /// The list as the user wrote it.
     package let text: String
@@ -44,7 +44,7 @@ package struct CSVFields: Sendable, Equatable {
         self.columns = columns
     }
 
-    /// Ignores how the list was written: white space does not matter.
+    /// Compares the columns only: white space in the list does not matter.
     package static func == (left: CSVFields, right: CSVFields) -> Bool { left.columns == right.columns }
 
     /// The text between unescaped commas, without surrounding white space.
@@ -74,7 +74,7 @@ package struct CSVFields: Sendable, Equatable {
         var rest = part[...]
         var path: [CSVMemberName] = []
         while true {
-            guard let name = CSVMemberName.take(from: &rest), path.count < deepest else {
+            guard let name = CSVMemberName.take(from: &rest), path.count < maxDepth else {
                 throw FormatError(
                     description:
                         "'\(shown)' is not the path of a member; '\\', '.', ':' and ',' in a name need a '\\' before them"

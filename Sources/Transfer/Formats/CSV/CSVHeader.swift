@@ -28,10 +28,10 @@ struct CSVHeader {
     }
 
     /// The most parts of a path.
-    private static let deepest = 100
+    private static let maxDepth = 100
 
     private(set) var columns: [Column] = []
-    /// How many cells a row may have. Those after the last column must be empty: spreadsheets write empty columns.
+    /// How many cells a row may have. Cells after the last column must be empty: spreadsheets write empty columns.
     let cellCount: Int
     /// The first one stands for the document itself.
     private(set) var members = [Member(name: .empty)]
@@ -60,7 +60,7 @@ struct CSVHeader {
                 throw error("is not a path; '\\', '.' and ':' in a name need a '\\' before them")
             }
             depth += 1
-            guard depth <= Self.deepest else { throw error("has more than \(Self.deepest) parts") }
+            guard depth <= Self.maxDepth else { throw error("has more than \(Self.maxDepth) parts") }
             let isLast = rest.first != UInt8(ascii: ".")
             guard let next = child(of: at, named: name, isLast ? index : nil) else {
                 throw error("names the same member as another column, or a member inside it")

@@ -5,7 +5,7 @@ internal import LosslessJSON
 /// In a path, `.` separates parts and `:` begins the type; in a name, these and `\` are escaped with `\`. `\e` is the
 /// empty name, `\uXXXX` a lone surrogate.
 struct CSVMemberName: Hashable, Sendable {
-    /// The name between quotes in our normal JSON spelling, which is equal for equal names.
+    /// The name between the quotes in normalized JSON spelling, so that equal names are equal.
     private let content: [UInt8]
 
     init(_ name: JSONValue) {
@@ -13,7 +13,7 @@ struct CSVMemberName: Hashable, Sendable {
             content = Array(name.rawContent)
             return
         }
-        content = parts.reduce(into: []) { $0 += Self.content(of: $1.text) + $1.half }
+        content = parts.reduce(into: []) { $0 += Self.content(of: $1.text) + $1.loneSurrogate }
     }
 
     private init(content: [UInt8]) { self.content = content }
@@ -37,7 +37,7 @@ struct CSVMemberName: Hashable, Sendable {
                 if Self.special.contains(byte) { result.append(UInt8(ascii: "\\")) }
                 result.append(byte)
             }
-            result += part.half
+            result += part.loneSurrogate
         }
         return result
     }

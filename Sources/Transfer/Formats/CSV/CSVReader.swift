@@ -2,24 +2,24 @@ internal import LosslessJSON
 
 /// Reads the rows of a table as documents: the inverse of ``CSVWriter``.
 ///
-/// A `string` cell is the string itself, `number` a JSON number, `boolean` is `true` or `false` in lower or upper case,
-/// `json` any JSON. An empty cell, quoted or not, means that the document lacks the member; a row of empty cells is an
-/// empty document. Empty lines are skipped.
+/// A `string` cell is the string itself, `number` a JSON number, `boolean` `true` or `false` in any case, `json` any
+/// JSON. An empty cell, quoted or not, means that the document lacks the member. A row of empty cells is an empty
+/// document. Empty lines are skipped.
 ///
-/// As spreadsheets write them: a first line `sep=;` names the delimiter, and columns without a name may follow the last
-/// one if all their cells are empty. In concatenated tables, the same header again is skipped. Text that is not UTF-8
-/// ends reading, unless text beyond ASCII came before it: then it is an error in its row.
+/// Habits of spreadsheets are accepted: a first line `sep=;` names the delimiter, and columns without a name may follow
+/// the last one if all their cells are empty. In concatenated tables, a repeated header is skipped. Text that is not
+/// UTF-8 ends reading. If valid non-ASCII text came before it, it is only an error in its row.
 struct CSVReader: DocumentsReader {
     private(set) var header: [UInt8]?
     private var documents: CSVDocuments?
-    /// How much of the text is checked before the first row is returned, in bytes.
+    /// How many bytes of the text are checked before the first row is returned.
     private static let checkedAtOnce = 64 << 10
 
     private let limit: Int
     private var delimiter: CSVDelimiter
     /// The row with the names, without its line break.
     private var names: [UInt8] = []
-    /// Whether there was text beyond ASCII, all of it UTF-8.
+    /// Whether non-ASCII text occurred, all of it UTF-8.
     private var hasUTF8 = false
 
     static let isNotUTF8 = UTF16Decoder.remedy(
@@ -39,7 +39,7 @@ struct CSVReader: DocumentsReader {
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
-            case .error(let breakage): return .error(try skip(&window, breakage))
+            case .error(let problem): return .error(try skip(&window, problem))
             case .end(let next):
                 let place = window.place
                 let bytes = try take(next, &window)
@@ -58,8 +58,8 @@ struct CSVReader: DocumentsReader {
         while window.count > 0 || window.fill() {
             var record = CSVRecord(delimiter: delimiter)
             switch read(&record, &window) {
-            case .error(let breakage):
-                throw SourceError(.header("the header: \(breakage.reason)"), at: window.place(of: breakage.offset))
+            case .error(let problem):
+                throw SourceError(.header("the header: \(problem.reason)"), at: window.place(of: problem.offset))
             case .end(let next):
                 let place = window.place
                 let bytes = try take(next, &window)
@@ -95,7 +95,7 @@ struct CSVReader: DocumentsReader {
             throw SourceError(.header("the line names a delimiter that can't be one; remove it"), at: place)
         }
         delimiter = named
-        // A file with rejected rows needs the line, too.
+        // A file of rejected rows needs this line, too.
         header = line + [UInt8(ascii: "\n")]
         return true
     }
@@ -104,7 +104,7 @@ struct CSVReader: DocumentsReader {
     ///
     /// - Throws: `SourceError`: `.header` if another table begins here.
     private func isHeaderAgain(_ record: CSVRecord, _ bytes: [UInt8], at place: TextPlace) throws(SourceError) -> Bool {
-        // Most rows begin otherwise than the header.
+        // Most rows do not start like the header.
         guard bytes.first == TextWindow.mark[0] || bytes.first == names.first else { return false }
         let isMarked = bytes.starts(with: TextWindow.mark)
         guard isMarked || record.cells.count > 1 else { return false }
@@ -123,7 +123,7 @@ struct CSVReader: DocumentsReader {
         if !hasUTF8 { throw SourceError(.encoding("the table \(Self.isNotUTF8)"), at: place) }
     }
 
-    /// Checks the beginning of the text, so that a small table is refused before anything of it is written.
+    /// Checks the beginning of the text, so that a small table is refused before any row is written.
     private mutating func checkBeginning(_ window: inout TextWindow) throws(SourceError) {
         while window.count < Self.checkedAtOnce, window.fill() {}
         let line = window.withText(upTo: Self.checkedAtOnce) { text -> Range<Int>? in
@@ -141,13 +141,13 @@ struct CSVReader: DocumentsReader {
         while true {
             if let ending = window.withText(upTo: limit + 1, { record.read($0) }) { return ending }
             guard record.reached <= limit else {
-                return .error(Breakage(.json(.tooLong(limit: limit)), at: min(limit, window.count)))
+                return .error(SyntaxProblem(.json(.tooLong(limit: limit)), at: min(limit, window.count)))
             }
             guard window.fill() else { return record.finish() }
         }
     }
 
-    /// A last row without a line break may have been cut off with the input.
+    /// A last row without a line break may have been truncated.
     private func take(_ count: Int, _ window: inout TextWindow) throws(SourceError) -> [UInt8] {
         let isLast = count == window.count && ![0x0A, 0x0D].contains(window[count - 1])
         let place = window.place
@@ -156,18 +156,18 @@ struct CSVReader: DocumentsReader {
             try window.finish(
                 leaving: SourceDocumentError(
                     reason: .json(.unexpectedEnd), place: window.place, start: place,
-                    text: Array(bytes.prefix(BrokenText.keptLimit)), isCut: count > BrokenText.keptLimit))
+                    text: Array(bytes.prefix(BrokenDocument.keptLimit)), isTruncated: count > BrokenDocument.keptLimit))
         }
         return bytes
     }
 
-    /// Skips to the next row. If text follows a quoted cell, that is the next line. If a quote is never closed, any
-    /// line may have been meant as the cell's last one; the first is assumed.
-    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceDocumentError {
-        var end = LineEnd(after: breakage.reason == .textBehindQuote ? breakage.offset : 0)
-        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
-        // If the input was cut off, that is the reason for the open quote.
-        if isAtEnd || breakage.reason == .openQuote { try window.finish(leaving: error) }
+    /// Skips to the next row. If text follows a quoted cell, the next row is the next line. If a quote is never closed,
+    /// the cell is assumed to end with its first line.
+    private func skip(_ window: inout TextWindow, _ problem: SyntaxProblem) throws(SourceError) -> SourceDocumentError {
+        var end = LineEnd(after: problem.reason == .textAfterQuote ? problem.offset : 0)
+        let (error, isAtEnd) = BrokenDocument.skip(&window, problem, to: &end)
+        // If the input was truncated, that is the reason for the open quote.
+        if isAtEnd || problem.reason == .openQuote { try window.finish(leaving: error) }
         return error
     }
 }

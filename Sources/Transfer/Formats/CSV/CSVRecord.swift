@@ -14,7 +14,7 @@ struct CSVRecord {
     enum Ending {
         /// The offset of the next row.
         case end(next: Int)
-        case error(Breakage)
+        case error(SyntaxProblem)
     }
 
     private enum State {
@@ -75,7 +75,7 @@ struct CSVRecord {
     }
 
     /// The error of a quoted cell that is not closed.
-    private var openQuote: Ending { .error(Breakage(.openQuote, at: current.range.lowerBound - 1)) }
+    private var openQuote: Ending { .error(SyntaxProblem(.openQuote, at: current.range.lowerBound - 1)) }
 
     private mutating func read(_ byte: UInt8) -> Ending? {
         switch state {
@@ -108,7 +108,7 @@ struct CSVRecord {
             endCell()
             state = .carriageReturn
         default:
-            if state == .quoteInQuoted { return .error(Breakage(.textBehindQuote, at: reached)) }
+            if state == .quoteInQuoted { return .error(SyntaxProblem(.textAfterQuote, at: reached)) }
         }
         return nil
     }

@@ -38,7 +38,7 @@ package struct CSVWriter: Sendable {
     package func writeHeader(to output: inout [UInt8]) {
         for (index, column) in columns.enumerated() {
             if index > 0 { output.append(delimiter) }
-            // With only this delimiter missing, a reader could split the cell at another one.
+            // If only this delimiter is missing, a reader could split the cell at another one.
             let isAmbiguous = columns.count == 1 && separator.probable(in: column.header) != nil
             output.appendCell(column.header[...], delimiter, isQuoted: isAmbiguous)
         }
@@ -95,7 +95,7 @@ package struct CSVWriter: Sendable {
     private mutating func placeChosen(_ object: JSONValue, at index: Int) throws(CSVError) {
         for (position, member) in object.members.enumerated() {
             guard let child = members.child(of: index, named: member.name, position: position) else { continue }
-            // Of two members of one name the last counts.
+            // If a member occurs twice, the last one counts.
             clear(child)
             if let place = places[child].first {
                 let kind = CSVColumns.kind(of: member.value)
@@ -121,7 +121,7 @@ package struct CSVWriter: Sendable {
                 throw .unexpectedDocument
             }
             let place = places[child]
-            // Of two members of one name the last counts.
+            // If a member occurs twice, the last one counts.
             for cell in place { cells[cell] = nil }
             let kind = CSVColumns.kind(of: member.value)
             if let type = members.members[child].type {
@@ -139,7 +139,7 @@ extension CSVColumns.Member {
     /// Nil if its members are columns.
     fileprivate var type: CSVColumnType? { Self.type(of: kinds) }
 
-    /// The type of a chosen column. If no document has it, it is the type asked for, or string.
+    /// The type of a chosen column. If no document has the member, it is the requested type, or string.
     fileprivate var chosenColumnType: CSVColumnType {
         if kinds.isEmpty { return chosenType ?? .string }
         return chosenType == .json ? .json : type ?? .json

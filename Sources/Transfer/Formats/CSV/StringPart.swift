@@ -5,24 +5,24 @@ struct StringPart {
     /// UTF-8, escapes resolved.
     let text: [UInt8]
     /// `\uXXXX` with lowercase digits; empty at the string's end.
-    let half: [UInt8]
+    let loneSurrogate: [UInt8]
 }
 
 extension JSONValue {
     /// The parts of a string; nil if this is not a string.
     var stringParts: [StringPart]? {
         guard let utf8 else { return nil }
-        let halves = isEscaped ? halfSurrogates : []
-        guard !halves.isEmpty else { return [StringPart(text: utf8, half: [])] }
+        let halves = isEscaped ? loneSurrogates : []
+        guard !halves.isEmpty else { return [StringPart(text: utf8, loneSurrogate: [])] }
         let content = rawContent
         var parts: [StringPart] = []
         var start = content.startIndex
         for half in halves {
             let hex = content[half..<half + 6].map { (0x41...0x46).contains($0) ? $0 | 0x20 : $0 }
-            parts.append(StringPart(text: Self.unescaped(content[start..<half]), half: hex))
+            parts.append(StringPart(text: Self.unescaped(content[start..<half]), loneSurrogate: hex))
             start = half + 6
         }
-        return parts + [StringPart(text: Self.unescaped(content[start...]), half: [])]
+        return parts + [StringPart(text: Self.unescaped(content[start...]), loneSurrogate: [])]
     }
 
     private static func unescaped(_ content: ArraySlice<UInt8>) -> [UInt8] {
@@ -31,7 +31,7 @@ extension JSONValue {
     }
 
     /// The offsets of escapes that are lone surrogates.
-    private var halfSurrogates: [Int] {
+    private var loneSurrogates: [Int] {
         let content = rawContent
         var found: [Int] = []
         var at = content.startIndex

@@ -49,7 +49,7 @@ package enum ExtendedJSON {
     }
 
     /// Whether the `_id` is a wrapper, which only MongoDB writes.
-    static func isTypical(_ document: JSONValue) -> Bool {
+    static func hasWrapperID(_ document: JSONValue) -> Bool {
         document["_id"].flatMap { ExtendedJSONWrapper($0) } != nil
     }
 
@@ -58,7 +58,7 @@ package enum ExtendedJSON {
         let bytes: [UInt8]
     }
 
-    /// Whether any string begins with `$`, or with an escape that may stand for it.
+    /// Whether any string begins with `$`, or with an escape that may represent it.
     private static func mayHaveWrappers(_ text: Span<UInt8>) -> Bool {
         for index in 1..<max(text.count, 1)
         where text[unchecked: index - 1] == UInt8(ascii: "\"")

@@ -22,7 +22,7 @@ extension ExtendedJSONWrapper {
         }
     }
 
-    /// A number in a string, or as a number, as version 1 wrote some.
+    /// A number in a string, or a plain number, as version 1 wrote some.
     func number(_ expected: String, _ isInRange: (String) -> Bool) throws(ExtendedJSONError) -> [UInt8] {
         let value = content.value
         let characters = value.kind == .number ? Array(value.bytes) : value.utf8 ?? []
@@ -41,7 +41,7 @@ extension ExtendedJSONWrapper {
         return text.root.kind == .number && text.root.range == characters.indices
     }
 
-    /// Whether this is a number to MongoDB that JSON has no number for.
+    /// Whether MongoDB accepts this as a number although JSON can't express it.
     private func isNamedOrDecimal(_ characters: [UInt8]) -> Bool {
         if ["NaN", "Infinity", "-Infinity"].contains(where: { characters.elementsEqual($0.utf8) }) { return true }
         return kind == .decimal && characters.contains { (0x30...0x39).contains($0) }

@@ -7,7 +7,7 @@ enum AnswerFrame {
     /// `{"docs":[…]}`
     case documents
 
-    /// Members that may come before the array. No document begins with only these.
+    /// Members that may come before the array. No document begins with only these members.
     private static let otherNames: [StaticString] = ["total_rows", "offset", "update_seq", "pending", "new_edits"]
     /// Bytes within which the array must begin.
     private static let reach = 64 << 10
@@ -97,7 +97,7 @@ extension TextWindow {
         throw SourceError(.structure(.json(.unexpectedEnd)), at: place)
     }
 
-    /// Consumes one of two bytes. Returns whether it was the first.
+    /// Consumes one of two bytes. Returns whether it was the first one.
     fileprivate mutating func take(
         _ one: UInt8, or other: UInt8, expected: JSONError.Expectation
     ) throws(SourceError) -> Bool {

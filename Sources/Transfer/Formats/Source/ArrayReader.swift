@@ -2,8 +2,8 @@ internal import LosslessJSON
 
 /// Reads the documents of one JSON array, of several that follow each other, or of the array in a gateway's answer.
 ///
-/// A broken element is skipped if the start of the next one can be found: see ``ElementEnd``. If each line has an array,
-/// as in backups of couchbackup, the rest of the line is skipped.
+/// A broken element is skipped if the start of the next one can be found: see ``ElementEnd``. If each line has its own
+/// array, as in couchbackup files, the rest of the line is skipped.
 ///
 /// - Note: Source: `mongoexport --jsonArray`; CouchDB's answers to `_all_docs?include_docs=true` and its `_bulk_docs`
 ///   bodies; couchbackup, whose resumed backups have blank lines and lines that end inside their array.
@@ -51,13 +51,13 @@ struct ArrayReader: DocumentsReader {
         switch (state, try nextByte(&window)) {
         case (_, nil):
             state = .end
-            return .error(cutLine)
+            return .error(truncatedLine)
         case (_, UInt8(ascii: "[")) where frame == nil && window.place.column == 1:
             window.drop(1)
             state = .elementOrEnd
             isArrayPerLine = true
             defer { lastEnd = window.place }
-            return .error(cutLine)
+            return .error(truncatedLine)
         case (.elementOrEnd, UInt8(ascii: "]")), (.afterElement, UInt8(ascii: "]")):
             window.drop(1)
             try endArray(&window)
@@ -79,7 +79,7 @@ struct ArrayReader: DocumentsReader {
 
     private mutating func readElement(_ window: inout TextWindow) throws(SourceError) -> SourceItem? {
         switch values.read(&window) {
-        case .error(let error): return .error(try skip(&window, Breakage(error)))
+        case .error(let error): return .error(try skip(&window, SyntaxProblem(error)))
         case .value(let tape, let end):
             let place = window.place
             let element = SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place)
@@ -90,7 +90,7 @@ struct ArrayReader: DocumentsReader {
         }
     }
 
-    /// Nil for the row of a deleted document, which has none.
+    /// Nil for the row of a deleted document, which has no body.
     private static func document(ofRow row: SourceDocument) -> SourceItem? {
         let root = row.text.root
         if let document = root["doc"], document.kind == .object, let text = document.copied() {
@@ -103,28 +103,28 @@ struct ArrayReader: DocumentsReader {
     // MARK: - Broken elements
 
     private mutating func skip(
-        _ window: inout TextWindow, _ breakage: Breakage
+        _ window: inout TextWindow, _ problem: SyntaxProblem
     ) throws(SourceError) -> SourceDocumentError {
-        if isArrayPerLine || frame == nil && nextLineBeginsArray(&window) { return try skipLine(&window, breakage) }
+        if isArrayPerLine || frame == nil && nextLineBeginsArray(&window) { return try skipLine(&window, problem) }
         var end = ElementEnd(indentation: indentation)
-        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        let (error, isAtEnd) = BrokenDocument.skip(&window, problem, to: &end)
         guard isAtEnd else { return error }
         try window.finish(leaving: error)
         throw SourceError(.structure(error.reason), at: error.place, broken: error)
     }
 
     private mutating func skipLine(
-        _ window: inout TextWindow, _ breakage: Breakage
+        _ window: inout TextWindow, _ problem: SyntaxProblem
     ) throws(SourceError) -> SourceDocumentError {
         isArrayPerLine = true
         state = .beforeArray
         var end = LineEnd(after: 0)
-        let (error, isAtEnd) = BrokenText.skip(&window, breakage, to: &end)
+        let (error, isAtEnd) = BrokenDocument.skip(&window, problem, to: &end)
         if isAtEnd { try window.finish(leaving: error) }
         return error
     }
 
-    /// Whether the next line that is not blank begins with a bracket: then this line should have been an array.
+    /// Whether the next line that is not blank begins with a bracket. If so, this line should have been an array.
     private func nextLineBeginsArray(_ window: inout TextWindow) -> Bool {
         var looked = 0
         var isLineStart = false
@@ -142,17 +142,17 @@ struct ArrayReader: DocumentsReader {
     }
 
     /// The error of a line that ends inside its array.
-    private var cutLine: SourceDocumentError {
-        SourceDocumentError(reason: .cutLine, place: lastEnd, start: lastEnd, text: [], isCut: false)
+    private var truncatedLine: SourceDocumentError {
+        SourceDocumentError(reason: .truncatedLine, place: lastEnd, start: lastEnd, text: [], isTruncated: false)
     }
 
-    private static func expectedComma(_ byte: UInt8) -> Breakage {
-        Breakage(.json(.unexpectedByte(byte, expected: .commaOrEndOfArray)), at: 0)
+    private static func expectedComma(_ byte: UInt8) -> SyntaxProblem {
+        SyntaxProblem(.json(.unexpectedByte(byte, expected: .commaOrEndOfArray)), at: 0)
     }
 
     private func missingComma(_ place: TextPlace) -> SourceDocumentError {
         SourceDocumentError(
-            reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isCut: false)
+            reason: Self.expectedComma(UInt8(ascii: "{")).reason, place: place, start: place, text: [], isTruncated: false)
     }
 
     // MARK: - Between arrays
@@ -173,9 +173,9 @@ struct ArrayReader: DocumentsReader {
         case UInt8(ascii: "{") where BackupMetadata.skip(&window): return nil
         case 0xEF where window.isAtMark: return nil
         case let byte?:
-            let breakage = Breakage(.json(.unexpectedByte(byte, expected: .endOfText)), at: 0)
-            guard isArrayPerLine else { throw SourceError(.structure(breakage.reason), at: window.place) }
-            return .error(try skipLine(&window, breakage))
+            let problem = SyntaxProblem(.json(.unexpectedByte(byte, expected: .endOfText)), at: 0)
+            guard isArrayPerLine else { throw SourceError(.structure(problem.reason), at: window.place) }
+            return .error(try skipLine(&window, problem))
         }
     }
 
@@ -190,7 +190,7 @@ struct ArrayReader: DocumentsReader {
 
     // MARK: - Between elements
 
-    /// The next byte that is not white space, not consumed. Nil if the last line of several arrays ends inside its array.
+    /// The next byte that is not white space, not consumed. Nil if the last of several arrays is truncated.
     private func nextByte(_ window: inout TextWindow) throws(SourceError) -> UInt8? {
         guard isArrayPerLine else { return try window.nextByte() }
         guard let byte = window.skipWhitespace() else {

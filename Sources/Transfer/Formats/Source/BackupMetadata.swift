@@ -9,7 +9,7 @@ enum BackupMetadata {
     private static let limit = 64 << 10
     private static let prefix = Array(#"{"name":"@cloudant/couchbackup""#.utf8)
 
-    /// Consumes the line, without its line break. False, and nothing is consumed, if the input is no such backup.
+    /// Consumes the line without its line break. Returns false and consumes nothing if the input is not such a backup.
     ///
     /// The window must be at the opening brace.
     static func skip(_ window: inout TextWindow) -> Bool {

@@ -2,15 +2,15 @@ package import LosslessJSON
 
 /// Reads the documents of a file or of stdin one by one: plain or gzip, in any ``InputFormat``.
 ///
-/// Memory is bounded: it holds one document and a few hundred kilobytes. The result does not depend on how the input is
-/// split into pieces. A document that can't be read is returned as an error, and reading continues.
+/// Memory is bounded: it holds one document and a few hundred kilobytes. How the input is split into pieces does not
+/// affect the result. A document that can't be read is returned as an error, and reading continues.
 package struct DocumentSource: ~Copyable {
     /// The default limit for a document, larger than any that a gateway stores: 64 MiB.
     package static let documentLimit = 64 << 20
 
-    /// The format; nil until the first document was read if it has to be detected.
+    /// The format. If it must be detected, nil until the first document was read.
     package private(set) var format: InputFormat?
-    /// Bytes of the whole input as stored, compressed or not; nil if it is not a regular file.
+    /// The size of the whole input as stored, in bytes; nil if it is not a regular file.
     package let size: Int?
 
     private var window: TextWindow
@@ -56,8 +56,8 @@ package struct DocumentSource: ~Copyable {
     /// Bytes of the input read so far, compressed or not.
     package var bytesRead: Int { window.bytesRead }
 
-    /// Bytes of the input, compressed or not, that the items so far take; an estimate for compressed input. With
-    /// ``size`` it shows the progress.
+    /// Bytes of the input, compressed or not, that belong to the items returned so far; an estimate for compressed
+    /// input. Together with ``size`` it shows the progress.
     package var bytesConsumed: Double { window.bytesConsumed }
 
     /// The header row of a table, without its line break; nil before the first document was read and for other formats.
@@ -88,7 +88,7 @@ package struct DocumentSource: ~Copyable {
         if reader == nil { reader = try begin() }
         guard let item = try reader?.next(&window) else { return nil }
         guard case .document(let document) = item else { return item }
-        if mayBeExtended, format == .json || format == .ndjson, ExtendedJSON.isTypical(document.text.root) {
+        if mayBeExtended, format == .json || format == .ndjson, ExtendedJSON.hasWrapperID(document.text.root) {
             format = .ejson
         }
         mayBeExtended = false
@@ -169,8 +169,8 @@ package struct SourceDocument: Sendable {
     package let text: JSONText
     /// Where it begins: for tables, its first cell; for compressed input, the place in the decompressed text.
     package let place: TextPlace
-    /// The input that ``text`` was made from: a row without its line break, or Extended JSON. Nil if the input is the
-    /// text itself.
+    /// The input that ``text`` was converted from: a row without its line break, or Extended JSON. Nil if the text was
+    /// not converted.
     package let original: [UInt8]?
 
     /// - Parameter text: Its root must be an object.

@@ -6,7 +6,7 @@ internal import Revisions
 struct DocumentSplitter: ~Copyable {
     private var decompressor: GzipReader?
     private var text: [UInt8] = []
-    /// No line feed before this offset, so that a long line is searched only once.
+    /// There is no line feed before this offset. A long line is therefore searched only once.
     private var searched = 0
     private var isArrayOpen = false
 
@@ -39,7 +39,7 @@ struct DocumentSplitter: ~Copyable {
     /// - Returns: What is missing of the array or the gzip data; nil if they are complete.
     @discardableResult
     mutating func finish(_ body: (ArraySlice<UInt8>) throws -> Void) throws -> String? {
-        // After truncated gzip data, the rest is an incomplete line.
+        // The rest after truncated gzip data is an incomplete line.
         do throws(GzipError) { try decompressor?.finish() } catch { return error.description }
         let line = document(text[...])
         text = []

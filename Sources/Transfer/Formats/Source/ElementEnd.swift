@@ -1,10 +1,10 @@
 /// Finds where a broken element of an array ends: at the first of these places.
 ///
-/// - The comma or bracket after it, as long as brackets match and no string runs past the end of its line.
-/// - A comma at the end of a line, if the next line begins with the same white space as the element's own and `{`.
+/// - The comma or bracket after it, if brackets match and no string runs past the end of its line.
+/// - A comma at the end of a line, if the next line begins with the element's own indentation and `{`.
 /// - A line that begins with `]`.
-struct ElementEnd: BrokenTextEnd {
-    private static let deepest = 10_000
+struct ElementEnd: BrokenTextScanner {
+    private static let maxDepth = 10_000
     private static let longestGap = 64 << 10
 
     private let indentation: [UInt8]
@@ -20,9 +20,9 @@ struct ElementEnd: BrokenTextEnd {
     /// - Parameter indentation: White space before the element on its line; empty if it does not begin a line.
     init(indentation: [UInt8]) { self.indentation = indentation }
 
-    var undecided: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
+    var undecidedCount: Int { max(sinceComma, indented.map { $0 + 1 } ?? 0) }
 
-    mutating func look(at byte: UInt8) -> Int? { lookAtLine(byte) ?? lookAtBrackets(byte) }
+    mutating func scan(_ byte: UInt8) -> Int? { lookAtLine(byte) ?? lookAtBrackets(byte) }
 
     private mutating func lookAtLine(_ byte: UInt8) -> Int? {
         if byte == UInt8(ascii: "{"), sinceComma > 0, indented == indentation.count { return sinceComma + 1 }
@@ -73,7 +73,7 @@ struct ElementEnd: BrokenTextEnd {
 
     private mutating func open(_ closer: UInt8) {
         closers?.append(closer)
-        if let count = closers?.count, count > Self.deepest { closers = nil }
+        if let count = closers?.count, count > Self.maxDepth { closers = nil }
     }
 
     private mutating func close(_ closer: UInt8) {

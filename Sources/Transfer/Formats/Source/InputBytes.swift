@@ -1,9 +1,9 @@
 internal import Compression
 
-/// The text of an input as it arrives, in UTF-8: decompressed if the first two bytes are those of gzip, and converted if
-/// it is UTF-16.
+/// The text of an input as it arrives, in UTF-8. Input that begins with gzip's two magic bytes is decompressed; UTF-16
+/// is converted.
 struct InputBytes: ~Copyable {
-    /// Compressed bytes per step: at gzip's best ratio of a thousand to one, that gives at most 8 MiB.
+    /// Compressed bytes per step. At gzip's best ratio of 1000:1, a step gives at most 8 MiB.
     private static let stretch = 8 << 10
 
     private let nextPiece: () throws(SourceError) -> [UInt8]?
@@ -17,7 +17,7 @@ struct InputBytes: ~Copyable {
     private(set) var bytesRead = 0
     /// Bytes of the text so far.
     private(set) var textCount = 0
-    /// Bytes received of which the text is made.
+    /// The bytes received that are already converted to text.
     var bytesDecoded: Int { bytesRead - compressed.count }
 
     /// - Parameter nextPiece: Returns the next bytes, in pieces of any size; nil at the end.
@@ -26,7 +26,7 @@ struct InputBytes: ~Copyable {
     /// Appends the next bytes to `text`, at least one.
     ///
     /// - Returns: False at the end.
-    /// - Throws: `.unreadable`, `.compressed` or `.encoding`, without a place; what could be read before is appended.
+    /// - Throws: `.unreadable`, `.compressed` or `.encoding`, without a place. Text before the error is appended.
     mutating func read(into text: inout [UInt8]) throws(SourceError) -> Bool {
         let count = text.count
         defer { textCount += text.count - count }
@@ -43,7 +43,7 @@ struct InputBytes: ~Copyable {
         return true
     }
 
-    /// Reads until the encoding is known, which takes four bytes.
+    /// Reads until the encoding is known, which requires four bytes.
     private mutating func readFirst(into text: inout [UInt8]) throws(SourceError) -> Bool {
         isEncodingKnown = true
         var bytes: [UInt8] = []

@@ -2,8 +2,8 @@ internal import LosslessJSON
 
 /// Reads consecutive documents: one per line, over several lines, or several on a line.
 ///
-/// A document that can't be read ends with its line. If the error is on a later line, because the document spans
-/// several, it ends before the next line that begins with `{`. So after a truncated line, the next whole document is
+/// A document that can't be read ends with its line. If the document spans several lines and the error is on a later
+/// one, it ends before the next line that begins with `{`. After a truncated line, the next whole document is therefore
 /// found.
 ///
 /// - Note: Source: NDJSON 1.0 (ndjson-spec); `mongoexport --pretty` and jq write documents over several lines.
@@ -19,10 +19,10 @@ struct LinesReader: DocumentsReader {
         }
         guard first == UInt8(ascii: "{") else { return try skipScalar(&window) }
         switch values.read(&window) {
-        case .error(let error): return try skip(&window, Breakage(error))
+        case .error(let error): return try skip(&window, SyntaxProblem(error))
         case .value(let tape, let end):
-            if let stranger = strangerOnLine(from: end, in: &window) {
-                return .error(try skipLine(&window, Breakage(.json(stranger.reason), at: stranger.offset), from: end))
+            if let trailing = trailingText(from: end, in: &window) {
+                return .error(try skipLine(&window, SyntaxProblem(.json(trailing.reason), at: trailing.offset), from: end))
             }
             let place = window.place
             return .document(SourceDocument(text: JSONText(bytes: window.take(end), tape: tape), place: place))
@@ -41,7 +41,7 @@ struct LinesReader: DocumentsReader {
     }
 
     /// Text after a document on its line that does not begin another document.
-    private func strangerOnLine(from end: Int, in window: inout TextWindow) -> JSONError? {
+    private func trailingText(from end: Int, in window: inout TextWindow) -> JSONError? {
         var at = end
         while true {
             while at < window.count {
@@ -51,39 +51,39 @@ struct LinesReader: DocumentsReader {
                 case let byte: return JSONError(.unexpectedByte(byte, expected: .endOfText), at: at)
                 }
             }
-            // Endless white space must neither delay a document nor fill memory.
+            // Endless white space must not delay a document or fill memory.
             guard at - end < values.limit, window.fill() else { return nil }
         }
     }
 
     private mutating func skipScalar(_ window: inout TextWindow) throws(SourceError) -> SourceItem {
         switch values.read(&window) {
-        case .error(let error): return .error(try skipLine(&window, Breakage(error)))
+        case .error(let error): return .error(try skipLine(&window, SyntaxProblem(error)))
         case .value(_, let end):
-            let stranger = strangerOnLine(from: end, in: &window)
-            let breakage = stranger.map { Breakage($0) } ?? Breakage(.notAnObject, at: 0)
-            return .error(try skipLine(&window, breakage, from: end))
+            let trailing = trailingText(from: end, in: &window)
+            let problem = trailing.map { SyntaxProblem($0) } ?? SyntaxProblem(.notAnObject, at: 0)
+            return .error(try skipLine(&window, problem, from: end))
         }
     }
 
-    private func skip(_ window: inout TextWindow, _ breakage: Breakage) throws(SourceError) -> SourceItem {
-        let isOnFirstLine = window.withText(upTo: breakage.offset) { text in
+    private func skip(_ window: inout TextWindow, _ problem: SyntaxProblem) throws(SourceError) -> SourceItem {
+        let isOnFirstLine = window.withText(upTo: problem.offset) { text in
             !text.indices.contains { text[$0] == UInt8(ascii: "\n") }
         }
-        if isOnFirstLine { return .error(try skipLine(&window, breakage, from: breakage.offset)) }
+        if isOnFirstLine { return .error(try skipLine(&window, problem, from: problem.offset)) }
         var end = NextDocumentLine()
-        return .error(try Self.finish(BrokenText.skip(&window, breakage, to: &end), window))
+        return .error(try Self.finish(BrokenDocument.skip(&window, problem, to: &end), window))
     }
 
     /// - Parameter offset: Any offset on the line that ends the broken text.
     private func skipLine(
-        _ window: inout TextWindow, _ breakage: Breakage, from offset: Int = 0
+        _ window: inout TextWindow, _ problem: SyntaxProblem, from offset: Int = 0
     ) throws(SourceError) -> SourceDocumentError {
         var end = LineEnd(after: offset)
-        return try Self.finish(BrokenText.skip(&window, breakage, to: &end), window)
+        return try Self.finish(BrokenDocument.skip(&window, problem, to: &end), window)
     }
 
-    /// If the input was cut off, that is the error, and not the last document.
+    /// If the input was truncated, that is the error, not the last document.
     private static func finish(
         _ skipped: (error: SourceDocumentError, isAtEnd: Bool), _ window: borrowing TextWindow
     ) throws(SourceError) -> SourceDocumentError {
@@ -93,11 +93,11 @@ struct LinesReader: DocumentsReader {
 }
 
 /// Ends broken text before the next line that begins with `{`, without white space before it.
-private struct NextDocumentLine: BrokenTextEnd {
+private struct NextDocumentLine: BrokenTextScanner {
     private var isAfterLineBreak = false
-    var undecided: Int { isAfterLineBreak ? 1 : 0 }
+    var undecidedCount: Int { isAfterLineBreak ? 1 : 0 }
 
-    mutating func look(at byte: UInt8) -> Int? {
+    mutating func scan(_ byte: UInt8) -> Int? {
         if isAfterLineBreak, byte == UInt8(ascii: "{") { return 2 }
         isAfterLineBreak = byte == UInt8(ascii: "\n")
         return nil
@@ -105,19 +105,19 @@ private struct NextDocumentLine: BrokenTextEnd {
 }
 
 /// Ends broken text at the first line break after an offset.
-struct LineEnd: BrokenTextEnd {
+struct LineEnd: BrokenTextScanner {
     private var left: Int
-    let undecided = 0
+    let undecidedCount = 0
 
     init(after offset: Int) { left = offset }
 
-    mutating func look(at byte: UInt8) -> Int? {
+    mutating func scan(_ byte: UInt8) -> Int? {
         left -= 1
         return left < 0 && byte == UInt8(ascii: "\n") ? 1 : nil
     }
 }
 
-/// Reads the JSON value at the beginning of a window, in however many pieces it arrives.
+/// Reads the JSON value at the beginning of a window, which may arrive in pieces.
 struct ValueReader {
     enum Outcome {
         case value(JSONTape, end: Int)
@@ -132,7 +132,7 @@ struct ValueReader {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The result does not depend on how the value is split into pieces.
+    /// How the value is split into pieces does not affect the result.
     mutating func read(_ window: inout TextWindow) -> Outcome {
         var frame: JSONFrame?
         var tape = JSONTape(minimumCapacity: expectedNodes)
@@ -158,7 +158,8 @@ struct ValueReader {
         }
     }
 
-    /// Reads until the value may be complete, or until the window has doubled, so that an error in it is found in time.
+    /// Reads until the value may be complete, or until the window has doubled. An error in a long value is therefore
+    /// found early.
     ///
     /// - Returns: False at the end of the input.
     private static func waitForEnd(

@@ -11,14 +11,14 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
         /// A row of a gateway's answer has no document: it was requested without `include_docs=true`.
         case noDocument
         /// A line of a couchbackup file ends inside its array.
-        case cutLine
+        case truncatedLine
         /// MongoDB's wrapper of this name has invalid content.
         case extendedJSON(wrapper: String, expected: String)
         /// A cell is not of its column's type.
         case cell(column: String, expected: CSVColumnType)
         case cellCount(found: Int, expected: Int)
         /// A closing quote is followed by neither a delimiter nor the end of the line.
-        case textBehindQuote
+        case textAfterQuote
         /// A cell's opening quote has no closing one.
         case openQuote
     }
@@ -32,7 +32,7 @@ package struct SourceDocumentError: Error, Equatable, Sendable {
     /// The broken text without surrounding white space, at most 1 MiB. Empty if only a separator was missing.
     package let text: [UInt8]
     /// Whether ``text`` is only the beginning of the broken text.
-    package let isCut: Bool
+    package let isTruncated: Bool
 
     /// From 1, of ``place``.
     package var line: Int { place.line }
@@ -48,7 +48,7 @@ extension SourceDocumentError {
         let bytes = document.bytes
         self.init(
             reason: reason, place: document.place.advanced(over: Array(bytes[..<offset])), start: document.place,
-            text: Array(bytes.prefix(BrokenText.keptLimit)), isCut: bytes.count > BrokenText.keptLimit)
+            text: Array(bytes.prefix(BrokenDocument.keptLimit)), isTruncated: bytes.count > BrokenDocument.keptLimit)
     }
 }
 
@@ -59,11 +59,11 @@ extension SourceDocumentError.Reason: CustomStringConvertible {
         case .json(let reason): JSONError(reason, at: 0).description
         case .notAnObject: "not a document: it must be an object"
         case .noDocument: "the row has no document; get the rows with include_docs=true"
-        case .cutLine: "the line ends inside its array; if the backup was resumed, a later line has the documents"
+        case .truncatedLine: "the line ends inside its array; if the backup was resumed, a later line has the documents"
         case .extendedJSON(let wrapper, let expected): "\(wrapper) needs \(expected)"
         case .cell(let column, let expected): "column '\(column)': the cell is not \(expected.expectation)"
         case .cellCount(let found, let expected): "\(found.counted("cell")) where the header has \(expected)"
-        case .textBehindQuote: "text after the closing quote of a cell"
+        case .textAfterQuote: "text after the closing quote of a cell"
         case .openQuote: "the quote that opens a cell is never closed"
         }
     }

@@ -1,17 +1,17 @@
 package import Compression
 
-/// Why reading an input can't continue. Everything before it was returned already.
+/// Why reading an input can't continue. All earlier documents were already returned.
 package struct SourceError: Error, Equatable, Sendable {
     /// What stopped reading.
     package enum Reason: Equatable, Sendable {
         /// A system call failed; the string is the system's message.
         case unreadable(String)
         case compressed(GzipError)
-        /// Neither the file name nor the first byte tells the format.
+        /// Neither the file name nor the first byte identifies the format.
         case unknownFormat
-        /// The array or the answer around it is broken in a place where no next document can be found.
+        /// The array, or the answer around it, is broken so that no next document can be found.
         case structure(SourceDocumentError.Reason)
-        /// The text is not UTF-8; the string says what it is and what to do.
+        /// The text is not UTF-8. The string says what it is and what to do.
         case encoding(String)
         /// The header of a table is not valid; the string says why.
         case header(String)

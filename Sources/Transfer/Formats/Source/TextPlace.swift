@@ -17,7 +17,7 @@ package struct TextPlace: Equatable, Sendable {
         let bytes = text.bytes
         var at = 0
         while at + 8 <= text.count {
-            // Within bounds by the condition above; any bytes make a UInt64.
+            // Within bounds by the condition above. Any eight bytes are a valid UInt64.
             let word = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
             if word.hasLineFeed {
                 for index in at..<at + 8 { advance(over: text[unchecked: index]) }
@@ -49,7 +49,7 @@ package struct TextPlace: Equatable, Sendable {
         }
     }
 
-    /// Moves past a byte order mark, which has no column.
+    /// Moves past a byte order mark, which does not count as a column.
     mutating func advanceOverMark() { byteOffset += 3 }
 }
 

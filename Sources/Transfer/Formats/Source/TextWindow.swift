@@ -1,6 +1,6 @@
 internal import LosslessJSON
 
-/// The part of an input that was read and not consumed yet.
+/// The part of an input that was read but not consumed yet.
 ///
 /// Offsets count from the first byte that is not consumed.
 struct TextWindow: ~Copyable {
@@ -9,7 +9,7 @@ struct TextWindow: ~Copyable {
 
     private var input: InputBytes
     private var bytes: [UInt8] = []
-    /// Everything before this offset is consumed.
+    /// Everything before this offset is already consumed.
     private var position = 0
     /// The place of the first byte that is not consumed.
     private(set) var place = TextPlace()
@@ -22,8 +22,8 @@ struct TextWindow: ~Copyable {
     var count: Int { bytes.count - position }
     var bytesRead: Int { input.bytesRead }
 
-    /// Bytes of the input, compressed or not, for the text that is consumed. Compressed bytes are divided evenly among
-    /// the text that they gave.
+    /// Bytes of the input, compressed or not, that the consumed text came from. Compressed bytes are divided evenly
+    /// among the text that they produced.
     var bytesConsumed: Double {
         guard input.textCount > 0 else { return 0 }
         return Double(input.bytesDecoded) * (1 - Double(count) / Double(input.textCount))
@@ -31,7 +31,7 @@ struct TextWindow: ~Copyable {
 
     subscript(offset: Int) -> UInt8 { bytes[position + offset] }
 
-    /// Blocks until there is more input. False if there is none: then call ``finish(leaving:)``.
+    /// Blocks until there is more input. Returns false at the end: then call ``finish(leaving:)``.
     mutating func fill() -> Bool {
         guard !isAtEnd else { return false }
         if position > 0 {

@@ -2,7 +2,7 @@
 ///
 /// - Note: Source: Excel's "Unicode Text" is UTF-16LE with a byte order mark; PowerShell 5's `>` writes it, too.
 struct UTF16Decoder {
-    /// How many bytes the encoding is told by.
+    /// How many bytes are needed to detect the encoding.
     static let headCount = 4
 
     private let isBigEndian: Bool
@@ -11,7 +11,8 @@ struct UTF16Decoder {
     /// A high surrogate whose low one has not arrived.
     private var high: UInt16?
 
-    /// Nil if the text is not UTF-16. No format has NUL characters, so zero bytes tell it without a byte order mark.
+    /// Nil if the text is not UTF-16. No format contains NUL characters, so zero bytes identify UTF-16 without a byte
+    /// order mark.
     ///
     /// - Parameter head: The first four bytes, or all of a shorter text.
     /// - Throws: `SourceError`: `.encoding` for UTF-32, without a place.
@@ -35,7 +36,7 @@ struct UTF16Decoder {
         "\(what); convert it with iconv -f \(encoding) -t UTF-8"
     }
 
-    /// - Throws: `SourceError`: `.encoding` at an unpaired surrogate, without a place; what is before it is appended.
+    /// - Throws: `SourceError`: `.encoding` at an unpaired surrogate, without a place. Text before it is appended.
     mutating func decode(_ bytes: [UInt8], into text: inout [UInt8]) throws(SourceError) {
         for byte in bytes {
             guard let first = half else {
@@ -66,7 +67,7 @@ struct UTF16Decoder {
 
     /// Call at the end of the text.
     ///
-    /// - Throws: `SourceError`: `.encoding` if half a character is left.
+    /// - Throws: `SourceError`: `.encoding` if half a character remains.
     func finish() throws(SourceError) {
         guard half == nil, high == nil else { throw Self.isBroken }
     }

@@ -14,12 +14,12 @@ struct AttachmentComparison: Sendable {
 
     let document: ImportDocument
     let current: JSONText
-    /// Whether attachments that the document does not name stay.
+    /// Whether attachments that the document does not name are kept.
     let keepsOthers: Bool
     let reading: AttachmentReading
     let dialect: GatewayDialect
-    /// Reads the gateway's attachment if its digest can't decide, and gives a digest of the kind of `other`; nil if it
-    /// can't be read.
+    /// Reads the gateway's attachment if its digest can't decide. Returns a digest of the same kind as `other`; nil if
+    /// the attachment can't be read.
     let digestOfCurrent: @Sendable (_ name: String, _ other: AttachmentDigest) async throws -> AttachmentDigest?
 
     /// - Throws: ``AttachmentError`` if an attachment has no bytes and the gateway does not have it.
@@ -64,13 +64,13 @@ struct AttachmentComparison: Sendable {
             attachment.encoding == old.encoding
         else { return false }
         if digest.description == old.digest { return true }
-        // It may be of bytes that CouchDB compressed, for the types and at the level of its settings.
+        // The digest may be that of bytes that CouchDB compressed, for types and at a level from its settings.
         guard dialect.compressesAttachments else { return false }
         return try await digestOfCurrent(old.name, digest) == digest
     }
 
-    /// Whether the gateway has the bytes that a stub names. They are unknown here, only their digest can be compared: with
-    /// that of the gateway, or of its bytes if the gateway has a digest of another kind, or of compressed bytes.
+    /// Whether the gateway has the bytes of a stub. Only the stub's digest is known. It is compared with the gateway's
+    /// digest, or with the digest of the gateway's bytes if the digests are of different kinds or of compressed bytes.
     private func isSameStub(_ stub: ImportAttachment, _ old: ImportAttachment) async throws -> Bool {
         if stub.digest == old.digest { return true }
         guard let own = stub.digest.flatMap({ AttachmentDigest($0) }),

@@ -5,7 +5,7 @@ internal import Locking
 internal import LosslessJSON
 internal import Revisions
 
-/// Reads the bytes of attachments from an export's folder or from the document, on a thread of its own.
+/// Reads the bytes of attachments from an export's folder or from the document, on its own thread.
 actor AttachmentReading {
     private let executor = BlockingExecutor("changebot.attachments")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -14,23 +14,23 @@ actor AttachmentReading {
     private static let decompressedLimit = 256 << 20
 
     private let store: AttachmentStore?
-    private var seen = SeenAttachments()
+    private var seen = AttachmentFileCache()
 
     init(_ store: AttachmentStore?) { self.store = store }
 
-    /// A whole file as base64. Small ones that many documents share are read and encoded once.
+    /// A whole file as base64. Small files that many documents share are read and encoded once.
     ///
     /// - Throws: ``AttachmentError`` if the bytes don't match the digest in the file's name.
     func base64(of body: AttachmentBody, _ name: String) throws(AttachmentError) -> [UInt8] {
         if let text = seen[body].base64 { return text }
         let text = try encoded(body, name)
-        if body.byteCount <= SeenAttachments.largestKept { seen.note(body) { $0.base64 = text } }
+        if body.byteCount <= AttachmentFileCache.maxCachedSize { seen.note(body) { $0.base64 = text } }
         return text
     }
 
     private func encoded(_ body: AttachmentBody, _ name: String) throws(AttachmentError) -> [UInt8] {
         var text: [UInt8] = []
-        // Don't reserve everything for a sparse or endless file.
+        // Don't reserve memory for all of a sparse or endless file.
         text.reserveCapacity((min(body.byteCount, 1 << 30) + 2) / 3 * 4)
         var encoder = Base64Encoder()
         try read(body, name) { text += encoder.encode($0) }
@@ -95,7 +95,7 @@ actor AttachmentReading {
         return digest
     }
 
-    /// Reads a file while it is sent. Its bytes must have been checked before.
+    /// Reads a file while it is sent. Its bytes must already have been checked.
     nonisolated func source(of body: AttachmentBody) -> ByteSource {
         let reading = StreamedFile(store.map { "\($0.path)/\(body.file)" } ?? "")
         return ByteSource(count: body.byteCount) { try await reading.next() }

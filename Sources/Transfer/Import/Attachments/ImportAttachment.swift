@@ -21,7 +21,7 @@ struct ImportAttachment: Sendable {
     let hasBadType: Bool
     let revisionPosition: Int?
     let digest: String?
-    /// Length of the stored bytes, which are compressed if there is an ``encoding``.
+    /// Length of the stored bytes. They are compressed if there is an ``encoding``.
     let byteCount: Int?
     /// `gzip` if a Sync Gateway stores the attachment compressed.
     let encoding: String?
@@ -38,7 +38,7 @@ struct ImportAttachment: Sendable {
 enum MissingBytes: Sendable, Equatable {
     /// The document names no file for them.
     case notExported
-    /// They are in an export's folder, and no folder was given or found.
+    /// The bytes are in an export's folder, but no folder was given or found.
     case noFolder
     /// The file at this path is missing in the folder.
     case noFile(String)
@@ -107,7 +107,7 @@ extension ImportAttachment {
     }
 
     /// Finds the file of a stub. Only names that an export writes are accepted, so that no other file can be read. If
-    /// the file is missing, the attachment is an ordinary stub.
+    /// the file is missing, the attachment is treated as an ordinary stub.
     private static func file(
         _ path: String, _ name: String, _ store: AttachmentStore?
     ) throws(AttachmentError) -> Body {
@@ -121,19 +121,19 @@ extension ImportAttachment {
         return .file(AttachmentBody(byteCount: byteCount, sha256: sha256))
     }
 
-    /// The error for a stub in a mode that keeps no existing attachment.
+    /// The error for a stub in a mode that does not keep existing attachments.
     func bareStub(_ missing: MissingBytes) -> AttachmentError {
         AttachmentError(name, "\(missing.reason); \(missing.remedy)")
     }
 
-    /// The error for a stub if the gateway does not have the attachment either.
+    /// The error for a stub whose attachment the gateway does not have either.
     var withoutBytes: AttachmentError {
         let missing = missingBytes ?? .notExported
         return AttachmentError(
             name, "\(missing.reason), and the gateway does not have it either; \(missing.remedy)")
     }
 
-    /// The error for a stub if the gateway has another attachment of this name.
+    /// The error for a stub whose name belongs to a different attachment on the gateway.
     var withoutOtherBytes: AttachmentError {
         let missing = missingBytes ?? .notExported
         return AttachmentError(
@@ -141,7 +141,7 @@ extension ImportAttachment {
             "\(missing.reason), and the gateway's attachment of this name has another digest; \(missing.remedy)")
     }
 
-    /// Whether it is large enough to be streamed while it is read.
+    /// Whether the attachment is large enough to be streamed while it is read.
     func isStreamed(from limit: Int) -> Bool {
         guard mayBeStreamed else { return false }
         return switch body {
@@ -151,19 +151,19 @@ extension ImportAttachment {
         }
     }
 
-    /// Streaming uses `multipart/related`: it would add a missing type, can't carry an encoding, and puts name and type
+    /// Streaming uses `multipart/related`. It would add a missing type, can't carry an encoding, and puts name and type
     /// into headers.
     var mayBeStreamed: Bool {
         guard let contentType, encoding == nil else { return false }
         return [name, contentType].allSatisfy { $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
     }
 
-    /// Bytes that this attachment adds to a request, beyond those of the document.
+    /// Bytes that this attachment adds to a request, in addition to those of the document.
     ///
-    /// - Parameter isStreamed: Whether attachments that can be streamed are.
+    /// - Parameter isStreamed: Whether streaming is used where possible.
     func addedByteCount(isStreamed: Bool) -> Int {
         guard case .file(let body) = body, !isStreamed || !mayBeStreamed else { return 0 }
-        // Sizes beyond any gateway's limit make no difference, and the cap keeps sums from overflowing.
+        // Sizes above every gateway's limit make no difference, and the cap prevents overflow of sums.
         return (min(body.byteCount, 1 << 40) + 2) / 3 * 4
     }
 }

@@ -4,8 +4,8 @@ internal import LosslessJSON
 internal import Rules
 internal import TodoChecks
 
-/// Makes the entries of each item of the input: maps it, leaves out what the selector does not match, and admits the
-/// rest. One for each pass, because a mapping remembers what it has made.
+/// Makes the entries of each input item: maps it, drops what the selector does not match, and checks the rest. Each
+/// pass has its own instance, because a mapping remembers what it has made.
 struct EntryMaker {
     private let mapper: Mapper?
     private let matcher: DocumentMatcher?
@@ -20,7 +20,7 @@ struct EntryMaker {
         self.now = now
     }
 
-    /// The results of the mapping; nil for skipped documents, and if there is no mapping.
+    /// The results of the mapping; nil for skipped documents and without a mapping.
     ///
     /// - Parameter count: How many of the items an earlier run has finished.
     func map(_ items: [SourceItem], skipping count: Int) async -> [MappingResult?] {
@@ -39,17 +39,17 @@ struct EntryMaker {
         return results
     }
 
-    /// What is written of one item; empty if it is left out.
+    /// The documents to write for one item; empty if it is left out.
     ///
     /// - Parameters:
-    ///   - header: The header of the table that the item is a row of.
+    ///   - header: The header of the table if the item is a row.
     ///   - ordinal: The position of the item in the input.
     func entries(
         of item: SourceItem, _ mapped: MappingResult?, header: [UInt8]?, ordinal: Int
     ) -> [ImportEntry] {
         switch item {
         case .error(let error):
-            let reason = error.isCut ? "\(error) (only its beginning is kept)" : "\(error)"
+            let reason = error.isTruncated ? "\(error) (only its beginning is kept)" : "\(error)"
             let origin = ImportOrigin(
                 ordinal: ordinal, line: error.line, source: .init(error.text, header: header))
             return [.refused(origin, id: nil, reason: reason)]
@@ -93,7 +93,7 @@ extension MappedDocument {
     }
 }
 
-/// Decides without the gateway whether a document can be written.
+/// Decides whether a document can be written, without asking the gateway.
 struct DocumentAdmission: Sendable {
     let mode: ImportMode
     let schema: ImportSettings.Schema?
@@ -101,7 +101,7 @@ struct DocumentAdmission: Sendable {
     /// The target's collection; nil for the default one.
     let collection: String?
     let store: AttachmentStore?
-    let streamedFrom: Int
+    let streamingThreshold: Int
 
     init(_ settings: ImportSettings, gateway: Gateway) {
         mode = settings.mode
@@ -110,7 +110,7 @@ struct DocumentAdmission: Sendable {
         let parts = gateway.url.keyspace.pathSegment.split(separator: ".")
         collection = parts.count > 1 ? parts.last.map(String.init) : nil
         store = settings.attachments.map { AttachmentStore($0) }
-        streamedFrom = settings.streamedFrom
+        streamingThreshold = settings.streamingThreshold
     }
 
     func admit(_ text: JSONText, _ origin: ImportOrigin, isShared: Bool = false) -> ImportEntry {
@@ -123,7 +123,7 @@ struct DocumentAdmission: Sendable {
         }
     }
 
-    /// In which pass a document is written: documents that others refer to come first.
+    /// The pass in which a document is written. Documents that others refer to come first.
     func order(_ document: ImportDocument) -> Int {
         schema == nil ? 0 : TodoSchema.order(document.text.root, collection: collection)
     }
@@ -179,7 +179,7 @@ struct DocumentAdmission: Sendable {
             }
             for attachment in attachments { try check(attachment) }
         }
-        let isStreamed = mode != .restore && attachments.contains { $0.isStreamed(from: streamedFrom) }
+        let isStreamed = mode != .restore && attachments.contains { $0.isStreamed(from: streamingThreshold) }
         return ImportDocument(
             origin: origin, id: id, text: text, revision: revision, isDeletion: isDeletion, attachments: attachments,
             isShared: isShared, isStreamed: isStreamed,
@@ -213,7 +213,7 @@ struct DocumentAdmission: Sendable {
         }
     }
 
-    /// Refuses attachments that this mode can't write, such as stubs that can only be kept where they exist.
+    /// Refuses attachments that this mode can't write, such as stubs that can only be kept.
     private func check(_ attachment: ImportAttachment) throws(Refusal) {
         if attachment.name.isEmpty { throw Refusal(reason: "it has an attachment without a name") }
         if attachment.hasBadType {
@@ -248,7 +248,7 @@ struct ImportOrigin: Sendable {
         }
     }
 
-    /// Position among the documents of the input, broken ones included, from 0.
+    /// Position among the documents of the input, including broken ones, from 0.
     let ordinal: Int
     /// From 1.
     let line: Int
@@ -279,7 +279,7 @@ enum ImportEntry: Sendable {
         }
     }
 
-    /// Bytes that it adds to a request; for a refused one, those of its input.
+    /// Bytes that it adds to a request. For a refused document, the bytes of its input.
     var byteCount: Int {
         switch self {
         case .document(let document): document.byteCount
@@ -288,23 +288,23 @@ enum ImportEntry: Sendable {
     }
 }
 
-/// A document that can be written, as far as can be told without asking the gateway.
+/// A document that can be written, as far as that is known without asking the gateway.
 struct ImportDocument: Sendable {
     let origin: ImportOrigin
     let id: DocumentID
-    /// Includes `_id`. Its version members count only in ``ImportMode/restore``.
+    /// Includes `_id`. Its version members are used only in ``ImportMode/restore``.
     var text: JSONText
     /// Its `_rev`; never nil in a restore.
     let revision: RevisionID?
     let isDeletion: Bool
     var attachments: [ImportAttachment]
-    /// Made by a mapping, which may make it from several documents; so it is no conflict if it exists.
+    /// A mapping made it, possibly from several documents. It is therefore not a conflict if it exists.
     let isShared: Bool
-    /// It is sent in a request of its own, and its attachments are streamed.
+    /// It is sent in a separate request, and its attachments are streamed.
     let isStreamed: Bool
     /// Bytes that it adds to a request.
     let byteCount: Int
 
-    /// Whether an attachment has no bytes, so that the gateway must have it.
+    /// Whether an attachment has no bytes, so that the gateway must already have it.
     var hasBareStubs: Bool { attachments.contains { $0.isStub } }
 }

@@ -5,12 +5,12 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// Records the outcomes of batches in order and saves the progress. Runs on a thread of its own, because writing and
-/// syncing block.
+/// Records the outcomes of batches in order and saves the progress. Runs on its own thread, because writing and syncing
+/// block.
 ///
 /// Rejected documents are on disk before the progress mentions them. If the run is killed, the next one resumes from
-/// the last save and cuts off what the files have after it. A save is never in the middle of a document of the input:
-/// otherwise some of what a mapping makes of it would be counted and rejected twice.
+/// the last save and truncates the files to it. A save never falls between the documents that a mapping makes of one
+/// input document: some would otherwise be counted and rejected twice.
 actor ImportJournal {
     private let executor = BlockingExecutor("changebot.import")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -24,7 +24,7 @@ actor ImportJournal {
     /// The last state from which a run can resume.
     private var resumable: ImportProgress
     private var savedAt = ContinuousClock.now
-    /// Finished batches that wait for an earlier one.
+    /// Finished batches that wait for an earlier batch.
     private var waiting: [Int: SettledBatch] = [:]
     private var next = 0
     private var messages = RepeatedMessages(last: "further rejected documents are not logged individually")
@@ -41,12 +41,12 @@ actor ImportJournal {
         self.settings = settings
         self.report = report
         self.logger = logger
-        // Before anything is written, so that a resumed run knows that something may have been.
+        // Save before the first write, so that a resumed run knows that documents may have been written.
         if let path { try WholeFile.write(progress.json, to: path) }
         report.show(progress)
     }
 
-    /// Begins a pass; batches are numbered from 0 again.
+    /// Begins a pass. Batch numbers start at 0 again.
     func begin(pass: Int) throws(TransferError) {
         if progress.pass != pass {
             progress.pass = pass
@@ -115,8 +115,8 @@ actor ImportJournal {
         if let path { try WholeFile.write(resumable.json, to: path) }
     }
 
-    /// Call when the input could not be read to its end and everything from it is settled. Removes the progress file if
-    /// nothing was read, because there is nothing to resume.
+    /// Call when the input could not be read to its end and everything before the error is settled. Removes the
+    /// progress file if nothing was read, because there is nothing to resume.
     func end() throws(TransferError) {
         guard progress.pass == 0, progress.items == 0 else { return }
         try rejects?.save()
@@ -156,7 +156,7 @@ struct ImportProgress: Sendable, Equatable {
     let now: Int
     /// State of the database when the import began.
     var database = DatabaseState()
-    /// Documents that are there since.
+    /// Sample of documents that exist since then.
     var sample = DatabaseSample()
     /// Passes completed before this one.
     var pass = 0
@@ -250,7 +250,7 @@ struct ImportProgress: Sendable, Equatable {
 }
 
 extension ImportProgress {
-    /// What shows that a database was recreated during an import.
+    /// What shows whether a database was recreated during an import.
     struct DatabaseState: Sendable, Equatable {
         /// CouchDB's `instance_start_time`; nil elsewhere.
         var instance: String?
@@ -258,16 +258,16 @@ extension ImportProgress {
         var newest: Int?
     }
 
-    /// Why this is not the database that was written to; nil if there is no sign of that.
-    func objection(to now: DatabaseState) -> DatabaseObjection? {
+    /// Why this is not the database that was written to; nil if there is no such sign.
+    func mismatch(with now: DatabaseState) -> DatabaseMismatch? {
         if let instance = database.instance, let other = now.instance, instance != other {
-            return DatabaseObjection(reason: "the database was made again since then")
+            return DatabaseMismatch(reason: "the database was made again since then")
         }
         // Each write takes at least one sequence.
         if let newest = database.newest, let other = now.newest {
             let (least, isBeyondAll) = newest.addingReportingOverflow(counts.inserted + counts.changed)
             if other < (isBeyondAll ? .max : least) {
-                return DatabaseObjection(
+                return DatabaseMismatch(
                     reason: "the database was reset since then", reached: SequenceID(String(isBeyondAll ? .max : least))
                 )
             }
@@ -295,7 +295,7 @@ struct ImportIdentity: Sendable, Equatable {
     let mapping: String?
     let schema: ImportSettings.Schema?
     let selector: String?
-    /// How the input is read; nil from files of earlier versions.
+    /// How the input is read; nil in files of earlier versions.
     var reading: Reading?
 
     struct Reading: Sendable, Equatable {
@@ -305,7 +305,7 @@ struct ImportIdentity: Sendable, Equatable {
     }
 
     /// What differs, for a message; nil if nothing does.
-    func objection(to other: ImportIdentity) -> String? {
+    func mismatch(with other: ImportIdentity) -> String? {
         if input != other.input { return "the input has changed since" }
         if target != other.target { return "it went to \(target)" }
         if mode != other.mode { return "its --mode was \(mode.rawValue)" }

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Revisions
 
-/// Locks a progress file against other imports until it is released or the process ends. Uses a file `FILE.lock` beside
-/// it, which is removed afterwards.
+/// Locks a progress file against other imports until it is released or the process ends. Uses the file `FILE.lock` next
+/// to it, which is removed afterwards.
 final class ImportLock {
     private let path: String
     private let descriptor: Int32
@@ -23,7 +23,7 @@ final class ImportLock {
                     "another import keeps its progress in \(progressPath); wait for it, or name another --progress-file"
                 )
             }
-            // An import that just ended may have removed the file.
+            // An import that has just ended may have removed the file.
             if Self.isSame(descriptor, path) {
                 self.descriptor = descriptor
                 return
@@ -39,7 +39,7 @@ final class ImportLock {
     }
 
     deinit {
-        // A file with content is not ours.
+        // A file with content was not created by this lock.
         var information = stat()
         if fstat(descriptor, &information) == 0, information.st_size == 0 { unlink(path) }
         close(descriptor)

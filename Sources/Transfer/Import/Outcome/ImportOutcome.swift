@@ -15,21 +15,21 @@ enum ImportOutcome: Sendable, Equatable {
 
 /// How many documents had each outcome so far.
 package struct ImportCounts: Sendable, Equatable {
-    /// Documents that did not exist before; in a restore, tombstones too.
+    /// Documents that did not exist before. In a restore, includes tombstones.
     package var inserted = 0
     /// Replaced, patched or deleted.
     package var changed = 0
-    /// How many of those inserted or changed are tombstones.
+    /// How many of the inserted or changed documents are tombstones.
     package var deleted = 0
-    /// Documents that the gateway had already in an equivalent form; they were not written.
+    /// Documents that already existed in an equivalent form and were not written.
     package var unchanged = 0
-    /// Documents that were not written: not valid, in conflict, or refused by the gateway.
+    /// Documents that were not written: invalid, in conflict, or refused by the gateway.
     package var rejected = 0
 
     /// All zero.
     package init() {}
 
-    /// All documents that have an outcome. ``deleted`` is not added, because it is a part of the others.
+    /// All documents that have an outcome. ``deleted`` is not added, because those are already counted.
     package var settled: Int { inserted + changed + unchanged + rejected }
 
     /// - Parameter isDeletion: Whether the document of the input is a tombstone.
@@ -49,7 +49,7 @@ package struct ImportCounts: Sendable, Equatable {
 }
 
 extension ImportOutcome {
-    /// Whether the gateway has what the input has, unless that is a tombstone.
+    /// Whether the gateway has the input's document, and it is not a tombstone.
     var leavesDocument: Bool {
         switch self {
         case .inserted, .changed, .unchanged: true
@@ -59,7 +59,7 @@ extension ImportOutcome {
 
     /// What a dry run prints for a document, on one line without a line feed.
     ///
-    /// - Parameter document: What would be written, if that is to be shown.
+    /// - Parameter document: What would be written; nil if it is not shown.
     func preview(of entry: ImportEntry, document: [UInt8]?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -87,9 +87,10 @@ extension ImportOutcome {
 
 /// Counts of the documents that were read, before they are written.
 package struct InputCounts: Sendable, Equatable {
-    /// Documents of the input, broken ones included.
+    /// Documents of the input, including broken ones.
     package var documents = 0
-    /// Documents on which a rule of the mapping fired or failed. Without a mapping: those that the selector matches.
+    /// Documents for which a rule of the mapping fired or failed. Without a mapping: documents that the selector
+    /// matches.
     package var matched = 0
     /// How often each rule of the mapping fired, by its name.
     package var rules: [String: Int] = [:]
@@ -101,13 +102,13 @@ package struct InputCounts: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - mapped: The result of the mapping; nil if there is none.
-    ///   - isLetThrough: Whether there is something to write or to reject.
-    init(_ item: SourceItem, _ mapped: MappingResult?, isLetThrough: Bool) {
+    ///   - isSelected: Whether there is something to write or to reject.
+    init(_ item: SourceItem, _ mapped: MappingResult?, isSelected: Bool) {
         documents = 1
         // A broken document matches nothing.
         guard case .document = item else { return }
         guard let mapped else {
-            matched = isLetThrough ? 1 : 0
+            matched = isSelected ? 1 : 0
             return
         }
         matched = mapped.fired.isEmpty && mapped.error?.rule == nil ? 0 : 1

@@ -3,9 +3,9 @@ internal import LosslessJSON
 internal import Revisions
 
 /// The files of rejected documents, which can be corrected and imported again. JSON is one document per line; rows of a
-/// table form a table again. `FILE.reasons` says why, as JSON lines: `{"line":12,"id":"…","reason":"…"}`.
+/// table form a table again. `FILE.reasons` has the reasons, as JSON lines: `{"line":12,"id":"…","reason":"…"}`.
 ///
-/// Writes reach the system at once; ``save()`` makes them durable.
+/// Writes are passed to the system immediately; ``save()`` makes them durable.
 final class RejectFiles {
     struct SavePoint: Sendable, Equatable {
         var documentBytes = 0
@@ -18,7 +18,7 @@ final class RejectFiles {
     private static let beginning = Array(#"{"line":"#.utf8)
 
     private let path: String
-    /// Whether the existing files are the input; then new ones replace them at the end.
+    /// Whether the existing files are the input. New files then replace them at the end.
     private let isReplacing: Bool
     private let documents: OpenFile
     private let reasons: OpenFile
@@ -27,9 +27,9 @@ final class RejectFiles {
     private var lastOrdinal: Int?
 
     /// - Parameters:
-    ///   - input: The path of the input. If it is the reject file itself, that stays unchanged until ``complete()``.
+    ///   - input: The path of the input. If it is the reject file itself, it stays unchanged until ``complete()``.
     ///   - point: How much of an earlier run's files to keep.
-    /// - Throws: ``TransferError``: `.cannotCreate`, also if the file has other content than rejected documents;
+    /// - Throws: ``TransferError``: `.cannotCreate`, also if the file contains anything but rejected documents;
     ///   `.locked`; `.foreign` if the files are shorter than `point`.
     init(_ path: String, input: String, from point: SavePoint) throws(TransferError) {
         let isOwn = WholeFile.exists(path + Self.reasonsEnding)
@@ -51,7 +51,7 @@ final class RejectFiles {
         try truncate(to: point)
     }
 
-    /// - Throws: ``TransferError``: `.cannotCreate` if the file has other content than reasons.
+    /// - Throws: ``TransferError``: `.cannotCreate` if the file contains anything but reasons.
     private static func check(reasons path: String) throws(TransferError) {
         let bytes = try WholeFile.read(path, limit: beginning.count, whole: false) ?? []
         guard zip(bytes, beginning).allSatisfy({ $0 == $1 }) else {

@@ -6,28 +6,28 @@ internal import LosslessJSON
 internal import Revisions
 internal import ServiceLifecycle
 
-/// The files that an import reads, checked before anything is made for it.
+/// The files that an import reads, checked before any output is created.
 package struct ImportInputs: Sendable {
-    /// The folder with the attachments; nil if there is none and none is needed.
+    /// The folder with the attachments; nil if none exists and none is needed.
     let attachments: String?
-    /// Whether that folder was found by the manifest, not named by the user.
+    /// Whether the manifest named the folder, not the user.
     let isNamedByManifest: Bool
 
-    /// Checks the files of an import. A graceful shutdown ends it.
+    /// Checks the files of an import. A graceful shutdown cancels the check.
     ///
-    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is something else;
+    /// - Throws: ``TransferError``: `.missing`, `.invalid`; `.occupied` if the progress file is another kind of file;
     ///   `CancellationError`, also after a graceful shutdown.
     package static func check(_ settings: ImportSettings) async throws -> ImportInputs {
         try await cancelWhenGracefulShutdown { try await InputCheck().run(settings) }
     }
 
-    /// Blocks while it checks the whole input against its manifest, if that is wanted.
+    /// Blocks while it compares the whole input with its manifest, if that is enabled.
     ///
     /// - Throws: ``TransferError``, `CancellationError`.
     fileprivate init(_ settings: ImportSettings) throws {
         try Self.checkReadable(settings.path)
         if let folder = settings.attachments {
-            attachments = try AttachmentPlaces.checked(folder)
+            attachments = try AttachmentFolderCandidates.checked(folder)
             _ = try Self.exportedAttachments(settings)
         } else {
             attachments = try Self.exportedFolder(settings)
@@ -55,7 +55,7 @@ package struct ImportInputs: Sendable {
         return nil
     }
 
-    /// The attachments according to the manifest beside the input; nil if there is no manifest.
+    /// The attachments according to the manifest next to the input; nil if there is no manifest.
     private static func exportedAttachments(_ settings: ImportSettings) throws -> ExportedAttachments? {
         let path = settings.path
         guard ImportReader.isRegularFile(path),
@@ -66,7 +66,7 @@ package struct ImportInputs: Sendable {
     }
 }
 
-/// Runs the check on a thread of its own, because reading the whole input blocks.
+/// Runs the check on its own thread, because reading the whole input blocks.
 private actor InputCheck {
     private let executor = BlockingExecutor("changebot.check")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -83,7 +83,7 @@ private enum ManifestCheck {
         let value: JSONValue
     }
 
-    /// Nil if there is no manifest beside the file.
+    /// Nil if there is no manifest next to the file.
     ///
     /// - Parameter isStrict: Whether an invalid manifest is an error; otherwise it is ignored.
     /// - Throws: ``TransferError``: `.invalid`, `.missing`.
@@ -91,7 +91,7 @@ private enum ManifestCheck {
         let manifestPath = ExportPlace.findManifest(ExportPlace.manifest(of: path))
         guard let bytes = try WholeFile.read(manifestPath) else { return nil }
         guard let text = try? JSONText(bytes, limits: .files) else {
-            if isStrict { throw objection(path, "\(manifestPath) is not a manifest") }
+            if isStrict { throw mismatch(path, "\(manifestPath) is not a manifest") }
             return nil
         }
         return Manifest(path: manifestPath, value: text.root)
@@ -100,12 +100,12 @@ private enum ManifestCheck {
     /// - Throws: ``TransferError``: `.invalid` if the size or the SHA-256 differs; `.missing`. `CancellationError`.
     static func run(_ path: String, _ manifest: Manifest) throws {
         guard let byteCount = manifest.value["bytes"]?.count, let sha256 = manifest.value["sha256"]?.string else {
-            throw objection(path, "\(manifest.path) is not a manifest")
+            throw mismatch(path, "\(manifest.path) is not a manifest")
         }
         let file = try OpenFile(reading: path)
         let found = try file.byteCount
         guard found == byteCount else {
-            throw objection(path, "it has \(found.counted("byte")) where \(manifest.path) says \(byteCount)")
+            throw mismatch(path, "it has \(found.counted("byte")) where \(manifest.path) says \(byteCount)")
         }
         var digest = RunningDigest(.sha256)
         while true {
@@ -114,10 +114,10 @@ private enum ManifestCheck {
             try Task.checkCancellation()
             digest.update(piece)
         }
-        guard digest.hex == sha256 else { throw objection(path, "its SHA-256 is not that of \(manifest.path)") }
+        guard digest.hex == sha256 else { throw mismatch(path, "its SHA-256 is not that of \(manifest.path)") }
     }
 
-    private static func objection(_ path: String, _ what: String) -> TransferError {
+    private static func mismatch(_ path: String, _ what: String) -> TransferError {
         TransferError(
             .invalid,
             "\(path) is not as it was exported: \(what); get it again, or import it anyway with --ignore-manifest")
@@ -144,7 +144,7 @@ private struct ExportedAttachments {
     }
 
     /// The folder's current path; nil if it is not found.
-    var found: String? { AttachmentPlaces(folder, of: path).found }
+    var found: String? { AttachmentFolderCandidates(folder, of: path).found }
 
     /// The error of an import that needs the folder.
     var absence: TransferError {

@@ -9,23 +9,23 @@ struct InputChunk: Sendable {
     var items: [SourceItem] = []
     /// The header row if the items are rows of a table.
     var header: [UInt8]?
-    /// The format; nil as long as it is not known.
+    /// The format; nil until it is known.
     var format: InputFormat?
     /// Why reading can't continue; the items before it are valid.
     var failure: SourceError?
     var isAtEnd = false
     /// Bytes of the input read so far, compressed or not.
     var bytesRead = 0
-    /// Bytes of the input, compressed or not, that the items so far take.
+    /// Bytes of the input, compressed or not, that belong to the items returned so far.
     var bytesConsumed = 0.0
 }
 
-/// Reads the input, once per pass. Runs on a thread of its own, because reading blocks.
+/// Reads the input, once per pass. Runs on its own thread, because reading blocks.
 actor ImportReader {
     private let executor = BlockingExecutor("changebot.input")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Limits of one read.
+    /// The limits of one read.
     private static let chunkDocuments = 256
     private static let chunkBytes = 1 << 20
     private static let headBytes = 1 << 20
@@ -36,7 +36,7 @@ actor ImportReader {
     private let delimiter: CSVDelimiter
     private let isStopped: Locked<Bool>
     private var source: DocumentSource?
-    /// An input that can be read only once; nil once it was copied.
+    /// An input that can be read only once; nil after it was copied.
     private var input: PolledInput?
     /// The copy of an input that can be read only once.
     private var copy: OpenFile?
@@ -77,7 +77,7 @@ actor ImportReader {
         return source?.size
     }
 
-    /// Whether the input can be read again, also by another run.
+    /// Whether the input can be read again, including by another run.
     static func isRegularFile(_ path: String) -> Bool {
         var information = stat()
         return path != "-" && stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
@@ -96,12 +96,12 @@ actor ImportReader {
             digest.update(piece)
         }
         let time = information.st_mtim
-        // Only compared for equality, so years after 2262 may overflow.
+        // The value is only compared for equality, so years after 2262 may overflow.
         let changed = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
         return .init(size: try file.byteCount, changed: changed, head: digest.hex)
     }
 
-    /// Copies an input that can be read only once to a temporary file without a name.
+    /// Copies an input that can be read only once to an unnamed temporary file.
     ///
     /// - Throws: `SourceError`, ``TransferError``: `.cannotCreate`, `.cannotWrite`.
     func spool() throws {
@@ -148,7 +148,7 @@ extension SourceItem {
 
 /// Stdin or a pipe, whose reader can be stopped while it waits for input.
 private final class PolledInput {
-    /// How often it checks whether to stop.
+    /// How often the reader checks whether to stop, in milliseconds.
     private static let milliseconds: Int32 = 200
 
     private let descriptor: InputDescriptor
@@ -156,7 +156,7 @@ private final class PolledInput {
 
     /// - Parameter path: `-` for stdin.
     init(_ path: String, isStopped: Locked<Bool>) throws(SourceError) {
-        // Opening a pipe without a writer would block and could not be stopped.
+        // Opening a pipe without a writer would block without a way to stop it.
         descriptor = try InputDescriptor(path, flags: O_NONBLOCK)
         self.isStopped = isStopped
     }

@@ -56,7 +56,7 @@ struct AttachmentRendering: Sendable {
         return described
     }
 
-    /// Nil for an attachment that goes in the document's body.
+    /// Nil for an attachment that is part of the document's body.
     func streamed(
         _ attachment: ImportAttachment, of document: JSONText
     ) async throws -> StreamedAttachment? {

@@ -1,13 +1,13 @@
 internal import DocumentFlow
 internal import GatewayClient
 
-/// Sends bodies to the gateway: many in one request, except for documents with large attachments.
+/// Sends bodies to the gateway: many per request, except for documents with large attachments.
 struct BodySender: Sendable {
     let gateway: Gateway
     let progress: RunProgress
 
-    typealias Planned = (open: OpenDocument, need: ImportNeed)
-    typealias Answer = (open: OpenDocument, outcome: BulkOutcome, wanted: ImportOutcome)
+    typealias Planned = (open: PendingDocument, step: ImportStep)
+    typealias Answer = (open: PendingDocument, outcome: BulkOutcome, wanted: ImportOutcome)
 
     private struct Write: Sendable {
         let position: Int
@@ -15,7 +15,7 @@ struct BodySender: Sendable {
         var attachments: [StreamedAttachment] = []
     }
 
-    /// - Parameter lost: Gets the writes of requests that failed without an answer.
+    /// - Parameter lost: Receives the writes of requests that failed without an answer.
     func send(
         _ planned: [Planned], _ lost: inout LostAnswers, _ sender: inout BulkSender
     ) async throws -> [Answer] {
@@ -23,7 +23,7 @@ struct BodySender: Sendable {
         var alone: [Write] = []
         for (position, plan) in planned.enumerated() {
             let id = plan.open.document.id
-            switch plan.need {
+            switch plan.step {
             case .nothing: break
             case .write(let body, _):
                 together.append(Write(position: position, document: BulkDocument(id: id, segments: body.segments)))
@@ -38,7 +38,7 @@ struct BodySender: Sendable {
         for writes in [together] + alone.map({ [$0] }) where !writes.isEmpty {
             var broken: Set<Int> = []
             defer {
-                for position in broken { lost.note(planned[position].open, wanted: planned[position].need.outcome) }
+                for position in broken { lost.note(planned[position].open, wanted: planned[position].step.outcome) }
             }
             try await send(writes, &broken, &sender, &answers)
         }
@@ -51,10 +51,10 @@ struct BodySender: Sendable {
             counters.written += written
             counters.conflicts += conflicts
         }
-        return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].need.outcome) }
+        return answers.map { (planned[$0.position].open, $0.outcome, planned[$0.position].step.outcome) }
     }
 
-    /// - Parameter broken: Gets the positions of writes whose request failed without an answer: they may have
+    /// - Parameter broken: Receives the positions of writes whose request failed without an answer: they may have
     ///   succeeded.
     private func send(
         _ writes: [Write], _ broken: inout Set<Int>, _ sender: inout BulkSender,
@@ -73,7 +73,7 @@ struct BodySender: Sendable {
             })
     }
 
-    /// - Parameter attachments: What is sent with the one document.
+    /// - Parameter attachments: The attachments that are sent with the single document.
     private func write(
         _ documents: ArraySlice<BulkDocument>, _ attachments: [StreamedAttachment]
     ) async throws(GatewayError) -> [BulkOutcome] {
@@ -104,7 +104,7 @@ struct BodySender: Sendable {
             switch error.code {
             case .conflict: return .conflict
             case .invalidRequest, .sourceFailed: return .rejected(status: 400, reason: error.message)
-            // The sender finds out whether this document is the cause.
+            // The sender determines whether this document is the cause.
             default: throw error
             }
         }

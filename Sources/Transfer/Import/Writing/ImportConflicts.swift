@@ -5,20 +5,20 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Decides between a document of the gateway and one that is imported: `import --policy`.
+/// Decides between a gateway's document and an imported one: `import --policy`.
 struct ImportConflicts: Sendable {
-    /// The leaves of a resolution: the gateway's document, or its deletion; and the imported one.
+    /// The indices of a resolution's leaves: the gateway's document or its deletion, and the imported document.
     static let (existing, imported) = (0, 1)
 
     let policies: ConflictPolicies
     let gateway: Gateway
     let contact: GatewayContact
     let reading: AttachmentReading
-    /// Whether an imported document that comes after the existing one is no conflict: it is a restore.
+    /// Whether an imported successor of the existing document is accepted without a conflict, as in a restore.
     let admitsSuccessors: Bool
 
-    /// - Returns: Nil if there is no policy for it.
-    /// - Parameter missing: The names of the imported attachments that the gateway's document does not have.
+    /// - Returns: Nil if no policy applies.
+    /// - Parameter missing: The names of the imported attachments that the gateway's document lacks.
     /// - Throws: `RunError`, ``AttachmentError``, `JSONError`, `JSONEditError`, `CancellationError`.
     func resolution(
         of document: ImportDocument, over current: JSONText, _ revision: RevisionID, missing: Set<String>
@@ -36,9 +36,9 @@ struct ImportConflicts: Sendable {
         return try await resolution(of: document, existing, incoming)
     }
 
-    /// The gateway's document is deleted.
+    /// Decides when the gateway's document is deleted.
     ///
-    /// - Throws: As the other one.
+    /// - Throws: The same errors as the function above.
     func resolution(againstDeletion document: ImportDocument) async throws -> ConflictResolution? {
         guard let existing = try await contact.winningLeaf(of: document.id, at: gateway), existing.isDeleted,
             !document.isDeletion
@@ -50,7 +50,8 @@ struct ImportConflicts: Sendable {
         return try await resolution(of: document, existing, incoming)
     }
 
-    /// A restored document is the revision that it names. Any other may have been edited since, and comes after that.
+    /// A restored document is the revision that it names. Any other document may have been edited since then, and is a
+    /// successor of that revision.
     private func leaf(of document: ImportDocument, _ text: JSONText) -> ConflictLeaf {
         let stored = ConflictLeaf(text)
         if admitsSuccessors {
@@ -60,11 +61,11 @@ struct ImportConflicts: Sendable {
         return ConflictLeaf(text, revision: Self.unnamed, after: history)
     }
 
-    /// Stands for the revision of a document that has none.
+    /// The placeholder for the revision of a document without one.
     private static let unnamed = "imported"
 
-    /// Whether an imported document that is no revision of its own is the one that it names, as far as the gateway still
-    /// has that: then whatever happened to the document since is newer.
+    /// Whether an imported document without its own revision equals the revision that it names, if the gateway still
+    /// has that one. All later changes of the gateway's document are then newer.
     private func isUnedited(
         _ incoming: ConflictLeaf, _ document: ImportDocument, _ known: [String: JSONText]
     ) async throws -> Bool {
@@ -83,13 +84,13 @@ struct ImportConflicts: Sendable {
         let conflict = Conflict(ranked: [existing, incoming])
         guard let decision = ConflictDecision(conflict, by: policies) else { return nil }
         var known = try await revisions(decision.wanted, of: document.id)
-        // An old version of the document that the gateway has forgotten: the file that is restored has it.
+        // The gateway has forgotten this old version of the document, but the restored file has it.
         if decision.wanted.contains(incoming.revision), known[incoming.revision] == nil {
             known[incoming.revision] = incoming.document
         }
         let resolution = await decision.resolution(knowing: known)
         guard existing.isDeleted else { return resolution }
-        // A tombstone is none of the leaves to choose from.
+        // A tombstone is not among the leaves to choose from.
         return switch resolution {
         case .keep: .keep(Self.imported)
         case .delete: .keep(Self.existing)
@@ -126,7 +127,7 @@ struct ImportConflicts: Sendable {
         return known
     }
 
-    /// What was made of both: its text, and the imported document with the attachments of both.
+    /// The merged result: its text, and the imported document with the attachments of both.
     ///
     /// - Throws: ``AttachmentError``, `JSONError`.
     static func merged(

@@ -6,7 +6,7 @@ internal import LosslessJSON
 internal import Revisions
 internal import Rules
 
-/// Decides what must be done for a document, given what the gateway has.
+/// Decides what to send for a document, given the gateway's current document.
 struct ImportPlanner: Sendable {
     private let gateway: Gateway
     private let settings: ImportSettings
@@ -34,9 +34,9 @@ struct ImportPlanner: Sendable {
     }
 
     /// - Throws: `RunError`, `CancellationError`.
-    func need(_ open: OpenDocument, acceptsExisting: Bool) async throws -> ImportNeed {
+    func step(_ open: PendingDocument, acceptsExisting: Bool) async throws -> ImportStep {
         do {
-            return try await need(open.document, open.lookup, acceptsExisting)
+            return try await step(open.document, open.lookup, acceptsExisting)
         } catch let error as AttachmentError {
             return .nothing(.rejected(reason: error.reason))
         } catch let error as JSONEditError {
@@ -46,27 +46,27 @@ struct ImportPlanner: Sendable {
         }
     }
 
-    private func need(_ document: ImportDocument, _ lookup: DocumentLookup?, _ acceptsExisting: Bool) async throws
-        -> ImportNeed
+    private func step(_ document: ImportDocument, _ lookup: DocumentLookup?, _ acceptsExisting: Bool) async throws
+        -> ImportStep
     {
         switch lookup {
         case .refused(let reason)?: return .nothing(.rejected(reason: "the existing document can't be read: \(reason)"))
         case .deleted?, .missing?:
             let wasRead = conflicts != nil && settings.mode == .insert && document.revision != nil
             guard settings.mode == .restore || wasRead else { return try await newDocument(document, isKnown: true) }
-            return try await need(againstDeletion: document)
+            return try await step(againstDeletion: document)
         case .found(let revision, let current)? where conflicts != nil:
-            return try await need(document, inConflictWith: current, revision, acceptsExisting)
+            return try await step(document, inConflictWith: current, revision, acceptsExisting)
         case .found(let revision, let current)?:
-            return try await need(document, over: current, revision, acceptsExisting)
+            return try await step(document, over: current, revision, acceptsExisting)
         case nil: return try await newDocument(document)
         }
     }
 
-    /// A document that has been deleted.
+    /// The step for a document that has been deleted.
     ///
     /// - Note: A restore looks documents up only after a conflict.
-    private func need(againstDeletion document: ImportDocument) async throws -> ImportNeed {
+    private func step(againstDeletion document: ImportDocument) async throws -> ImportStep {
         switch try await conflicts?.resolution(againstDeletion: document) {
         case nil where settings.mode != .insert: return .nothing(.otherLeaf)
         case .leave(let reason)?: return .nothing(.rejected(reason: reason))
@@ -75,14 +75,14 @@ struct ImportPlanner: Sendable {
         }
     }
 
-    private func need(
+    private func step(
         _ document: ImportDocument, inConflictWith current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
-    ) async throws -> ImportNeed {
+    ) async throws -> ImportStep {
         let missing = try await compared(document, current, revision, keepsOthers: false).missing
         switch try await conflicts?.resolution(of: document, over: current, revision, missing: missing) {
         case nil:
             guard settings.mode == .restore else {
-                return try await need(document, over: current, revision, acceptsExisting)
+                return try await step(document, over: current, revision, acceptsExisting)
             }
             return .nothing(.otherLeaf)
         case .leave(let reason)?: return .nothing(.rejected(reason: reason))
@@ -97,23 +97,23 @@ struct ImportPlanner: Sendable {
         }
     }
 
-    /// - Parameter isKnown: Whether it is known that there is none.
-    private func newDocument(_ document: ImportDocument, isKnown: Bool = false) async throws -> ImportNeed {
+    /// - Parameter isKnown: Whether it is known that the document does not exist.
+    private func newDocument(_ document: ImportDocument, isKnown: Bool = false) async throws -> ImportStep {
         if isKnown, settings.mode == .delete || document.isDeletion { return .nothing(.unchanged) }
         if let stub = document.attachments.first(where: { $0.isStub }) {
             throw stub.withoutBytes
         }
         let attachments = document.attachments.filter { $0.body != .removed }
-        // A patch applied to nothing must not leave nulls behind.
+        // A patch of a missing document must not leave nulls behind.
         let text =
             settings.mode == .merge
             ? try JSONText("{}").merging(try Self.patch(document.text).root) : document.text
         return try await write(document, text, revision: nil, attachments, keeping: nil, .inserted)
     }
 
-    private func need(
+    private func step(
         _ document: ImportDocument, over current: JSONText, _ revision: RevisionID, _ acceptsExisting: Bool
-    ) async throws -> ImportNeed {
+    ) async throws -> ImportStep {
         if settings.mode == .delete || document.isDeletion && settings.mode != .insert {
             return .write(Self.tombstone(document, revision, isPlain: settings.mode == .delete), .deleted)
         }
@@ -131,15 +131,15 @@ struct ImportPlanner: Sendable {
     }
 
     /// - Parameters:
-    ///   - text: What the document is to be.
-    ///   - keepsOthers: Whether attachments that the document does not name stay.
-    ///   - isAllowed: If not, any difference is a conflict.
+    ///   - text: The new content of the document.
+    ///   - keepsOthers: Whether attachments that the document does not name are kept.
+    ///   - isAllowed: If false, any difference is a conflict.
     private func change(
         _ document: ImportDocument, _ text: JSONText, over current: JSONText, _ revision: RevisionID,
         keepsOthers: Bool = false, isAllowed: Bool = true
-    ) async throws -> ImportNeed {
+    ) async throws -> ImportStep {
         let text = Self.keepingExpiry(text, of: current)
-        // Attachments that stay, and a patch operation for each that changes.
+        // The attachments that are kept, and a patch operation for each one that changes.
         let attachments = try await compared(document, current, revision, keepsOthers: keepsOthers)
         var patch = JSONPatch.difference(
             from: current.root, to: text.root, leavingOut: VersionMembers.names,
@@ -153,7 +153,7 @@ struct ImportPlanner: Sendable {
             .changed(settings.preview == nil ? [] : patch.json))
     }
 
-    /// A document without an expiry keeps that of the gateway's. An equal one is spelled as the gateway's.
+    /// A document without an expiry keeps the gateway's. An equal expiry is spelled as on the gateway.
     private static func keepingExpiry(_ text: JSONText, of current: JSONText) -> JSONText {
         guard let expiry = current.root[DocumentExpiry.member] else { return text }
         if let own = text.root[DocumentExpiry.member] {
@@ -175,12 +175,12 @@ struct ImportPlanner: Sendable {
     }
 
     /// - Parameters:
-    ///   - attachments: The attachments that the document will have.
+    ///   - attachments: The attachments of the new document.
     ///   - current: The gateway's document, which has the attachments of bare stubs.
     private func write(
         _ document: ImportDocument, _ text: JSONText, revision: RevisionID?, _ attachments: [ImportAttachment],
         keeping current: JSONText?, _ outcome: ImportOutcome
-    ) async throws -> ImportNeed {
+    ) async throws -> ImportStep {
         var sentAlone: [StreamedAttachment] = []
         var written: [WrittenAttachment] = []
         if settings.showsDocuments { written = try await rendering.described(attachments, document.text, current) }
@@ -203,7 +203,7 @@ struct ImportPlanner: Sendable {
     /// The imported document as a merge patch.
     private static func patch(_ document: JSONText) throws -> JSONText { try plain(document) }
 
-    /// - Parameter isPlain: Whether only the document's id is used.
+    /// - Parameter isPlain: Whether the tombstone contains only the document's id.
     private static func tombstone(_ document: ImportDocument, _ revision: RevisionID, isPlain: Bool) -> ImportBody {
         guard isPlain else {
             return ImportBody(document.text, leavingOut: VersionMembers.written, revision: revision)
@@ -218,12 +218,12 @@ struct ImportPlanner: Sendable {
     }
 }
 
-/// What must be done for a document.
-enum ImportNeed {
+/// What to do for a document.
+enum ImportStep {
     case nothing(ImportOutcome)
-    /// Send this body; the outcome if it is accepted.
+    /// Send this body. The outcome applies if it is accepted.
     case write(ImportBody, ImportOutcome)
-    /// Send this body with streamed attachments; the outcome if it is accepted.
+    /// Send this body with streamed attachments. The outcome applies if it is accepted.
     case stream(ImportBody, [StreamedAttachment], ImportOutcome)
 
     var outcome: ImportOutcome {
@@ -254,7 +254,7 @@ extension ImportBody {
     var bytes: [UInt8] { Array(segments.joined()) }
 }
 
-/// Members that describe the version of a document. They belong to the gateway.
+/// Members that describe the version of a document. The gateway manages them.
 enum VersionMembers {
     /// Members that the gateway generates for each revision.
     static let written: Set<[UInt8]> = made.union([Array("_rev".utf8), Array("_revisions".utf8)])
@@ -269,7 +269,7 @@ enum VersionMembers {
         }
     }
 
-    /// Others that CouchDB accepts (3.5, `couch_doc.erl`).
+    /// Other members that CouchDB accepts (3.5, `couch_doc.erl`).
     private static let couchDB = Set(
         [
             "_id", "_deleted", "_replication_state", "_replication_state_time", "_replication_state_reason",
@@ -279,7 +279,7 @@ enum VersionMembers {
     static let names: Set<String> = Set(written.map { String(decoding: $0, as: UTF8.self) }).union(["_id", "_deleted"])
 }
 
-/// The body of a document in a request, in segments so that large parts need not be copied.
+/// The body of a document in a request. It consists of segments so that large parts need not be copied.
 struct ImportBody {
     private(set) var segments: [[UInt8]] = []
     private var open: [UInt8] = []

@@ -6,18 +6,17 @@ internal import Logging
 internal import LosslessJSON
 internal import Revisions
 
-/// Writes batches: reads existing documents where they matter, sends the writes, and repeats those that the gateway did
-/// not decide.
+/// Writes batches: reads existing documents where necessary, sends the writes, and retries undecided ones.
 ///
-/// Several batches may be written at once, if no two share a document. Repeating a batch, as after a crash, changes
-/// nothing that was written before.
+/// Several batches may be written at once if no two share a document. Repeating a batch, as after a crash, does not
+/// change documents that were already written.
 struct ImportWriter: Sendable {
     /// The most bytes of existing documents read in one request.
     private static let answerLimit = 4 << 20
 
     private let gateway: Gateway
     private let settings: ImportSettings
-    /// Whether an earlier run may have written what exists.
+    /// Whether existing documents may have been written by an earlier run.
     private let isResumed: Bool
     let progress: RunProgress
     private let pace: WritePace
@@ -25,7 +24,7 @@ struct ImportWriter: Sendable {
     private let planner: ImportPlanner
     private let bodies: BodySender
     private let restorer: RevisionRestorer
-    private let written: WrittenInRun
+    private let written: RecentWrites
     private let expiries: ExpiryReader
     private let lookupPolicy: Locked<LookupPolicy>
 
@@ -53,18 +52,18 @@ struct ImportWriter: Sendable {
             LookupPolicy(
                 settings.mode, isDryRun: settings.preview != nil, hasPolicies: settings.policies != nil))
         expiries = ExpiryReader(gateway: gateway, contact: contact)
-        written = WrittenInRun(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
+        written = RecentWrites(gateway: gateway, contact: contact, newestAtStart: newestAtStart)
     }
 
-    /// - Returns: The outcome of each entry; in a dry run, the expected one.
+    /// - Returns: The outcome of each entry; in a dry run, the expected outcome.
     /// - Throws: `RunError`, `RunIsStopping`, `CancellationError`. Some documents may have been written.
     func write(_ batch: ImportBatch) async throws -> ImportResults {
         var results = ImportResults(count: batch.entries.count)
-        var open: [OpenDocument] = []
+        var open: [PendingDocument] = []
         for (index, entry) in batch.entries.enumerated() {
             switch entry {
             case .refused(_, _, let reason): results.record(.rejected(reason: reason), at: index)
-            case .document(let document): open.append(OpenDocument(index: index, document: document))
+            case .document(let document): open.append(PendingDocument(index: index, document: document))
             }
         }
         open = try await keepingExpiry(open)
@@ -77,9 +76,10 @@ struct ImportWriter: Sendable {
         return results
     }
 
-    /// A file with expiries is compared with those of the gateway, whatever the settings say. A restored revision without
-    /// an expiry keeps that of the gateway; in other modes, a document is read before it is replaced.
-    private func keepingExpiry(_ documents: [OpenDocument]) async throws -> [OpenDocument] {
+    /// Adds the gateway's expiries to documents without one. A file with expiries is compared with the gateway's,
+    /// whatever the settings are. A restored revision without an expiry keeps the gateway's; in other modes, a document
+    /// is read before it is replaced.
+    private func keepingExpiry(_ documents: [PendingDocument]) async throws -> [PendingDocument] {
         if documents.contains(where: { $0.document.text.root[DocumentExpiry.member] != nil }) { gateway.keepExpiry() }
         guard settings.mode == .restore, gateway.keepsExpiry else { return documents }
         let lacking = documents.filter {
@@ -97,7 +97,7 @@ struct ImportWriter: Sendable {
     }
 
     private func write(
-        _ documents: [OpenDocument], by sender: inout BulkSender, _ results: inout ImportResults
+        _ documents: [PendingDocument], by sender: inout BulkSender, _ results: inout ImportResults
     ) async throws {
         var lost = LostAnswers()
         var open = documents
@@ -115,9 +115,9 @@ struct ImportWriter: Sendable {
         }
     }
 
-    /// Reads existing documents where they matter, and those whose write met a conflict.
+    /// Reads existing documents where necessary, and those whose write met a conflict.
     private func lookUp(
-        _ open: inout [OpenDocument], isFirstAttempt: Bool, _ sender: inout BulkSender
+        _ open: inout [PendingDocument], isFirstAttempt: Bool, _ sender: inout BulkSender
     ) async throws {
         let policy = lookupPolicy.withLock { $0 }
         let wanted = open.indices.filter {
@@ -132,14 +132,14 @@ struct ImportWriter: Sendable {
 
     /// Records the outcomes of documents that need no write.
     ///
-    /// - Returns: The others, with what they need.
+    /// - Returns: The remaining documents, with the steps that they need.
     private func plan(
-        _ open: [OpenDocument], _ lost: LostAnswers, _ results: inout ImportResults
+        _ open: [PendingDocument], _ lost: LostAnswers, _ results: inout ImportResults
     ) async throws -> [BodySender.Planned] {
         var planned: [BodySender.Planned] = []
-        var ambiguous: [OpenDocument] = []
+        var ambiguous: [PendingDocument] = []
         for document in open {
-            switch try await planner.need(document, acceptsExisting: acceptsExisting(document.document, lost)) {
+            switch try await planner.step(document, acceptsExisting: acceptsExisting(document.document, lost)) {
             case .nothing(.unchanged) where lost.contains(document.document.id):
                 if let outcome = lost.outcome(of: document.document.id) {
                     results.record(outcome, at: document.index)
@@ -147,17 +147,17 @@ struct ImportWriter: Sendable {
                     ambiguous.append(document)
                 }
             case .nothing(let outcome): results.record(outcome, at: document.index)
-            case let need: planned.append((document, need))
+            case let step: planned.append((document, step))
             }
         }
         try await recordAmbiguous(ambiguous, lost, &results)
         return planned
     }
 
-    /// Decides for documents that turned out to be equivalent whether this import wrote them: their answers were lost,
-    /// and they had not been read before.
+    /// Decides whether this import wrote documents that turned out to be equivalent. Their answers were lost, and they
+    /// had not been read before.
     private func recordAmbiguous(
-        _ documents: [OpenDocument], _ lost: LostAnswers, _ results: inout ImportResults
+        _ documents: [PendingDocument], _ lost: LostAnswers, _ results: inout ImportResults
     ) async throws {
         guard !documents.isEmpty else { return }
         let written = try await self.written.documents(among: documents.map(\.document.id))
@@ -169,28 +169,28 @@ struct ImportWriter: Sendable {
         }
     }
 
-    /// Records what a dry run expects.
+    /// Records the expected outcomes of a dry run.
     private func show(_ planned: [BodySender.Planned], _ results: inout ImportResults) {
-        for (open, need) in planned {
-            results.record(need.outcome, at: open.index)
-            if settings.showsDocuments { results.show(need.body?.bytes, at: open.index) }
+        for (open, step) in planned {
+            results.record(step.outcome, at: open.index)
+            if settings.showsDocuments { results.show(step.body?.bytes, at: open.index) }
         }
     }
 
     /// Records the gateway's answers.
     ///
-    /// - Returns: The documents to try again.
+    /// - Returns: The documents to retry.
     private func readAnswers(
         _ answers: [BodySender.Answer], _ lost: inout LostAnswers, _ results: inout ImportResults
-    ) -> [OpenDocument] {
-        var again: [OpenDocument] = []
+    ) -> [PendingDocument] {
+        var again: [PendingDocument] = []
         for (open, outcome, wanted) in answers {
             let isFinal =
                 settings.mode == .insert && settings.policies == nil && !acceptsExisting(open.document, lost)
-            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
+            switch open.nextStep(outcome, wanted: wanted, ifConflict: isFinal ? .alreadyExists : nil) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next):
-                // It may have been written nevertheless.
+                // The document may have been written anyway.
                 if outcome != .conflict { lost.note(next, wanted: wanted) }
                 again.append(next)
             }
@@ -219,17 +219,17 @@ struct ImportResults: Sendable {
     /// - Parameter count: How many entries the batch has.
     init(count: Int) { recorded = Array(repeating: nil, count: count) }
 
-    /// One for each entry.
+    /// One outcome for each entry.
     var outcomes: [ImportOutcome] { recorded.map { $0 ?? .rejected(reason: "it was not written") } }
 
-    /// - Parameter index: That of the entry.
+    /// - Parameter index: The index of the entry.
     mutating func record(_ outcome: ImportOutcome, at index: Int) { recorded[index] = outcome }
 
     mutating func show(_ document: [UInt8]?, at index: Int) { documents[index] = document }
 }
 
 /// A document of a batch that has no outcome yet.
-struct OpenDocument {
+struct PendingDocument {
     let index: Int
     var document: ImportDocument
     /// The gateway's document; nil if it was not read.
@@ -238,18 +238,18 @@ struct OpenDocument {
     /// run handles them.
     var failures = 0
 
-    /// What follows the answer to a write.
-    enum AfterAnswer {
+    /// What to do after the answer to a write.
+    enum NextStep {
         case ended(ImportOutcome)
-        case tryAgain(OpenDocument)
+        case tryAgain(PendingDocument)
     }
 
     /// - Parameters:
-    ///   - wanted: The outcome if the write was accepted.
-    ///   - conflict: The outcome if a conflict ends it. Nil: it is tried again.
-    func afterAnswer(
+    ///   - wanted: The outcome if the write is accepted.
+    ///   - conflict: The final outcome of a conflict. Nil: retry after a conflict.
+    func nextStep(
         _ outcome: BulkOutcome, wanted: ImportOutcome, ifConflict conflict: ImportOutcome?
-    ) -> AfterAnswer {
+    ) -> NextStep {
         switch outcome {
         case .written: return .ended(wanted)
         case .rejected: return .ended(.rejected(reason: outcome.explanation))
@@ -265,13 +265,13 @@ struct OpenDocument {
 
 /// Decides which documents are read before they are written.
 struct LookupPolicy: Sendable {
-    /// While most documents exist already, about one in 32 batches of upserts is written without reading, to learn
-    /// whether documents are new again.
+    /// While most documents already exist, about one in 32 upsert batches is written without reading. This detects when
+    /// documents are new again.
     private static let batchesPerTrial = 32
 
     private let mode: ImportMode
     private let isDryRun: Bool
-    /// Whether most recent documents existed already, so that reading before writing is cheaper.
+    /// Whether most recent documents already existed, so that reading before writing is cheaper.
     private(set) var expectsDocuments = false
 
     /// Whether a policy decides about conflicts.
@@ -287,19 +287,19 @@ struct LookupPolicy: Sendable {
         if !isFirstAttempt || isDryRun || expectsDocuments { return true }
         switch mode {
         case .merge, .delete: return true
-        // For streamed documents, it avoids sending large attachments in vain.
-        // A gateway takes it as new if its document was deleted meanwhile.
+        // For streamed documents, reading first avoids sending large attachments in vain. If the document was deleted
+        // meanwhile, a gateway accepts the write as a new document.
         case .insert where hasPolicies && document.revision != nil: return true
         case .insert, .upsert, .restore: return document.hasBareStubs || document.isStreamed || document.isDeletion
         }
     }
 
-    /// Learns from the first attempt of a batch whether to read first: documents whose write met a conflict existed
-    /// already.
+    /// Learns from the first attempt of a batch whether to read first. Documents whose write met a conflict already
+    /// existed.
     ///
     /// - Parameters:
-    ///   - again: How many of them must be tried again.
-    ///   - isTrial: When it reads first there are no conflicts to learn from, so it sometimes tries without.
+    ///   - again: How many of them must be retried.
+    ///   - isTrial: Whether to try writing without reading. Reading first produces no conflicts to learn from.
     mutating func noteFirstAttempt(
         of documents: Int, again: Int, isTrial: @autoclosure () -> Bool = Int.random(in: 0..<batchesPerTrial) == 0
     ) {
@@ -308,7 +308,7 @@ struct LookupPolicy: Sendable {
     }
 }
 
-/// Writes without an answer: each may have succeeded or not.
+/// Writes without an answer: each may or may not have succeeded.
 struct LostAnswers {
     private struct Write {
         /// The outcome if the write succeeded.
@@ -319,31 +319,30 @@ struct LostAnswers {
 
     private var writes: [DocumentID: Write] = [:]
 
-    mutating func note(_ open: OpenDocument, wanted: ImportOutcome) {
+    mutating func note(_ open: PendingDocument, wanted: ImportOutcome) {
         writes[open.document.id] = Write(wanted: wanted, hasLooked: open.lookup != nil)
     }
 
     func contains(_ id: DocumentID) -> Bool { writes[id] != nil }
 
-    /// The outcome for a document that turns out to be equivalent; nil if something else than the write may be the
-    /// reason.
+    /// The outcome for a document that turns out to be equivalent; nil if another write may be the reason.
     func outcome(of id: DocumentID) -> ImportOutcome? {
         guard let write = writes[id], write.hasLooked else { return nil }
         return write.wanted
     }
 
-    /// The outcome once it is known whether the document was written since the run began.
+    /// The outcome once it is known whether the document was written since the start of the run.
     func outcome(of id: DocumentID, isWritten: Bool) -> ImportOutcome? { isWritten ? writes[id]?.wanted : nil }
 }
 
-/// Finds documents that were written since the run began, by this run or by others.
-private struct WrittenInRun: Sendable {
+/// Finds documents that were written since the start of the run, by this run or by other clients.
+private struct RecentWrites: Sendable {
     let gateway: Gateway
     let contact: GatewayContact
     /// The database's newest sequence when the run began; nil if not known.
     let newestAtStart: SequenceID?
 
-    /// Those of the documents that are in the feed after the sequence at the start. Nil if that sequence is not known.
+    /// The documents with changes in the feed after the sequence at the start. Nil if that sequence is not known.
     func documents(among ids: [DocumentID]) async throws -> Set<DocumentID>? {
         guard let newestAtStart else { return nil }
         let request = ChangesRequest(since: newestAtStart, includesDocuments: false, filter: .documents(ids))
@@ -359,12 +358,12 @@ private struct WrittenInRun: Sendable {
 }
 
 extension ImportOutcome {
-    /// The outcome of an insert if there is a document with this id.
+    /// The outcome of an insert if a document with this id exists.
     static var alreadyExists: ImportOutcome {
         .rejected(reason: "a document with this _id exists; --mode upsert replaces it")
     }
 
-    /// The outcome of a restore if the gateway has another leaf of the document, and keeps one.
+    /// The outcome of a restore if the gateway keeps one leaf per document and has another one.
     static var otherLeaf: ImportOutcome {
         .rejected(reason: "the gateway keeps only one leaf revision of a document, and already has another one")
     }

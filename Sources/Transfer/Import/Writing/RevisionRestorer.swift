@@ -11,15 +11,16 @@ struct RevisionRestorer: Sendable {
 
     /// Stores the revisions that the gateway lacks.
     ///
-    /// - Parameter results: Gets an outcome for each document, and in a dry run with a mapping what would be stored.
-    /// - Returns: The documents in conflict that a policy may settle. In a dry run: those that may be in conflict.
+    /// - Parameter results: Receives an outcome for each document. In a dry run with a mapping, also what would be
+    ///   stored.
+    /// - Returns: The documents in conflict that a policy may settle. In a dry run: documents that may be in conflict.
     func restore(
-        _ documents: [OpenDocument], by sender: inout BulkSender, _ results: inout ImportResults
-    ) async throws -> [OpenDocument] {
+        _ documents: [PendingDocument], by sender: inout BulkSender, _ results: inout ImportResults
+    ) async throws -> [PendingDocument] {
         guard !documents.isEmpty else { return [] }
-        var conflicts: [OpenDocument] = []
+        var conflicts: [PendingDocument] = []
         let differences = try await differences(documents)
-        var open: [OpenDocument] = []
+        var open: [PendingDocument] = []
         for document in documents {
             let difference = differences[document.document.id]
             let revision = document.document.revision
@@ -49,12 +50,12 @@ struct RevisionRestorer: Sendable {
         return conflicts
     }
 
-    /// Changed if the gateway had another revision of the document, otherwise inserted.
+    /// The outcome is `changed` if the gateway had another revision of the document, otherwise `inserted`.
     private static func restored(_ difference: RevisionDifference?) -> ImportOutcome {
         difference?.possibleAncestors.isEmpty == false ? .changed(Array("[]".utf8)) : .inserted
     }
 
-    private func differences(_ documents: [OpenDocument]) async throws -> [DocumentID: RevisionDifference] {
+    private func differences(_ documents: [PendingDocument]) async throws -> [DocumentID: RevisionDifference] {
         var wanted: [DocumentID: [RevisionID]] = [:]
         for open in documents {
             if let revision = open.document.revision { wanted[open.document.id, default: []].append(revision) }
@@ -65,17 +66,17 @@ struct RevisionRestorer: Sendable {
     }
 
     private struct Write: Sendable {
-        let open: OpenDocument
+        let open: PendingDocument
         let revision: RevisionID
         let document: BulkDocument
     }
 
-    /// - Parameter conflicts: Gets the documents that a policy may settle.
+    /// - Parameter conflicts: Receives the documents that a policy may settle.
     /// - Returns: The documents that the gateway did not decide.
     private func store(
-        _ open: [OpenDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
-        _ conflicts: inout [OpenDocument], _ results: inout ImportResults
-    ) async throws -> [OpenDocument] {
+        _ open: [PendingDocument], _ differences: [DocumentID: RevisionDifference], _ sender: inout BulkSender,
+        _ conflicts: inout [PendingDocument], _ results: inout ImportResults
+    ) async throws -> [PendingDocument] {
         var writes: [Write] = []
         for open in open {
             do throws(AttachmentError) {
@@ -84,7 +85,7 @@ struct RevisionRestorer: Sendable {
                 results.record(.rejected(reason: error.reason), at: open.index)
             }
         }
-        var answers: [(open: OpenDocument, outcome: BulkOutcome)] = []
+        var answers: [(open: PendingDocument, outcome: BulkOutcome)] = []
         try await sender.send(
             writes.map(\.document)[...],
             by: { [writes] part async throws(GatewayError) in
@@ -92,14 +93,14 @@ struct RevisionRestorer: Sendable {
                     writes[part.indices].map { RevisionToStore($0.document, revision: $0.revision) })
             },
             answered: { answered, outcomes in answers += zip(writes[answered], outcomes).map { ($0.open, $1) } })
-        var again: [OpenDocument] = []
+        var again: [PendingDocument] = []
         for (open, outcome) in answers {
             if outcome == .conflict, settings.policies != nil {
                 conflicts.append(open)
                 continue
             }
             let wanted = Self.restored(differences[open.document.id])
-            switch open.afterAnswer(outcome, wanted: wanted, ifConflict: .otherLeaf) {
+            switch open.nextStep(outcome, wanted: wanted, ifConflict: .otherLeaf) {
             case .ended(let result): results.record(result, at: open.index)
             case .tryAgain(let next): again.append(next)
             }
@@ -107,7 +108,7 @@ struct RevisionRestorer: Sendable {
         return again
     }
 
-    private func stored(_ open: OpenDocument) async throws(AttachmentError) -> Write? {
+    private func stored(_ open: PendingDocument) async throws(AttachmentError) -> Write? {
         guard let revision = open.document.revision else { return nil }
         var written: [WrittenAttachment] = []
         for attachment in open.document.attachments {

@@ -3,7 +3,7 @@ import TestKit
 
 @testable import Transfer
 
-/// Random documents, with all that tables find hard.
+/// Random documents with content that is difficult for tables.
 struct RandomDocuments {
     var random: SplitMix64
 
@@ -49,7 +49,7 @@ struct RandomDocuments {
     ]
 }
 
-/// A value in one spelling: members in order of their names, the last of each, numbers as they are.
+/// A canonical spelling of a value: members sorted by name, only the last of duplicates, numbers as written.
 func canonical(_ value: JSONValue) -> String {
     switch value.kind {
     case .null, .true, .false, .number: return String(decoding: value.bytes, as: UTF8.self)
@@ -63,5 +63,5 @@ func canonical(_ value: JSONValue) -> String {
 }
 
 private func canonicalString(_ value: JSONValue) -> String {
-    (value.stringParts ?? []).map { "\($0.text) \($0.half)" }.joined(separator: "+")
+    (value.stringParts ?? []).map { "\($0.text) \($0.loneSurrogate)" }.joined(separator: "+")
 }

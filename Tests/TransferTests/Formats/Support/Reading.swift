@@ -3,7 +3,7 @@ import LosslessJSON
 
 @testable import Transfer
 
-/// What a source returned, in a form that can be compared.
+/// The result of a source, in a form that can be compared.
 enum Found: Equatable, CustomStringConvertible {
     case document(String, line: Int)
     case broken(String, text: String)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Transfer
 
-/// Times and counts from outside may be any number: none ends the program.
-@Suite struct FarNumbersTests {
-    /// 2262 is the last year whose nanoseconds since 1970 an integer of 64 bits can count.
+/// External times and counts may be any number. None may crash the program.
+@Suite struct ExtremeNumberTests {
+    /// 2262 is the last year whose nanoseconds since 1970 fit into 64 bits.
     @Test(arguments: [-8_000_000_000, -1, 0, 9_223_372_036, 9_223_372_037, 12_000_000_000])
-    func anInputMayBeOfAnyYear(seconds: Int) async throws {
+    func inputMayHaveAnyModificationYear(seconds: Int) async throws {
         let path = NSTemporaryDirectory() + "changebot-test-\(UUID().uuidString)"
         try Data("{}\n".utf8).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -27,7 +27,7 @@ import Testing
         input: .init(size: 1, changed: 2, head: "a"), target: "http://h/db", mode: .upsert, mapping: nil, schema: nil,
         selector: nil)
 
-    @Test func countsOfAProgressFileThatNobodyCountsToAreNoProgress() throws {
+    @Test func impossibleCountsInProgressFileAreRefused() throws {
         let text = try JSONText(ImportProgress(Self.identity, now: 0).json)
         #expect(ImportProgress(text.bytes) != nil)
         for name in ["inserted", "changed", "items", "documents", "rejected", "reject_bytes"] {
@@ -42,15 +42,15 @@ import Testing
         (5, 10, 14, true), (5, 10, 15, false), (0, 3, 2, true), (0, 0, 0, false), (Int.max, 10, 20, true),
         (Int.max, 0, Int.max, false), (Int.max, 1, Int.max, false),
     ])
-    func aResetIsDetectedByTheNewestSequence(newest: Int, written: Int, now: Int, isReset: Bool) {
+    func resetIsDetectedByNewestSequence(newest: Int, written: Int, now: Int, isReset: Bool) {
         var progress = ImportProgress(Self.identity, now: 0)
         progress.database.newest = newest
         progress.counts.inserted = written
-        #expect((progress.objection(to: .init(instance: nil, newest: now)) != nil) == isReset)
+        #expect((progress.mismatch(with: .init(instance: nil, newest: now)) != nil) == isReset)
     }
 
     @Test(arguments: ["9223372036854775807", "-1", "9007199254740993", "1e3", #""1""#])
-    func countsOfAManifestAreCounts(text: String) throws {
+    func impossibleCountsInManifestAreRefused(text: String) throws {
         #expect(try JSONText(text).root.count == nil)
         #expect(ExportCounts(try JSONText(#"{"count":\#(text)}"#).root) == nil)
     }

@@ -5,14 +5,14 @@ import Testing
 @testable import Revisions
 
 /// Which revisions a request asks for, after answers and failures.
-@Suite struct RevisionsLeftTests {
+@Suite struct RemainingRevisionsTests {
     private func keys(_ names: [String]) -> [BulkGetKey] {
         names.map { BulkGetKey(id: DocumentID($0), revision: RevisionID("1-a")) }
     }
 
-    private func left(_ names: [String]) -> RevisionsLeft { RevisionsLeft(keys(names), retryFor: .seconds(60)) }
+    private func left(_ names: [String]) -> RemainingRevisions { RemainingRevisions(keys(names), retryFor: .seconds(60)) }
 
-    @Test(arguments: [["a"], ["c"], ["b", "a"], []]) func whatArrivedIsNotAskedForAgain(arrived: [String]) {
+    @Test(arguments: [["a"], ["c"], ["b", "a"], []]) func receivedRevisionsAreNotRequestedAgain(arrived: [String]) {
         let all = ["a", "b", "c"]
         var left = left(all)
         for key in keys(arrived) { left.noteArrival(of: key) }
@@ -22,9 +22,9 @@ import Testing
     }
 
     /// An answer may refuse a document without naming the revision.
-    @Test func aRefusedDocumentIsAnsweredWithAllItsRevisions() {
+    @Test func refusedDocumentSettlesAllItsRevisions() {
         let revisions = ["1-a", "1-b"].map { BulkGetKey(id: "a", revision: RevisionID($0)) }
-        var left = RevisionsLeft(revisions + keys(["b"]), retryFor: .seconds(60))
+        var left = RemainingRevisions(revisions + keys(["b"]), retryFor: .seconds(60))
         left.noteArrival(of: BulkGetKey(id: "a"))
         #expect(left.next == keys(["b"]))
     }
@@ -45,12 +45,12 @@ import Testing
         // Smaller requests get one try.
         #expect(failures == 5)
         left.remove(left.next)
-        left.startAfresh()
+        left.resetFailures()
         #expect(left.next.count == 2)
     }
 
     /// A gateway without `_bulk_get` refuses each of them.
-    @Test(arguments: [false, true]) func aRevisionIsGivenUpOnlyIfOthersArrive(hasOthers: Bool) {
+    @Test(arguments: [false, true]) func revisionIsGivenUpOnlyIfOthersArrive(hasOthers: Bool) {
         var left = left(["a"])
         let history = SharedHistory()
         if hasOthers { history.noteSuccess() }

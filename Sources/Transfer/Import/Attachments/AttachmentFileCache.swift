@@ -1,36 +1,36 @@
 internal import GatewayClient
 internal import Revisions
 
-/// What is known of the files of attachments that were read lately. Takes bounded memory.
-struct SeenAttachments {
+/// A cache of facts about recently read attachment files. Its memory is bounded.
+struct AttachmentFileCache {
     struct Facts {
-        /// As the gateway computes it.
+        /// The digest that the gateway would compute.
         var digest: AttachmentDigest?
         /// Nil unless the file is small.
         var base64: [UInt8]?
-        /// Whether the file was needed again since it was last at the end of the queue.
+        /// Whether the file was used again since it was last moved to the end of the queue.
         fileprivate var isShared = false
 
-        fileprivate var cost: Int { SeenAttachments.costOfEach + (base64?.count ?? 0) }
+        fileprivate var cost: Int { AttachmentFileCache.entryOverhead + (base64?.count ?? 0) }
     }
 
-    /// In bytes. Larger files are streamed, or take longer to send than to encode.
-    static let largestKept = 256 << 10
-    /// What an entry takes besides its base64.
-    static let costOfEach = 512
+    /// In bytes. Larger files are streamed, or sending them takes longer than encoding them.
+    static let maxCachedSize = 256 << 10
+    /// The memory of an entry in addition to its base64, in bytes.
+    static let entryOverhead = 512
 
     private let limit: Int
     private var facts: [String: Facts] = [:]
     /// The keys of ``facts``, oldest first, from ``first`` on.
     private var queue: [String] = []
     private var first = 0
-    /// In bytes.
+    /// Memory in use, in bytes.
     private(set) var cost = 0
 
     /// - Parameter limit: In bytes.
     init(limit: Int = 4 << 20) { self.limit = limit }
 
-    /// What is known of a file; nothing if its length is not what it was: it has to be checked again.
+    /// The known facts about a file. Empty if its length has changed: the file must be checked again.
     subscript(body: AttachmentBody) -> Facts {
         mutating get {
             let key = Self.key(body)
@@ -39,7 +39,7 @@ struct SeenAttachments {
         }
     }
 
-    /// Adds to what is known of a file, and forgets the oldest files that were not needed again.
+    /// Updates the facts about a file, and evicts the oldest files that were not used again.
     mutating func note(_ body: AttachmentBody, _ change: (inout Facts) -> Void) {
         let key = Self.key(body)
         let before = facts[key]
@@ -48,10 +48,10 @@ struct SeenAttachments {
         facts[key] = now
         cost += now.cost - (before?.cost ?? 0)
         if before == nil { queue.append(key) }
-        while cost > limit { forgetOne() }
+        while cost > limit { evictOldest() }
     }
 
-    private mutating func forgetOne() {
+    private mutating func evictOldest() {
         let key = queue[first]
         first += 1
         if facts[key]?.isShared == true {
@@ -60,7 +60,7 @@ struct SeenAttachments {
         } else {
             cost -= facts.removeValue(forKey: key)?.cost ?? 0
         }
-        // The consumed part may be as long as the rest.
+        // Compact the queue once its consumed part is as long as the rest.
         guard first > queue.count / 2 else { return }
         queue.removeFirst(first)
         first = 0

@@ -1,17 +1,17 @@
 internal import LosslessJSON
 
 /// Finds where a broken document ends and the next may begin.
-protocol BrokenTextEnd {
+protocol BrokenTextScanner {
     /// Examines the next byte.
     ///
     /// - Returns: Nil if the broken text continues; otherwise how many of the last bytes no longer belong to it.
-    mutating func look(at byte: UInt8) -> Int?
-    /// How many of the last bytes may turn out not to belong to it.
-    var undecided: Int { get }
+    mutating func scan(_ byte: UInt8) -> Int?
+    /// How many of the last bytes may turn out to belong to the next document.
+    var undecidedCount: Int { get }
 }
 
 /// What is wrong, and its offset in a window.
-struct Breakage {
+struct SyntaxProblem {
     let reason: SourceDocumentError.Reason
     let offset: Int
 
@@ -24,44 +24,44 @@ struct Breakage {
 }
 
 /// Consumes the text of a broken document of any length from a window.
-struct BrokenText {
-    /// The most bytes kept of a broken document, for people to repair it.
+struct BrokenDocument {
+    /// The most bytes kept of a broken document, so that a person can repair it.
     static let keptLimit = 1 << 20
 
     private var kept: [UInt8] = []
     private var length = 0
 
-    /// - Parameter breakage: Must lie within the window.
+    /// - Parameter problem: Must lie within the window.
     /// - Returns: The error, and whether the input ended first. The window is then after the text.
     static func skip(
-        _ window: inout TextWindow, _ breakage: Breakage, to end: inout some BrokenTextEnd
+        _ window: inout TextWindow, _ problem: SyntaxProblem, to end: inout some BrokenTextScanner
     ) -> (error: SourceDocumentError, isAtEnd: Bool) {
         let start = window.place
-        let place = window.place(of: breakage.shownOffset(in: window))
-        var text = BrokenText()
+        let place = window.place(of: problem.shownOffset(in: window))
+        var text = BrokenDocument()
         let isFound = text.skip(&window, to: &end)
-        // If the scanner stopped at the start of the next document, this one was cut off.
-        let isCutOff = isFound && text.length < breakage.offset
+        // If the scanner stopped at the start of the next document, this one was truncated.
+        let isCutOff = isFound && text.length < problem.offset
         let trimmed = text.trimmed
         let error = SourceDocumentError(
-            reason: isCutOff || breakage.isLineBreak ? .json(.unexpectedEnd) : breakage.reason,
+            reason: isCutOff || problem.isLineBreak ? .json(.unexpectedEnd) : problem.reason,
             place: isCutOff ? start.advanced(over: trimmed) : place, start: start, text: trimmed,
-            isCut: text.length > text.kept.count)
+            isTruncated: text.length > text.kept.count)
         return (error, !isFound)
     }
 
     /// Returns whether the end was found.
-    private mutating func skip(_ window: inout TextWindow, to end: inout some BrokenTextEnd) -> Bool {
+    private mutating func skip(_ window: inout TextWindow, to end: inout some BrokenTextScanner) -> Bool {
         var looked = 0
         while true {
             while looked < window.count {
                 let byte = window[looked]
                 looked += 1
-                guard let behind = end.look(at: byte) else { continue }
+                guard let behind = end.scan(byte) else { continue }
                 keep(looked - behind, of: &window)
                 return true
             }
-            let sure = max(looked - end.undecided, 0)
+            let sure = max(looked - end.undecidedCount, 0)
             keep(sure, of: &window)
             looked -= sure
             guard window.fill() else {
@@ -83,13 +83,13 @@ struct BrokenText {
     }
 }
 
-extension Breakage {
+extension SyntaxProblem {
     /// Whether a string was cut off by a line break.
     fileprivate var isLineBreak: Bool {
         reason == .json(.controlCharacterInString(0x0A)) || reason == .json(.controlCharacterInString(0x0D))
     }
 
-    /// If the text ends too early, the place right after its last character, not lines below.
+    /// If the text ends too early, the position right after its last character, not several lines below.
     fileprivate func shownOffset(in window: borrowing TextWindow) -> Int {
         var shown = offset
         guard reason == .json(.unexpectedEnd) else { return shown }

@@ -9,18 +9,18 @@ import Testing
 @testable import Transfer
 
 /// Files that many documents share are read once.
-@Suite struct SeenAttachmentsTests {
+@Suite struct AttachmentFileCacheTests {
     private static func body(_ number: Int, _ byteCount: Int = 3) -> AttachmentBody {
         AttachmentBody(byteCount: byteCount, sha256: "\(number)")
     }
 
-    @Test func whatIsSharedStaysAndTheRestGoes() {
-        let size = 1000 - SeenAttachments.costOfEach
-        var seen = SeenAttachments(limit: 3000)
+    @Test func sharedFilesStayCachedAndOthersAreEvicted() {
+        let size = 1000 - AttachmentFileCache.entryOverhead
+        var seen = AttachmentFileCache(limit: 3000)
         for number in 0..<100 {
             seen.note(Self.body(number)) { $0.base64 = Array(repeating: UInt8(number), count: size) }
             #expect(seen.cost <= 3000)
-            // The first one is needed again and again.
+            // The first file is used repeatedly.
             #expect(seen[Self.body(0)].base64?.count == size, "\(number)")
         }
         #expect(seen[Self.body(99)].base64?.first == 99)
@@ -28,20 +28,20 @@ import Testing
         #expect(seen.cost == 3000)
     }
 
-    @Test func factsOfOneFileAreKeptTogether() throws {
-        var seen = SeenAttachments()
+    @Test func factsOfOneFileShareAnEntry() throws {
+        var seen = AttachmentFileCache()
         var calculation = AttachmentDigest.Calculation(for: .syncGateway)
         calculation.update([1, 2, 3])
         seen.note(Self.body(1)) { $0.base64 = [1] }
         seen.note(Self.body(1)) { $0.digest = calculation.digest() }
-        #expect(seen.cost == SeenAttachments.costOfEach + 1)
+        #expect(seen.cost == AttachmentFileCache.entryOverhead + 1)
         #expect(seen[Self.body(1)].base64 == [1] && seen[Self.body(1)].digest == calculation.digest())
         #expect(seen[Self.body(1, 4)].base64 == nil)
         #expect(seen[Self.body(2)].digest == nil)
     }
 
-    @Test func anEntryThatIsTooLargeIsForgottenAtOnce() {
-        var seen = SeenAttachments(limit: 1000)
+    @Test func oversizedEntryIsEvictedImmediately() {
+        var seen = AttachmentFileCache(limit: 1000)
         seen.note(Self.body(1)) { $0.base64 = Array(repeating: 1, count: 2000) }
         #expect(seen.cost == 0 && seen[Self.body(1)].base64 == nil)
         for number in 0..<10 { seen.note(Self.body(number)) { $0.base64 = [1] } }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [GatewayDialect.syncGateway, .couchDB])
-    func aSharedFileIsReadOnce(dialect: GatewayDialect) async throws {
+    func sharedFileIsReadOnce(dialect: GatewayDialect) async throws {
         try await withDirectory { folder in
             let bytes = Array("picture".utf8)
             let body = AttachmentBody(byteCount: bytes.count, sha256: Digest.sha256.hex(bytes))
@@ -67,7 +67,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             #expect(try await reading.base64(of: body, "b") == text)
             #expect(try await reading.digest(of: attachment, in: document, for: dialect)?.digest == digest)
-            // Of another length, it is read again.
+            // A file with another length is read again.
             let other = AttachmentBody(byteCount: bytes.count + 1, sha256: body.sha256)
             await #expect(throws: AttachmentError.self) { try await reading.base64(of: other, "a") }
         }

@@ -1,13 +1,13 @@
 internal import Revisions
 
-/// Where an export's attachment folder may be now: exports are moved, and read from other directories.
-struct AttachmentPlaces: Sendable, Equatable {
-    /// The most likely first.
+/// The folders in which an export's attachments may be found. Exports are moved, and read from other directories.
+struct AttachmentFolderCandidates: Sendable, Equatable {
+    /// The most likely path comes first.
     let all: [String]
 
     /// - Parameters:
     ///   - folder: The folder as named at export time.
-    ///   - path: The export. If it is a link, the folder may be beside the link or beside its target.
+    ///   - path: The export. If it is a link, the folder may be next to the link or next to its target.
     init(_ folder: String, of path: String) {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         let directories = [path, OutputPath.resolved(path)].map { WholeFile.directory(of: $0) }
@@ -27,6 +27,6 @@ struct AttachmentPlaces: Sendable, Equatable {
         throw TransferError(.missing, "there is no folder \(folder); give the folder of the export with --attachments")
     }
 
-    /// The first that contains attachments; nil if none does.
+    /// The first folder that contains attachments; nil if none does.
     var found: String? { all.first { WholeFile.exists("\($0)/sha256") } }
 }

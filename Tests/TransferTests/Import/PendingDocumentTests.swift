@@ -4,8 +4,8 @@ import Testing
 
 @testable import Transfer
 
-/// What follows the answer to a write, and which documents are read first.
-@Suite struct OpenDocumentTests {
+/// The next step after a write's answer, and the decision which documents are read first.
+@Suite struct PendingDocumentTests {
     private static func document(
         _ text: String = #"{"_id":"a"}"#, isDeletion: Bool = false, isStreamed: Bool = false
     ) throws -> ImportDocument {
@@ -32,12 +32,12 @@ import Testing
             (.failed(reason: "x"), 0, true, .again(failures: 1)), (.failed(reason: "x"), 9, true, .rejected),
             (.unmentioned, 8, true, .again(failures: 9)), (.unmentioned, 9, false, .rejected),
         ] as [(BulkOutcome, Int, Bool, End)])
-    private func anAnswerEndsADocumentOrItIsTriedAgain(
+    private func answerSettlesDocumentOrItIsRetried(
         outcome: BulkOutcome, failures: Int, isConflictFinal: Bool, end: End
     ) throws {
-        let open = OpenDocument(index: 3, document: try Self.document(), failures: failures)
+        let open = PendingDocument(index: 3, document: try Self.document(), failures: failures)
         let found: End
-        switch open.afterAnswer(outcome, wanted: .inserted, ifConflict: isConflictFinal ? .alreadyExists : nil) {
+        switch open.nextStep(outcome, wanted: .inserted, ifConflict: isConflictFinal ? .alreadyExists : nil) {
         case .ended(.inserted): found = .inserted
         case .ended(.alreadyExists): found = .conflict
         case .ended: found = .rejected
@@ -51,14 +51,14 @@ import Testing
             (.insert, false, false, false), (.upsert, false, false, false), (.merge, false, false, true),
             (.delete, false, false, true), (.insert, true, false, true), (.upsert, false, true, true),
         ] as [(ImportMode, Bool, Bool, Bool)])
-    func documentsAreReadFirstWhereThatDecides(
+    func documentsAreReadFirstWhereNecessary(
         mode: ImportMode, isDryRun: Bool, isAgain: Bool, isRead: Bool
     ) throws {
         let policy = LookupPolicy(mode, isDryRun: isDryRun)
         #expect(policy.needsLookup(try Self.document(), isFirstAttempt: !isAgain) == isRead)
     }
 
-    @Test func whatCannotBeWrittenBlindlyIsReadFirst() throws {
+    @Test func documentsThatNeedLookupAreReadFirst() throws {
         let policy = LookupPolicy(.upsert, isDryRun: false)
         let stub = #"{"_id":"a","_attachments":{"i":{"stub":true,"length":3}}}"#
         let documents = [
@@ -70,17 +70,17 @@ import Testing
     @Test(
         arguments: [
             (.upsert, 100, 51, true), (.upsert, 100, 50, false), (.upsert, 1, 1, true),
-            // There a conflict ends a document.
+            // A conflict is final for these.
             (.insert, 100, 100, false),
         ] as [(ImportMode, Int, Int, Bool)])
-    func anImportLearnsThatDocumentsExist(mode: ImportMode, documents: Int, again: Int, expects: Bool) {
+    func importLearnsThatDocumentsExist(mode: ImportMode, documents: Int, again: Int, expects: Bool) {
         var policy = LookupPolicy(mode, isDryRun: false)
         policy.noteFirstAttempt(of: documents, again: again)
         #expect(policy.expectsDocuments == expects)
     }
 
-    /// No conflict can show it, because all are read first.
-    @Test func anImportNoticesThatDocumentsAreNewAgain() {
+    /// No conflict can show this, because all documents are read first.
+    @Test func importLearnsThatDocumentsAreNewAgain() {
         var policy = LookupPolicy(.upsert, isDryRun: false)
         policy.noteFirstAttempt(of: 1, again: 1)
         policy.noteFirstAttempt(of: 100, again: 0, isTrial: false)

@@ -1,12 +1,12 @@
 internal import GatewayClient
 internal import LosslessJSON
 
-/// Finds the lines of `export --revisions` that are leaves of the document on the line before, and lose to it. An import
-/// of contents leaves them out: written in turn, the last one would replace the document, or delete it.
+/// Finds the lines of `export --revisions` that are losing leaves of the document on the previous line. An import of
+/// contents skips them: written in order, the last leaf would replace the document or delete it.
 ///
-/// - Note: Source: CouchDB 3.5, `couch_doc:to_doc_info`: a leaf that is no tombstone wins, then the higher generation,
-///   then the higher revision id. Sync Gateway decides in the same way (`RevTree.winningRevision`).
-struct LosingLeaves {
+/// - Note: Source: CouchDB 3.5, `couch_doc:to_doc_info`: a live leaf wins over a tombstone, then the higher generation
+///   wins, then the higher revision id. Sync Gateway decides in the same way (`RevTree.winningRevision`).
+struct LosingLeafDetector {
     private struct Leaf {
         let id: String
         let revision: RevisionID
@@ -23,8 +23,8 @@ struct LosingLeaves {
     /// The leaf that wins among the lines of one document so far.
     private var winner: Leaf?
 
-    /// Whether the next document of the input is such a leaf. To be called for each one, in their order.
-    mutating func contain(_ document: JSONValue) -> Bool {
+    /// Whether the next document of the input is a losing leaf. Call for each document, in input order.
+    mutating func isLosingLeaf(_ document: JSONValue) -> Bool {
         guard let history = document["_revisions"], let id = document["_id"]?.string,
             let revision = document["_rev"]?.string
         else {
@@ -41,7 +41,7 @@ struct LosingLeaves {
         return true
     }
 
-    /// Whether a history has the revision: then that is no leaf any more, because the document changed during the export.
+    /// Whether a history contains the revision. If so, it is no longer a leaf: the document changed during the export.
     private static func includes(_ revision: RevisionID, _ history: JSONValue) -> Bool {
         let digest = revision.text.drop { $0 != "-" }.dropFirst()
         return history["ids"]?.elements.contains { $0.isString(String(digest)) } ?? false
